@@ -1,0 +1,82 @@
+"""The one door to numba.
+
+A module named ``_kernels_*.py`` holds compiled functions: arrays (and a ``Generator``, for kernels that
+cover a whole run) in, arrays out. Such modules are imported inside the functions that call them, so that
+``import cmab`` neither loads numba nor compiles anything.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_PACKAGES = ("cmab", "oracles", "instances")
+_config: Any = numba.config
+_njit: Any = numba.njit
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` with numba, cached on disk where that is possible.
+
+    The interpreter lock is released while a kernel runs. With ``NUMBA_DISABLE_JIT=1`` the function comes
+    back as it is.
+    """
+    if _config.DISABLE_JIT:
+        return _wrapping(function)
+    # Only our own kernels use this folder: the setting is put back, for the user's functions are his.
+    previous = _config.CACHE_DIR
+    _config.CACHE_DIR = _cache_folder() or previous
+    try:
+        compiled: Function = _njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # numba found no place to write a cache to
+        compiled = _njit(nogil=True)(function)
+    finally:
+        _config.CACHE_DIR = previous
+    return compiled
+
+
+def _wrapping(function: Function) -> Function:
+    """Return `function` with numpy's scalar overflow as silent as compiled arithmetic."""
+
+    @functools.wraps(function)
+    def quiet(*args: object) -> object:
+        with np.errstate(over="ignore"):
+            return function(*args)
+
+    return quiet  # type: ignore[return-value]
+
+
+@functools.cache
+def _cache_folder() -> str:
+    """Return a folder named by the content of all kernels, or "" for numba's own choice.
+
+    numba notices a change in a function's own file only; a kernel that calls one in another module would
+    go on with its old code.
+    """
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return str(Path(os.environ["NUMBA_CACHE_DIR"]) / f"cmab-{_content_hash()}")
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        folder = (Path(base) if base else Path.home() / ".cache") / "cmab" / f"kernels-{_content_hash()}"
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return ""
+    return str(folder) if os.access(folder, os.W_OK) else ""
+
+
+def _content_hash() -> str:
+    root = Path(__file__).resolve().parent.parent
+    files = sorted(path for package in _PACKAGES for path in (root / package).rglob("_kernels*.py"))
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,110 @@
+"""Checks of arguments: each error names the argument, the requirement and what came."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+
+_SHOWN = 60
+
+
+def shown(value: object) -> str:
+    """Return a short ``repr`` for error messages."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
+    """Return `value` as an ``int`` in ``[low, high]``; booleans and floats are refused."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    bounds = _interval(low, high, "[", "]")
+    if number is None or isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be an integer{bounds}, got {shown(value)}")
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise ValueError(f"{name} must be an integer{bounds}, got {number}")
+    return number
+
+
+def real(
+    name: str, value: object, low: float = -math.inf, high: float = math.inf, *, inside: bool = False
+) -> float:
+    """Return `value` as a finite ``float`` in ``[low, high]`` (in ``(low, high)`` when `inside`)."""
+    bounds = _interval(low, high, *("()" if inside else "[]"))
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a real number{bounds}, got {shown(value)}") from None
+    within = low < number < high if inside else low <= number <= high
+    if not (math.isfinite(number) and within):
+        raise ValueError(f"{name} must be a finite number{bounds}, got {number}")
+    return number
+
+
+def vector(
+    name: str, values: ArrayLike, length: int | None = None, low: float = -math.inf, high: float = math.inf
+) -> FloatArray:
+    """Return `values` as a new 1-D float array, finite and within ``[low, high]``."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a 1-D array of numbers, got {shown(values)}") from None
+    check_vector(name, array, length, low, high)
+    return array
+
+
+def check_vector(
+    name: str, array: FloatArray, length: int | None = None, low: float = -math.inf, high: float = math.inf
+) -> None:
+    """Raise unless `array` is 1-D, of `length`, finite and within ``[low, high]``."""
+    if array.ndim != 1 or (length is not None and array.shape[0] != length):
+        wanted = "a 1-D array" if length is None else f"a 1-D array of length {length}"
+        raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")
+    if array.shape[0] == 0:
+        return
+    smallest, largest = float(array.min()), float(array.max())
+    # NaN makes both comparisons false, so the test is written for what is allowed.
+    if not (smallest >= low and largest <= high and math.isfinite(smallest) and math.isfinite(largest)):
+        bad = np.flatnonzero(~((array >= low) & (array <= high) & np.isfinite(array)))[0]
+        raise ValueError(
+            f"{name} must be finite{_interval(low, high, '[', ']')}, got {array[bad]} at position {bad}"
+        )
+
+
+def arm_indices(name: str, values: ArrayLike, n_choices: int, *, distinct: bool = True) -> IntArray:
+    """Return `values` as a 1-D int64 array of (distinct) entries of ``range(n_choices)``."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a 1-D integer array, got shape {array.shape}")
+    if array.shape[0] == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must hold integers, got dtype {array.dtype}")
+    if array.min() < 0 or array.max() >= n_choices:
+        raise ValueError(f"{name} must lie in range({n_choices}), got {shown(array.tolist())}")
+    indices = array.astype(np.int64, copy=False)
+    if distinct and indices.shape[0] > 1 and np.diff(np.sort(indices)).min() == 0:
+        raise ValueError(f"{name} must not repeat an entry, got {shown(indices.tolist())}")
+    return indices
+
+
+def frozen(array: FloatArray) -> FloatArray:
+    """Return `array` marked read-only, so that a shared truth or parameter cannot drift."""
+    array.setflags(write=False)
+    return array
+
+
+def _interval(low: float | None, high: float | None, left: str, right: str) -> str:
+    low = None if low is None or low == -math.inf else low
+    high = None if high is None or high == math.inf else high
+    if low is None and high is None:
+        return ""
+    opening, smallest = ("(", "-inf") if low is None else (left, f"{low:g}")
+    closing, largest = (")", "inf") if high is None else (right, f"{high:g}")
+    return f" in {opening}{smallest}, {largest}{closing}"

@@ -1,0 +1,1 @@
+"""Explorers, one paper or family a file."""

@@ -1,0 +1,151 @@
+"""Oracles: the families of super arms, and how to choose a good one for given means."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Literal
+
+import numpy as np
+
+from cmab._validation import arm_indices, check_vector
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+
+Sense = Literal["max", "min"]
+
+
+class Oracle(ABC):
+    """A family of super arms and its reward function; given means, it returns a good super arm.
+
+    An oracle never knows the true means. A subclass sets `n_arms` and defines `solve` and
+    `expected_reward`; everything else has a default. `LinearOracle` is the shorter way when the reward of
+    a super arm is the sum of its means.
+
+    Attributes
+    ----------
+    n_arms : int
+        Number m of base arms.
+    n_choices : int
+        Entries of a super arm lie in ``range(n_choices)``; `n_arms` unless overridden.
+    alpha : float
+        Declared approximation ratio: with probability at least `beta` the returned super arm is worth at
+        least ``alpha`` times the optimum (costs at most ``alpha >= 1`` times, when `sense` is ``"min"``).
+    beta : float
+        Declared probability, in (0, 1], with which `alpha` holds.
+    sense : {"max", "min"}
+        Whether rewards are maximised or costs minimised. Optimism follows it.
+    max_size : int
+        Upper bound L on the number of base arms in a super arm; `n_choices` unless overridden.
+    clusters : IntArray or None, shape (n_arms,)
+        Cluster of each base arm, numbered from 0, where all arms of a cluster are always triggered
+        together: they share one counter (Chen et al. 2016, section 4.1, "clustered arms").
+
+    References
+    ----------
+    W. Chen, Y. Wang, Y. Yuan, Q. Wang: Combinatorial Multi-Armed Bandit and Its Extension to
+    Probabilistically Triggered Arms, JMLR 17 (2016), section 2.
+    """
+
+    n_arms: int
+    alpha: float = 1.0
+    beta: float = 1.0
+    sense: Sense = "max"
+    clusters: IntArray | None = None
+
+    @abstractmethod
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return a super arm that is good for `means`.
+
+        The answer depends on `means` and the state of `rng` only, and `means` is left unchanged.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            The (estimated, optimistic or sampled) means of the base arms.
+        rng : numpy.random.Generator
+            Source of randomness, for oracles that need one.
+
+        Returns
+        -------
+        IntArray, shape (size,)
+            Distinct entries of ``range(n_choices)``.
+        """
+
+    @abstractmethod
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return r_means(super_arm), the expected reward if the base arms had these means."""
+
+    @property
+    def n_choices(self) -> int:
+        """Number of things that a super arm chooses from."""
+        return self.n_arms
+
+    @property
+    def max_size(self) -> int:
+        """Upper bound on the number of base arms in a super arm."""
+        return self.n_choices
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the declared guarantee is the optimum itself, always."""
+        return self.alpha == 1.0 and self.beta == 1.0
+
+    def is_feasible(self, super_arm: IntArray) -> bool:  # noqa: ARG002
+        """Return whether `super_arm`, distinct entries of ``range(n_choices)``, belongs to the family.
+
+        The default accepts all of them; override it to let environments and `check_oracle` refuse others.
+        """
+        return True
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:  # noqa: ARG002
+        """Return the base arms that `super_arm` triggers with positive probability (for some means).
+
+        The default, all of them, is always true and rarely tight.
+        """
+        return np.arange(self.n_arms)
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the user's names (networkx nodes or edges) of the entries of `super_arm`."""
+        return [int(entry) for entry in super_arm]
+
+    def check_super_arm(self, super_arm: ArrayLike, name: str = "super_arm") -> IntArray:
+        """Return `super_arm` as an int64 array, or raise ``ValueError`` if it is not in the family."""
+        chosen = arm_indices(name, super_arm, self.n_choices)
+        if not self.is_feasible(chosen):
+            raise ValueError(f"{name} must be feasible for {self!r}, got {chosen.tolist()}")
+        return chosen
+
+    def _check_means(self, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
+        """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
+        array = np.asarray(means, dtype=np.float64)
+        check_vector("means", array, self.n_arms, low, high)
+        return array
+
+
+class LinearOracle(Oracle):
+    """An oracle whose super arms list base arms and are worth the sum of their means.
+
+    A subclass sets `n_arms` and defines `solve`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import LinearOracle
+    >>> class BestPair(LinearOracle):
+    ...     '''Two neighbouring arms.'''
+    ...     def __init__(self, n_arms):
+    ...         self.n_arms = n_arms
+    ...     def solve(self, means, rng):
+    ...         first = int(np.argmax(means[:-1] + means[1:]))
+    ...         return np.array([first, first + 1])
+    >>> BestPair(4).solve(np.array([0.1, 0.8, 0.3, 0.9]), np.random.default_rng(0))
+    array([2, 3])
+    """
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return the sum of the means of the base arms in `super_arm`."""
+        return float(np.asarray(means)[super_arm].sum())
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return `super_arm` itself."""
+        return super_arm

@@ -1,0 +1,1 @@
+"""Policies that minimise regret, one family a file."""

@@ -1,0 +1,116 @@
+"""Arm statistics: the state of nearly every learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.feedback import Feedback
+
+
+@dataclass(eq=False)
+class ArmStatistics:
+    """Counts, means and sums of squared deviations of all base arms.
+
+    Only `update` changes it.
+
+    Attributes
+    ----------
+    counters : IntArray, shape (n_arms,) or (number of clusters,)
+        Outcomes seen of each arm (or of each cluster of arms).
+    means : FloatArray, shape (n_arms,)
+        Empirical means; 0 for arms that were never observed.
+    deviations : FloatArray, shape (n_arms,)
+        Sums of squared deviations from the mean.
+    rounds : int
+        Rounds whose feedback has come in.
+    clusters : IntArray or None, shape (n_arms,)
+        See `Oracle.clusters`.
+
+    Examples
+    --------
+    >>> from cmab import ArmStatistics, Feedback
+    >>> stats = ArmStatistics.empty(3)
+    >>> stats.update(Feedback(arms=[0, 2], outcomes=[1.0, 0.5]))
+    >>> stats.counts, stats.means
+    (array([1, 0, 1]), array([1. , 0. , 0.5]))
+    """
+
+    counters: IntArray
+    means: FloatArray
+    deviations: FloatArray
+    rounds: int = 0
+    clusters: IntArray | None = None
+
+    @classmethod
+    def empty(cls, n_arms: int, clusters: IntArray | None = None) -> ArmStatistics:
+        """Return the statistics before the first outcome."""
+        n_counters = n_arms if clusters is None else int(clusters.max(initial=-1)) + 1
+        return cls(
+            counters=np.zeros(n_counters, np.int64),
+            means=np.zeros(n_arms),
+            deviations=np.zeros(n_arms),
+            clusters=clusters,
+        )
+
+    @property
+    def n_arms(self) -> int:
+        """Number of base arms."""
+        return len(self.means)
+
+    @property
+    def counts(self) -> IntArray:
+        """Outcomes seen of each base arm, shape (n_arms,). Do not write to it."""
+        return self.counters if self.clusters is None else self.counters[self.clusters]
+
+    @property
+    def variances(self) -> FloatArray:
+        """Unbiased sample variances, 0 below two outcomes, shape (n_arms,)."""
+        return self.deviations / np.maximum(self.counts - 1, 1)
+
+    def update(self, feedback: Feedback) -> None:
+        """Take in one round of feedback.
+
+        Raises
+        ------
+        ValueError
+            If an arm is out of range, or only a part of a cluster was observed.
+        """
+        arms = feedback.arms
+        if arms.shape[0] and arms.max() >= self.n_arms:
+            raise ValueError(f"feedback.arms must lie in range({self.n_arms}), got {arms.max()}")
+        pulls: IntArray | int = 1 if feedback.pulls is None else feedback.pulls
+        counts = self._count(arms, pulls)
+        # Welford's update, with the batch's own deviations (Chan et al.) where several outcomes came at once.
+        batch_means = feedback.outcomes / pulls
+        if feedback.pulls is None:
+            within: FloatArray | float = 0.0
+        elif feedback.squares is None:
+            within = np.nan
+        else:
+            within = np.maximum(feedback.squares - feedback.outcomes * batch_means, 0.0)
+        shifts = batch_means - self.means[arms]
+        self.means[arms] += shifts * (pulls / counts)
+        self.deviations[arms] += within + shifts**2 * (pulls * ((counts - pulls) / counts))
+        self.rounds += 1
+
+    def _count(self, arms: IntArray, pulls: IntArray | int) -> IntArray:
+        """Raise the counters of `arms` by `pulls`; return their new values, one for each arm."""
+        if self.clusters is None:
+            self.counters[arms] += pulls
+            return self.counters[arms]
+        owners = self.clusters[arms]
+        seen = np.bincount(owners, minlength=self.counters.shape[0])
+        whole = np.bincount(self.clusters, minlength=self.counters.shape[0])
+        partial = np.flatnonzero((seen > 0) & (seen != whole))
+        if partial.shape[0]:
+            raise ValueError(
+                f"feedback.arms must hold all {whole[partial[0]]} arms of cluster {partial[0]}, which share"
+                f" a counter, got {seen[partial[0]]} of them"
+            )
+        increments = np.zeros_like(self.counters)
+        increments[owners] = pulls
+        self.counters += increments
+        return self.counters[owners]

@@ -1,0 +1,134 @@
+"""Distributions of base arms."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from cmab._validation import frozen, real, vector
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.environment import Environment, round_key
+from cmab.feedback import Feedback
+
+
+class Arms(Environment):
+    """Independent base arms; a super arm lists arms and is worth the sum of their outcomes.
+
+    A subclass sets `means` (and `support`) and defines `pull` and `quantile`.
+    """
+
+    @property
+    def n_arms(self) -> int:  # type: ignore[override]
+        """Number of base arms."""
+        return len(self.means)
+
+    @abstractmethod
+    def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Return the outcome of each of `arms` that belongs to a uniform number of [0, 1)."""
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Return the outcomes of the arms in `super_arm`, by common random numbers, and their sum."""
+        from cmab._kernels_random import keyed_uniforms
+
+        arms = np.asarray(super_arm, dtype=np.int64)
+        outcomes = self.quantile(arms, keyed_uniforms(round_key(rng), arms))
+        return Feedback(arms, outcomes, float(outcomes.sum()))
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the sum of the true means."""
+        return float(self.means[super_arm].sum())
+
+
+class BernoulliArms(Arms):
+    """Base arms with outcomes 0 and 1.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        Success probabilities, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a probability is missing or outside [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import BernoulliArms
+    >>> BernoulliArms([0.0, 1.0]).pull(np.array([0, 1, 1]), np.random.default_rng(0))
+    array([0., 1., 1.])
+    """
+
+    def __init__(self, means: ArrayLike) -> None:
+        self.means = frozen(vector("means", means, low=0.0, high=1.0))
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes of `arms`."""
+        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
+
+    def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Return 1 where the uniform number lies below the mean."""
+        return (uniforms < self.means[arms]).astype(np.float64)
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return binomial numbers of successes, twice: a success is its own square."""
+        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
+        return successes, successes
+
+
+class GaussianArms(Arms):
+    """Base arms with normal outcomes of one variance.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        Finite means.
+    sigma : float
+        Standard deviation, positive.
+
+    Raises
+    ------
+    ValueError
+        If a mean is not finite or `sigma` not positive.
+
+    Examples
+    --------
+    >>> from instances import GaussianArms
+    >>> GaussianArms([0.5, 0.0], sigma=0.5).support
+    (-inf, inf)
+    """
+
+    support = (-np.inf, np.inf)
+
+    def __init__(self, means: ArrayLike, sigma: float = 1.0) -> None:
+        self.means = frozen(vector("means", means))
+        self._sigma = real("sigma", sigma, 0.0, inside=True)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of every arm."""
+        return self._sigma
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes of `arms`."""
+        return self.means[arms] + self._sigma * rng.standard_normal(len(arms))
+
+    def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Return the normal quantiles, through the upper half of [0, 1) symmetrically."""
+        from scipy.special import ndtri
+
+        # u = 0 would give -inf; half a step of the 53-bit grid keeps it finite and unbiased.
+        return self.means[arms] + self._sigma * np.asarray(ndtri(uniforms + 2.0**-54))
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sums and sums of squares: a normal mean and an independent chi-square deviation."""
+        means = self.means[arms] + self._sigma * rng.standard_normal(len(arms)) / np.sqrt(pulls)
+        degrees = np.asarray(pulls) - 1
+        deviations = np.where(degrees > 0, rng.chisquare(np.maximum(degrees, 1)), 0.0) * self._sigma**2
+        return pulls * means, deviations + pulls * means**2

@@ -1,0 +1,82 @@
+"""Semi-bandits: arms and a linear family of super arms."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.environment import Environment
+from cmab.feedback import Feedback
+from cmab.oracle import LinearOracle
+from instances.arms import Arms
+
+
+class SemiBandit(Environment):
+    """Every base arm of the super arm is observed; the reward is the sum of their outcomes.
+
+    Parameters
+    ----------
+    arms : Arms
+        Distributions of the base arms.
+    oracle : LinearOracle
+        The family of super arms; if it is exact, its answer to the true means is the optimum.
+
+    Raises
+    ------
+    ValueError
+        If the oracle is not linear, or arms and oracle differ in number.
+
+    Examples
+    --------
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> SemiBandit(BernoulliArms([0.1, 0.7, 0.6]), TopK(n_arms=3, k=2)).optimum
+    1.2999999999999998
+    """
+
+    def __init__(self, arms: Arms, oracle: LinearOracle) -> None:
+        if not isinstance(oracle, LinearOracle):
+            raise ValueError(f"oracle must be a LinearOracle, got {oracle!r}")
+        if arms.n_arms != oracle.n_arms:
+            raise ValueError(f"arms and oracle must agree in number, got {arms.n_arms} and {oracle.n_arms}")
+        self.arms = arms
+        self.oracle = oracle
+        self.n_arms = arms.n_arms
+        self.means = arms.means
+        self.support = arms.support
+
+    def __repr__(self) -> str:
+        return f"SemiBandit({type(self.arms).__name__}, {self.oracle!r})"
+
+    @property
+    def sigma(self) -> float:
+        """Sub-Gaussian scale of the outcomes."""
+        return self.arms.sigma
+
+    @cached_property
+    def optimum(self) -> float:  # type: ignore[override]
+        """Expected reward of the best super arm; ``nan`` if the oracle is not exact."""
+        if not self.oracle.is_exact:
+            return float("nan")
+        best = self.oracle.solve(self.means, np.random.default_rng(0))
+        return self.oracle.expected_reward(best, self.means)
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Play `super_arm`; raises ``ValueError`` if it is not feasible."""
+        return self.arms.play(self.oracle.check_super_arm(super_arm), rng)
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes of `arms`."""
+        return self.arms.pull(arms, rng)
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sums and sums of squares of fresh outcomes."""
+        return self.arms.pull_many(arms, pulls, rng)
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the sum of the true means."""
+        return self.oracle.expected_reward(super_arm, self.means)

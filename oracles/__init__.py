@@ -1,0 +1,5 @@
+"""Oracles: families of super arms, each with its approximation guarantee."""
+
+from oracles.top_k import TopK
+
+__all__ = ["TopK"]

@@ -1,0 +1,61 @@
+"""The k largest means."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab._validation import integer
+from cmab.arrays import FloatArray, IntArray
+from cmab.oracle import LinearOracle, Sense
+
+
+class TopK(LinearOracle):
+    """The super arms of exactly `k` base arms. Exact; ties go to the lower index.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1.
+    k : int
+        Size of a super arm, in ``[1, n_arms]``.
+    sense : {"max", "min"}
+        Whether the k largest or the k smallest means are wanted.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import TopK
+    >>> TopK(n_arms=4, k=2).solve(np.array([0.2, 0.9, 0.5, 0.5]), np.random.default_rng(0))
+    array([1, 2])
+    """
+
+    def __init__(self, n_arms: int, k: int, sense: Sense = "max") -> None:
+        self.n_arms = integer("n_arms", n_arms, 1)
+        self.k = integer("k", k, 1, self.n_arms)
+        self.sense = sense
+
+    def __repr__(self) -> str:
+        return f"TopK(n_arms={self.n_arms}, k={self.k})"
+
+    @property
+    def max_size(self) -> int:
+        """The size of every super arm, k."""
+        return self.k
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the k best arms in increasing order of index."""
+        from cmab._kernels_select import top_k
+
+        values = self._check_means(means)
+        chosen = np.empty(self.k, np.int64)
+        top_k(values if self.sense == "max" else -values, self.k, chosen)
+        return chosen
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether `super_arm` has k entries."""
+        return len(super_arm) == self.k
