@@ -19,7 +19,7 @@ def save(path: Path, header: dict[str, Any], state: Any) -> None:
     document = {"header": header, "state": _flatten(state, "state", arrays)}
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, document=np.array(json.dumps(document)), **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(file, allow_pickle=False, document=np.array(json.dumps(document)), **arrays)
     temporary.replace(path)
 
 
