@@ -339,9 +339,9 @@ def test_default_checkpoints_end_at_the_horizon(horizon):
 
 
 def test_cucb_regret_is_logarithmic():
-    """From 1,000 to 16,000 rounds ln t grows by 1.4, sqrt t by 4 and t by 16; the regret by less than 2."""
+    """From 4,000 to 64,000 rounds ln t grows by 1.3, sqrt t by 4 and t by 16; the regret by less than 2."""
     oracle = TopK(6, 2)
     environment = SemiBandit(BernoulliArms([0.95, 0.9, 0.2, 0.15, 0.1, 0.05]), oracle)
-    result = simulate(CUCB(oracle), environment, 16_000, replications=5, checkpoints=[1000, 16_000], rng=1)
+    result = simulate(CUCB(oracle), environment, 64_000, replications=2, checkpoints=[4000, 64_000], rng=1)
     early, late = result.regret.mean(axis=0)
     assert 0 < late < 2 * early
