@@ -49,8 +49,8 @@ class CUCB(IndexPolicy):
     >>> session.ask().super_arm
     array([0, 1])
     >>> session.tell(Feedback(arms=[0, 1], outcomes=[0.0, 1.0], reward=1.0))
-    >>> session.ask().super_arm
-    array([1, 2])
+    >>> session.state.means
+    array([0., 1., 0., 0.])
 
     References
     ----------
