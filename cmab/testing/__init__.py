@@ -1,0 +1,23 @@
+"""Conformance checks for oracles, policies, explorers and environments; our own tests run them too.
+
+``check_oracle(oracle)`` runs all checks of an oracle in a notebook; ``oracle_checks(oracle)`` lists them, and
+`parametrize_with_checks` makes one pytest item of each. A failed check raises ``AssertionError`` that begins
+with the fault's name and says what was expected and what came.
+"""
+
+from cmab.testing._checks import Check, parametrize_with_checks
+from cmab.testing.environments import check_environment, environment_checks
+from cmab.testing.oracles import OracleReport, check_oracle, oracle_checks
+from cmab.testing.policies import check_policy, policy_checks
+
+__all__ = [
+    "Check",
+    "OracleReport",
+    "check_environment",
+    "check_oracle",
+    "check_policy",
+    "environment_checks",
+    "oracle_checks",
+    "parametrize_with_checks",
+    "policy_checks",
+]

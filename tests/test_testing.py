@@ -1,0 +1,298 @@
+"""The conformance checks catch a stranger's oracle, environment or policy with a planted fault, by name."""
+
+import random
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from cmab import CUCB, Feedback, LinearOracle, Oracle
+from cmab.testing import check_environment, check_oracle, check_policy
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+N, K = 6, 2
+FAMILY = list(combinations(range(N), K))
+
+
+class Stranger(LinearOracle):
+    """A correct oracle, from which every faulty one is derived."""
+
+    n_arms = N
+
+    def solve(self, means, rng):
+        return np.argsort(-means, kind="stable")[:K]
+
+
+class Infeasible(Stranger):
+    def solve(self, means, rng):
+        return np.flatnonzero(means >= np.sort(means)[-K])
+
+
+class WrongSense(Stranger):
+    def solve(self, means, rng):
+        return np.argsort(means, kind="stable")[:K]
+
+
+class Greedyish(Stranger):
+    """Takes the best arm and its neighbour: far from the best pair."""
+
+    def solve(self, means, rng):
+        best = int(np.argmax(means))
+        return np.array([best, (best + 1) % N])
+
+
+class AlphaTooHigh(Greedyish):
+    alpha = 0.9
+
+
+class AlphaRight(Greedyish):
+    alpha = 0.5
+
+
+class Mutating(Stranger):
+    def solve(self, means, rng):
+        means[means > 0.5] = 0.5
+        return super().solve(means, rng)
+
+
+class GlobalNumpy(Stranger):
+    def solve(self, means, rng):
+        np.random.random()  # noqa: NPY002
+        return super().solve(means, rng)
+
+
+class GlobalPython(Stranger):
+    def solve(self, means, rng):
+        random.random()
+        return super().solve(means, rng)
+
+
+class IgnoresMeans(Stranger):
+    def solve(self, means, rng):
+        return np.arange(K)
+
+
+class FailsOnTies(Stranger):
+    def solve(self, means, rng):
+        if len(np.unique(means)) == 1:
+            raise ZeroDivisionError("no spread")
+        return super().solve(means, rng)
+
+
+class Remembers(Stranger):
+    calls = 0
+
+    def solve(self, means, rng):
+        self.calls += 1
+        return super().solve(means, rng) if self.calls < 700 else np.arange(K)
+
+
+class Unseeded(Stranger):
+    def solve(self, means, rng):
+        return np.random.default_rng().permutation(N)[:K]
+
+
+class Floats(Stranger):
+    def solve(self, means, rng):
+        return super().solve(means, rng).astype(float)
+
+
+class Repeats(Stranger):
+    def solve(self, means, rng):
+        return np.full(K, np.argmax(means))
+
+
+class OutOfRange(Stranger):
+    def solve(self, means, rng):
+        return super().solve(means, rng) + 1
+
+
+class Unpicklable(Stranger):
+    """A copy that was made in another process has lost its parameters."""
+
+    k = 0
+
+    def __init__(self):
+        self.k = K
+
+    def __getstate__(self):
+        return {}
+
+    def solve(self, means, rng):
+        return np.argsort(-means, kind="stable")[: max(self.k, 1)]
+
+
+class NonMonotone(Oracle):
+    n_arms = N
+
+    def solve(self, means, rng):
+        return max(FAMILY, key=lambda arm: self.expected_reward(np.array(arm), means)) * np.ones(1, np.int64)
+
+    def expected_reward(self, super_arm, means):
+        return float(means[super_arm].sum() * (1.5 - means[super_arm].sum()))
+
+
+class Untriggered(LinearOracle):
+    """Its reward depends on an arm that it says is never triggered."""
+
+    n_arms = N
+
+    def solve(self, means, rng):
+        return np.argsort(-means, kind="stable")[:K]
+
+    def expected_reward(self, super_arm, means):
+        return float(means[super_arm].sum() + 0.1 * means.max())
+
+
+@pytest.mark.parametrize("sound", [Stranger, AlphaRight])
+def test_a_sound_oracle_passes(sound):
+    report = check_oracle(sound(), super_arms=FAMILY)
+    assert report.exhaustive
+    assert report.seconds_per_call > 0
+    assert report.bytes_per_call > 0
+
+
+FAULTS = [
+    (Infeasible, "feasibility"),
+    (WrongSense, "sense"),
+    (AlphaTooHigh, "guarantee"),
+    (Mutating, "input"),
+    (GlobalNumpy, "global randomness"),
+    (GlobalPython, "global randomness"),
+    (IgnoresMeans, "guarantee: .*ignores its means"),
+    (FailsOnTies, "ties: .*ZeroDivisionError"),
+    (Remembers, "memory"),
+    (Unseeded, "determinism"),
+    (Floats, "form: .*integers"),
+    (Repeats, "form: .*repeat"),
+    (OutOfRange, r"form: .*range\(6\)"),
+    (Unpicklable, "pickling"),
+    (NonMonotone, "monotonicity"),
+    (Untriggered, "triggering"),
+]
+
+
+@pytest.mark.parametrize(("faulty", "fault"), FAULTS, ids=lambda value: getattr(value, "__name__", None))
+def test_each_planted_fault_is_named(faulty, fault):
+    with pytest.raises(AssertionError, match=f"^({fault})"):
+        check_oracle(faulty(), super_arms=FAMILY)
+
+
+def test_the_counterexample_is_shrunk():
+    """The means in the message are at the ends or in the middle, except for what the fault needs."""
+    with pytest.raises(AssertionError) as caught:
+        check_oracle(AlphaTooHigh(), super_arms=FAMILY)
+    text = str(caught.value)
+    numbers = text[text.index("means [") + 7 : text.index("] the answer")].split()
+    assert len({float(number) for number in numbers} - {0.0, 0.5, 1.0}) <= 1
+
+
+def test_a_family_can_be_given_by_a_predicate():
+    with pytest.raises(AssertionError, match="guarantee"):
+        check_oracle(AlphaTooHigh(), is_feasible=lambda arm: len(arm) == K)
+    check_oracle(Stranger(), is_feasible=lambda arm: len(arm) == K)
+
+
+def test_a_large_family_is_checked_against_its_own_answers():
+    class Large(AlphaTooHigh):
+        n_arms = 40
+
+        def solve(self, means, rng):
+            return np.array([int(np.argmin(means)), int(np.argmax(means))])[: 1 + (means.max() > means.min())]
+
+    with pytest.raises(AssertionError, match=r"guarantee|sense"):
+        check_oracle(Large())
+
+
+def test_a_promise_with_probability_is_a_binomial_test():
+    class Sometimes(Stranger):
+        """Optimal with probability 0.7, whatever it declares."""
+
+        beta = 0.7
+
+        def solve(self, means, rng):
+            return super().solve(means, rng) if rng.random() < 0.7 else np.argsort(means, kind="stable")[:K]
+
+    check_oracle(Sometimes(), super_arms=FAMILY)
+    Sometimes.beta = 0.99
+    with pytest.raises(AssertionError, match="guarantee"):
+        check_oracle(Sometimes(), super_arms=FAMILY)
+
+
+# Environments --------------------------------------------------------------------------------------------
+
+
+class Biased(BernoulliArms):
+    def quantile(self, arms, uniforms):
+        return (uniforms < 0.9 * self.means[arms]).astype(float)
+
+
+class Lying(BernoulliArms):
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].max())
+
+
+class Leaving(BernoulliArms):
+    def quantile(self, arms, uniforms):
+        return 2 * super().quantile(arms, uniforms)
+
+
+class Unpaired(BernoulliArms):
+    def play(self, super_arm, rng):
+        outcomes = self.pull(super_arm, rng)
+        return Feedback(super_arm, outcomes, float(outcomes.sum()))
+
+
+class WrongSums(BernoulliArms):
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums / 2, squares
+
+
+class Pessimist(BernoulliArms):
+    optimum = 0.5
+
+
+@pytest.mark.parametrize(
+    ("faulty", "fault"),
+    [
+        (Biased, "outcomes"),
+        (Lying, "rewards"),
+        (Leaving, "support"),
+        (Unpaired, "coins"),
+        (WrongSums, "pulls"),
+        (Pessimist, "optimum"),
+    ],
+)
+def test_each_faulty_environment_is_named(faulty, fault):
+    with pytest.raises(AssertionError, match=f"^{fault}"):
+        check_environment(faulty([0.3, 0.5, 0.8]), [(0, 1), (1, 2)])
+
+
+# Policies ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ChangesState(CUCB):
+    def select(self, state, rng):
+        state.rounds += 1
+        return super().select(state, rng)
+
+
+class Hidden(CUCB):
+    """Keeps a counter outside the state."""
+
+    count = 0
+
+    def select(self, state, rng):
+        object.__setattr__(self, "count", self.count + 1)
+        return np.array([self.count % 3, 3])
+
+
+@pytest.mark.parametrize(("faulty", "fault"), [(ChangesState, "state|resuming"), (Hidden, "determinism")])
+def test_each_faulty_policy_is_named(faulty, fault):
+    oracle = TopK(N, K)
+    with pytest.raises(AssertionError, match=f"^({fault})"):
+        check_policy(faulty(oracle), SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, N)), oracle))
