@@ -17,9 +17,10 @@ def save(path: Path, header: dict[str, Any], state: Any) -> None:
     """Write `header` (JSON) and the dataclass `state` to `path`, all or nothing."""
     arrays: dict[str, AnyArray] = {}
     document = {"header": header, "state": _flatten(state, "state", arrays)}
+    text = json.dumps(document, default=np.ndarray.tolist)  # some bit generators keep arrays
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, document=np.array(json.dumps(document)), **arrays)
+        np.savez_compressed(file, allow_pickle=False, document=np.array(text), **arrays)
     temporary.replace(path)
 
 

@@ -345,3 +345,23 @@ def test_cucb_regret_is_logarithmic():
     result = simulate(CUCB(oracle), environment, 64_000, replications=2, checkpoints=[4000, 64_000], rng=1)
     early, late = result.regret.mean(axis=0)
     assert 0 < late < 2 * early
+
+
+@pytest.mark.parametrize("bits", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_every_bit_generator_survives_a_file(bits, tmp_path):
+    oracle, _ = bandit()
+    session = Session(CUCB(oracle), rng=np.random.Generator(getattr(np.random, bits)(5)))
+    session.rng.random(3)
+    session.save(tmp_path / "session")
+    restored = Session.load(tmp_path / "session", CUCB(oracle))
+    assert np.array_equal(restored.rng.random(5), session.rng.random(5))
+
+
+def test_a_file_of_another_policy_is_refused(tmp_path):
+    class Other(CUCB):
+        pass
+
+    oracle, _ = bandit()
+    Session(CUCB(oracle), rng=0).save(tmp_path / "session")
+    with pytest.raises(ValueError, match="policy Other"):
+        Session.load(tmp_path / "session", Other(oracle))
