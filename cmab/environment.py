@@ -27,6 +27,22 @@ class Environment(ABC):
         Sub-Gaussian scale of the outcomes; half the length of `support` unless a subclass knows better.
     optimum : float
         Expected reward of the best super arm, ``nan`` where it is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import Environment, Feedback
+    >>> class FullBandit(Environment):
+    ...     '''Only the first arm of the super arm shows its (certain) outcome.'''
+    ...     n_arms, means = 3, np.array([0.0, 1.0, 1.0])
+    ...     def play(self, super_arm, rng):
+    ...         return Feedback(super_arm[:1], self.means[super_arm[:1]], self.expected_reward(super_arm))
+    ...     def pull(self, arms, rng):
+    ...         return self.means[arms]
+    ...     def expected_reward(self, super_arm):
+    ...         return float(self.means[super_arm].sum())
+    >>> FullBandit().play(np.array([1, 2]), np.random.default_rng(0)).reward
+    2.0
     """
 
     n_arms: int

@@ -21,6 +21,29 @@ class Explorer(Policy[State]):
     ----------
     n_arms : int
         Number of base arms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import ArmStatistics, Explorer, Feedback, Session
+    >>> class Uniform(Explorer):
+    ...     '''Ten outcomes of every arm, then the arm with the best mean.'''
+    ...     n_arms = 3
+    ...     def initial_state(self):
+    ...         return ArmStatistics.empty(self.n_arms)
+    ...     def select(self, state, rng):
+    ...         return np.arange(self.n_arms)
+    ...     def update(self, state, feedback):
+    ...         state.update(feedback)
+    ...     def is_done(self, state):
+    ...         return state.counts.min() >= 10
+    ...     def recommend(self, state):
+    ...         return np.array([np.argmax(state.means)])
+    >>> session = Session(Uniform(), rng=0)
+    >>> while not session.is_done:
+    ...     session.tell(Feedback(session.ask(), [0.1, 0.5, 0.2]))
+    >>> session.recommend()
+    array([1])
     """
 
     n_arms: int

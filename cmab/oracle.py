@@ -40,6 +40,20 @@ class Oracle(ABC):
         Cluster of each base arm, numbered from 0, where all arms of a cluster are always triggered
         together: they share one counter (Chen et al. 2016, section 4.1, "clustered arms").
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import Oracle
+    >>> class AnyHit(Oracle):
+    ...     '''Two arms, worth the probability that at least one of them succeeds.'''
+    ...     n_arms = 4
+    ...     def solve(self, means, rng):
+    ...         return np.sort(np.argsort(-means, kind="stable")[:2])
+    ...     def expected_reward(self, super_arm, means):
+    ...         return float(1 - np.prod(1 - means[super_arm]))
+    >>> AnyHit().expected_reward(np.array([0, 1]), np.full(4, 0.5))
+    0.75
+
     References
     ----------
     W. Chen, Y. Wang, Y. Yuan, Q. Wang: Combinatorial Multi-Armed Bandit and Its Extension to

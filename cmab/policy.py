@@ -21,6 +21,29 @@ class Policy(ABC, Generic[State]):
 
     It holds parameters only. What it learns is in the state, a plain dataclass of arrays and numbers,
     which `update` alone may change.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from cmab import Feedback, Policy, Session
+    >>> from oracles import TopK
+    >>> @dataclass
+    ... class Clock:
+    ...     rounds: int = 0
+    >>> @dataclass(frozen=True, eq=False)
+    ... class RoundRobin(Policy):
+    ...     oracle: TopK
+    ...     def initial_state(self):
+    ...         return Clock()
+    ...     def select(self, state, rng):
+    ...         return (state.rounds + np.arange(self.oracle.k)) % self.oracle.n_arms
+    ...     def update(self, state, feedback):
+    ...         state.rounds += 1
+    >>> session = Session(RoundRobin(TopK(5, k=2)), rng=0)
+    >>> session.tell(Feedback(session.ask(), [0.0, 1.0]))
+    >>> session.ask().super_arm
+    array([1, 2])
     """
 
     oracle: Oracle

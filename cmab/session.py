@@ -35,6 +35,14 @@ class Ticket:
         What to play. From an `Explorer`: the base arms to sample.
     pulls : int
         How many outcomes of each are wanted (explorers; 1 otherwise).
+
+    Examples
+    --------
+    >>> from cmab import CUCB, Session
+    >>> from oracles import TopK
+    >>> ticket = Session(CUCB(TopK(n_arms=5, k=2)), rng=0).ask()
+    >>> ticket.number, list(ticket)
+    (0, [0, 1])
     """
 
     number: int

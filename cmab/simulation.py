@@ -31,6 +31,14 @@ class SimulationInterrupted(KeyboardInterrupt):
     ----------
     partial : Simulation
         Results of the replications that were played, ``nan`` after the round they reached.
+
+    Examples
+    --------
+    >>> from cmab import SimulationInterrupted
+    >>> try:
+    ...     pass  # result = simulate(...)
+    ... except SimulationInterrupted as stopped:
+    ...     result = stopped.partial
     """
 
     def __init__(self, partial_result: Simulation) -> None:
@@ -70,6 +78,16 @@ class Simulation:
         Final state of the policy in each replication.
     super_arms : list of IntArray
         Last super arm of each replication.
+
+    Examples
+    --------
+    >>> from cmab import CUCB, simulate
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(n_arms=3, k=1)
+    >>> result = simulate(CUCB(oracle), SemiBandit(BernoulliArms([0.9, 0.2, 0.1]), oracle), 50, rng=0)
+    >>> bool(result.regret[0, -1] == 50 * 0.9 - result.expected_rewards[0, -1])
+    True
     """
 
     policy: str

@@ -3,7 +3,7 @@
 project = "cmab"
 author = "The cmab developers"
 copyright = "2026, the cmab developers"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc"]
 source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
@@ -12,7 +12,6 @@ html_title = "cmab: combinatorial bandits"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 exclude_patterns = ["_build", "changes/README.md"]

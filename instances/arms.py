@@ -16,6 +16,19 @@ class Arms(Environment):
     """Independent base arms; a super arm lists arms and is worth the sum of their outcomes.
 
     A subclass sets `means` (and `support`) and defines `pull` and `quantile`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import Arms
+    >>> class UniformArms(Arms):
+    ...     means = np.array([0.5, 0.5])
+    ...     def pull(self, arms, rng):
+    ...         return rng.random(len(arms))
+    ...     def quantile(self, arms, uniforms):
+    ...         return uniforms
+    >>> UniformArms().n_arms
+    2
     """
 
     @property

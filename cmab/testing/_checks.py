@@ -23,6 +23,13 @@ class Check:
         What is checked, and of which class: ``"TopK-guarantee"``.
     run : callable
         Raises ``AssertionError`` if the subject fails.
+
+    Examples
+    --------
+    >>> from cmab.testing import oracle_checks
+    >>> from oracles import TopK
+    >>> for check in oracle_checks(TopK(5, k=2)):
+    ...     check.run()
     """
 
     name: str

@@ -61,7 +61,26 @@ def check_environment(
 def environment_checks(
     environment: Environment, super_arms: Iterable[ArrayLike], *, draws: int = 4000, name: str | None = None
 ) -> list[Check]:
-    """Return the checks of `check_environment` one by one, for `parametrize_with_checks`."""
+    """Return the checks of `check_environment` one by one, for `parametrize_with_checks`.
+
+    Parameters
+    ----------
+    environment, super_arms, draws
+        As for `check_environment`.
+    name : str, optional
+        Begins the name of each check; the class's name if left out.
+
+    Returns
+    -------
+    list of Check
+
+    Examples
+    --------
+    >>> from cmab.testing import environment_checks
+    >>> from instances import BernoulliArms
+    >>> environment_checks(BernoulliArms([0.2, 0.6]), [[0], [0, 1]], name="mine")[0].name
+    'mine-determinism'
+    """
     arms = [np.array(list(arm), np.int64) for arm in super_arms]  # type: ignore[arg-type]
     subject = _Subject(environment, arms, draws)
     return named_checks(name or type(environment).__name__, subject, _CHECKS)

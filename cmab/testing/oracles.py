@@ -33,6 +33,13 @@ class OracleReport:
         Largest amount of memory that Python and numpy held during one call.
     exhaustive : bool
         Whether the guarantee was compared with the optimum over all super arms.
+
+    Examples
+    --------
+    >>> from cmab.testing import check_oracle
+    >>> from oracles import TopK
+    >>> check_oracle(TopK(5, k=2)).seconds_per_call < 1
+    True
     """
 
     seconds_per_call: float
@@ -146,6 +153,17 @@ def oracle_checks(
     name: str | None = None,
 ) -> list[Check]:
     """Return the checks of `check_oracle` one by one, for `parametrize_with_checks`.
+
+    Parameters
+    ----------
+    oracle, super_arms, low, high, trials
+        As for `check_oracle`.
+    name : str, optional
+        Begins the name of each check; the class's name if left out.
+
+    Returns
+    -------
+    list of Check
 
     Examples
     --------

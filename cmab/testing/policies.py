@@ -62,7 +62,29 @@ def check_policy(policy: AnyPolicy, environment: Environment, *, rounds: int = 5
 def policy_checks(
     policy: AnyPolicy, environment: Environment, *, rounds: int = 50, rng: int = 0, name: str | None = None
 ) -> list[Check]:
-    """Return the checks of `check_policy` one by one, for `parametrize_with_checks`."""
+    """Return the checks of `check_policy` one by one, for `parametrize_with_checks`.
+
+    Parameters
+    ----------
+    policy, environment, rounds, rng
+        As for `check_policy`.
+    name : str, optional
+        Begins the name of each check; the class's name if left out.
+
+    Returns
+    -------
+    list of Check
+
+    Examples
+    --------
+    >>> from cmab import CUCB
+    >>> from cmab.testing import policy_checks
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(3, k=2)
+    >>> policy_checks(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))[0].name
+    'CUCB-determinism'
+    """
     subject = _Subject(policy, environment, rounds, rng)
     return named_checks(name or type(policy).__name__, subject, _CHECKS)
 

@@ -1,0 +1,32 @@
+"""Every public object documents its parameters and has an example (which the doctests run)."""
+
+import inspect
+import re
+
+import pytest
+
+import cmab
+import cmab.testing
+import instances
+import oracles
+
+PUBLIC = [
+    pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
+    for module in (cmab, cmab.testing, oracles, instances)
+    for name in module.__all__
+]
+
+
+@pytest.mark.parametrize("thing", PUBLIC)
+def test_public_objects_have_an_example(thing):
+    assert ">>>" in inspect.getdoc(thing)
+
+
+@pytest.mark.parametrize("thing", PUBLIC)
+def test_every_parameter_is_documented(thing):
+    if inspect.isabstract(thing) or (inspect.isclass(thing) and issubclass(thing, BaseException)):
+        pytest.skip("not made by users")
+    listed = re.findall(r"^([\w, *]+?)(?: :|$)", inspect.getdoc(thing), re.MULTILINE)
+    documented = {name.strip().lstrip("*") for names in listed for name in names.split(",")}
+    missing = set(inspect.signature(thing).parameters) - documented - {"args", "kwargs"}
+    assert not missing
