@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cmab._validation import integer
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Sense
 
 
@@ -55,6 +55,25 @@ class TopK(LinearOracle):
         chosen = np.empty(self.k, np.int64)
         top_k(values if self.sense == "max" else -values, self.k, chosen)
         return chosen
+
+    def solve_constrained(
+        self,
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,
+    ) -> IntArray | None:
+        """Return `include` and the best of the arms left, in increasing order; None if that is not k arms."""
+        values = self._check_means(means)
+        required, banned = self._check_constraints(include, exclude)
+        free = np.setdiff1d(np.arange(self.n_arms), np.concatenate((required, banned)))
+        missing = self.k - len(required)
+        if not 0 <= missing <= len(free):
+            return None
+        if missing == 0:
+            return np.sort(required)
+        chosen = TopK(len(free), missing, self.sense).solve(values[free], rng)
+        return np.sort(np.concatenate((required, free[chosen])))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm` has k entries."""

@@ -144,6 +144,37 @@ def test_cucb_refuses(parameters, message):
         CUCB(TopK(3, 1), **parameters)
 
 
+# Arms forced in or out -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_gaps_are_differences_of_sorted_means(sense):
+    """For the k best, an arm inside is compared with the best outside, and the other way round."""
+    means = np.array([0.1, 0.8, 0.5, 0.4, 0.9])
+    signed = means if sense == "max" else -means
+    best, gaps = TopK(5, 2, sense).gaps(means, [], [], np.random.default_rng(0))
+    edge = np.sort(signed)[-3:-1]
+    assert np.array_equal(best, np.sort(np.argsort(-signed)[:2]))
+    assert np.allclose(gaps, np.where(np.isin(np.arange(5), best), signed - edge[0], edge[1] - signed))
+
+
+def test_gaps_under_constraints():
+    best, gaps = TopK(5, 2).gaps(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), [4], [0], np.random.default_rng(0))
+    assert best.tolist() == [1, 4]
+    assert gaps.tolist() == [np.inf, 1.0, 1.0, 2.0, np.inf]
+
+
+def test_arms_forced_to_both_sides_are_refused():
+    rng, means = np.random.default_rng(0), np.zeros(4)
+    assert TopK(4, 2).solve_constrained(means, [0, 1, 2], [], rng) is None
+    with pytest.raises(ValueError, match=r"share an arm, got \[2\]"):
+        TopK(4, 2).solve_constrained(means, [1, 2], [2, 3], rng)
+    with pytest.raises(ValueError, match="must leave a super arm"):
+        TopK(4, 2).gaps(means, [0, 1, 2], [], rng)
+    with pytest.raises(TypeError, match="Faulty must define solve_constrained"):
+        Faulty(np.arange(2)).gaps(means, [], [], rng)
+
+
 # Sessions ------------------------------------------------------------------------------------------------
 
 

@@ -146,6 +146,27 @@ class Untriggered(LinearOracle):
         return float(means[super_arm].sum() + 0.1 * means.max())
 
 
+class IgnoresConstraints(Stranger):
+    def solve_constrained(self, means, include, exclude, rng):
+        return self.solve(means, rng)
+
+
+class GivesUp(Stranger):
+    """Says that there is nothing left, although there is."""
+
+    def solve_constrained(self, means, include, exclude, rng):
+        return None
+
+
+class AnyThatFits(Stranger):
+    """Meets the constraints, without a look at the means."""
+
+    def solve_constrained(self, means, include, exclude, rng):
+        free = np.setdiff1d(np.arange(N), [*include, *exclude])
+        missing = K - len(include)
+        return np.array([*include, *free[:missing]]) if 0 <= missing <= len(free) else None
+
+
 @pytest.mark.parametrize("sound", [Stranger, AlphaRight])
 def test_a_sound_oracle_passes(sound):
     report = check_oracle(sound(), super_arms=FAMILY)
@@ -171,6 +192,9 @@ FAULTS = [
     (Unpicklable, "pickling"),
     (NonMonotone, "monotonicity"),
     (Untriggered, "triggering"),
+    (IgnoresConstraints, "constraints"),
+    (GivesUp, "constraints"),
+    (AnyThatFits, "constraints"),
 ]
 
 

@@ -126,8 +126,8 @@ def check_oracle(
     AssertionError
         At the first fault. Its text begins with the fault's name: ``form``, ``feasibility``, ``input``,
         ``global randomness``, ``determinism``, ``memory``, ``pickling``, ``ties``, ``sense``,
-        ``guarantee``, ``monotonicity`` or ``triggering``. An oracle that keeps its promise fails with
-        probability below 1e-6.
+        ``guarantee``, ``monotonicity``, ``triggering`` or ``constraints``. An oracle that keeps its promise
+        fails with probability below 1e-6.
 
     Examples
     --------
@@ -377,6 +377,33 @@ def _check_triggering(subject: _Subject) -> None:
         )
 
 
+def _check_constraints(subject: _Subject) -> None:
+    """A LinearOracle that solves with arms forced in or out finds the best of what is left."""
+    oracle, rng = subject.oracle, np.random.default_rng(subject.seed)
+    if (
+        subject.family is None
+        or not isinstance(oracle, LinearOracle)
+        or type(oracle).solve_constrained is LinearOracle.solve_constrained
+    ):
+        return
+    family = [(frozenset(arm.tolist()), arm) for arm in subject.family]
+    for means in subject.all_means():
+        sides = rng.choice(3, oracle.n_arms, p=(0.6, 0.2, 0.2))
+        include, exclude = np.flatnonzero(sides == 1), np.flatnonzero(sides == 2)
+        left = {key: arm for key, arm in family if key.issuperset(include) and key.isdisjoint(exclude)}
+        what = f"with {include} forced in, {exclude} forced out and means {means}"
+        answer = oracle.solve_constrained(means.copy(), include, exclude, np.random.default_rng(7))
+        require((answer is None) == (not left), "constraints", f"got {answer}, {len(left)} are left {what}")
+        if answer is None:
+            continue
+        require(frozenset(answer.tolist()) in left, "constraints", f"{answer} breaks them or is none {what}")
+        values = [oracle.expected_reward(arm, means) for arm in left.values()]
+        best = max(values) if oracle.sense == "max" else min(values)
+        value = oracle.expected_reward(answer, means)
+        good = not oracle.is_exact or abs(value - best) <= _TOLERANCE * (1 + abs(best))
+        require(good, "constraints", f"{answer} is worth {value:.6g}, the optimum {best:.6g} {what}")
+
+
 _CHECKS: tuple[Callable[[_Subject], None], ...] = (
     _check_ties,
     _check_form,
@@ -389,6 +416,7 @@ _CHECKS: tuple[Callable[[_Subject], None], ...] = (
     _check_guarantee,
     _check_monotonicity,
     _check_triggering,
+    _check_constraints,
 )
 
 
