@@ -1,6 +1,19 @@
 """Problem instances: arm distributions, environments, and builders of the papers' experiments."""
 
 from instances.arms import Arms, BernoulliArms, GaussianArms
+from instances.graphs import constant, read_edge_list, trivalency, uniform, weighted_cascade
+from instances.independent_cascade import IndependentCascade
 from instances.semi_bandit import SemiBandit
 
-__all__ = ["Arms", "BernoulliArms", "GaussianArms", "SemiBandit"]
+__all__ = [
+    "Arms",
+    "BernoulliArms",
+    "GaussianArms",
+    "IndependentCascade",
+    "SemiBandit",
+    "constant",
+    "read_edge_list",
+    "trivalency",
+    "uniform",
+    "weighted_cascade",
+]

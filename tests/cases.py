@@ -14,8 +14,8 @@ import numpy as np
 from cmab import CUCB, Environment, Oracle
 from cmab.confidence import LogRadius
 from cmab.policy import AnyPolicy
-from instances import BernoulliArms, GaussianArms, SemiBandit
-from oracles import TopK
+from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandit
+from oracles import DirectedGraph, InfluenceMaximization, TopK
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,15 @@ class EnvironmentCase:
 
 
 MEANS = np.array([0.9, 0.75, 0.6, 0.3, 0.1])
+# Two cycles that share a node, a parallel arc, a path into the cycle, a node without arcs.
+NETWORK = DirectedGraph.from_edges([0, 1, 2, 2, 3, 4, 0, 5], [1, 2, 0, 3, 4, 2, 1, 0], n=7)
 
 ORACLES = [
+    OracleCase(
+        "influence",
+        lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3),
+        lambda: combinations(range(7), 2),
+    ),
     OracleCase("top_k", lambda: TopK(6, k=2), lambda: combinations(range(6), 2)),
     OracleCase("top_all", lambda: TopK(4, k=4), lambda: [range(4)]),
     OracleCase("bottom_k", lambda: TopK(6, k=3, sense="min"), lambda: combinations(range(6), 3), -2.0, 2.0),
@@ -61,6 +68,11 @@ POLICIES = [
 ]
 
 ENVIRONMENTS = [
+    EnvironmentCase(
+        "cascade",
+        lambda: IndependentCascade(NETWORK, [0.5, 0.3, 0.2, 0.7, 0.0, 1.0, 0.1, 0.4], k=2),
+        ((5, 3), (2, 6), (0, 1)),
+    ),
     EnvironmentCase("bernoulli", lambda: SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase("gaussian", lambda: SemiBandit(GaussianArms(MEANS, 0.5), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase("arms_alone", lambda: BernoulliArms(MEANS), ((0, 3), (1,))),

@@ -1,0 +1,179 @@
+"""Graphs for influence problems: readers of edge lists, and the usual models of edge probabilities."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from cmab._validation import real, vector
+from cmab.arrays import FloatArray, IntArray
+from oracles import DirectedGraph
+
+_GZIP = b"\x1f\x8b"
+
+
+def read_edge_list(
+    path: str | os.PathLike[str], *, directed: bool = True, header: bool = False
+) -> DirectedGraph:
+    """Read a graph from a text file, gzipped or not.
+
+    Every line holds two node ids and, in files that have them, the probability of the edge, separated by
+    blanks. Empty lines and lines that begin with ``#`` are skipped (SNAP's form). Lines from a node to
+    itself are left out, since no cascade uses them; lines that repeat an edge stay, each an edge of its own.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    directed : bool
+        Whether a line is one arc; otherwise it is two, one for each direction, next to each other.
+    header : bool
+        Whether the first line gives the numbers of nodes and of lines. Ids are node numbers then; without
+        it nodes are numbered in increasing order of their ids, which become their labels.
+
+    Returns
+    -------
+    DirectedGraph
+        The arcs in the order of the file, with probabilities if the file has them.
+
+    Raises
+    ------
+    ValueError
+        If the file is cut off, is not text, or a line has the wrong number of columns, an id that is no
+        integer of ``[0, 2**63)``, or a probability outside [0, 1].
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from instances import read_edge_list
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "graph.txt"
+    ...     _ = file.write_text("# FromNodeId ToNodeId" + chr(10) + "7 9" + chr(10) + "9 30" + chr(10))
+    ...     graph = read_edge_list(file)
+    >>> graph, graph.label(2)
+    (DirectedGraph(n_nodes=3, n_arcs=2), 30)
+    """
+    file = Path(path)
+    rows = [(number, line.split()) for number, line in enumerate(_text(file).splitlines(), 1)]
+    rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
+    n_nodes = None
+    if header:
+        n_nodes = _size(file, rows)
+        rows = rows[1:]
+    if not rows:
+        raise ValueError(f"{file} must hold at least one edge, got none")
+    columns = len(rows[0][1])
+    for number, fields in rows:
+        if len(fields) not in (2, 3) or len(fields) != columns:
+            raise ValueError(f"{file}, line {number}: must hold 2 ids (and a probability), got {fields[:5]}")
+    ids = np.stack([_ids(file, rows, column) for column in (0, 1)], axis=1)
+    chances = _chances(file, rows) if columns == 3 else None
+    return _graph(file, ids, n_nodes, chances, directed)
+
+
+def _text(file: Path) -> str:
+    try:
+        data = file.read_bytes()
+        if data[:2] == _GZIP:
+            data = gzip.decompress(data)
+        return data.decode("utf-8")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{file} must be a complete gzip file, got {error}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} must be text in UTF-8, got {error}") from None
+
+
+_Rows = Sequence[tuple[int, list[str]]]
+
+
+def _size(file: Path, rows: _Rows) -> int:
+    try:
+        n_nodes, n_lines = (int(field) for field in rows[0][1])
+    except (IndexError, ValueError):
+        got = rows[0][1][:5] if rows else "nothing"
+        raise ValueError(f"{file} must begin with the numbers of nodes and lines, got {got}") from None
+    if n_lines != len(rows) - 1:
+        raise ValueError(f"{file} must hold {n_lines} edge lines as its first line says, got {len(rows) - 1}")
+    return n_nodes
+
+
+def _ids(file: Path, rows: _Rows, column: int) -> IntArray:
+    try:
+        ids = np.array([int(fields[column]) for _, fields in rows], np.int64)
+    except (ValueError, OverflowError):
+        ids = np.array([-1])
+    if ids.min() >= 0:
+        return ids
+    number, text = next(
+        (n, f[column]) for n, f in rows if not (f[column].isdecimal() and int(f[column]) < 2**63)
+    )
+    raise ValueError(f"{file}, line {number}: node ids must be integers in [0, 2**63), got {text!r}")
+
+
+def _chances(file: Path, rows: _Rows) -> FloatArray:
+    chances = np.empty(len(rows))
+    for at, (number, fields) in enumerate(rows):
+        try:
+            chances[at] = float(fields[2])
+        except ValueError:
+            chances[at] = np.nan
+        if not 0.0 <= chances[at] <= 1.0:
+            raise ValueError(f"{file}, line {number}: a probability must lie in [0, 1], got {fields[2]!r}")
+    return chances
+
+
+def _graph(
+    file: Path, ids: IntArray, n_nodes: int | None, chances: FloatArray | None, directed: bool
+) -> DirectedGraph:
+    labels = None
+    if n_nodes is None:
+        names, numbers = np.unique(ids, return_inverse=True)
+        n_nodes, ids = len(names), numbers.reshape(ids.shape)
+        labels = None if np.array_equal(names, np.arange(n_nodes)) else names.tolist()
+    elif ids.max() >= n_nodes:
+        raise ValueError(f"{file}: node ids must lie in range({n_nodes}), got {ids.max()}")
+    proper = ids[:, 0] != ids[:, 1]
+    ids, chances = ids[proper], None if chances is None else chances[proper]
+    if not directed:
+        ids = np.stack([ids, ids[:, ::-1]], axis=1).reshape(-1, 2)
+        chances = None if chances is None else np.repeat(chances, 2)
+    return DirectedGraph.from_edges(ids[:, 0], ids[:, 1], n_nodes, labels=labels, probabilities=chances)
+
+
+def weighted_cascade(graph: DirectedGraph) -> FloatArray:
+    """Return one over the in-degree of its head for each arc, parallel arcs counted (Kempe et al. 2003).
+
+    Examples
+    --------
+    >>> from instances import weighted_cascade
+    >>> from oracles import DirectedGraph
+    >>> weighted_cascade(DirectedGraph.from_edges([0, 1, 0], [2, 2, 1]))
+    array([0.5, 0.5, 1. ])
+    """
+    return 1.0 / graph.in_degrees[graph.heads]
+
+
+def constant(graph: DirectedGraph, probability: float) -> FloatArray:
+    """Return the same probability for each arc."""
+    return np.full(graph.n_arcs, real("probability", probability, 0.0, 1.0))
+
+
+def trivalency(
+    graph: DirectedGraph, rng: np.random.Generator, values: Sequence[float] = (0.1, 0.01, 0.001)
+) -> FloatArray:
+    """Return one of `values`, drawn uniformly, for each arc (Chen, Wang and Wang 2010)."""
+    return rng.choice(vector("values", values, low=0.0, high=1.0), graph.n_arcs)
+
+
+def uniform(
+    graph: DirectedGraph, rng: np.random.Generator, low: float = 0.0, high: float = 0.1
+) -> FloatArray:
+    """Return a number drawn uniformly from ``[low, high)`` for each arc."""
+    low = real("low", low, 0.0, 1.0)
+    return rng.uniform(low, real("high", high, low, 1.0), graph.n_arcs)

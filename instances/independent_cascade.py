@@ -1,0 +1,207 @@
+"""The independent-cascade model as an environment."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab._validation import arm_indices, frozen, integer, shown, vector
+from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.environment import Environment, round_key
+from cmab.feedback import Feedback
+from oracles import DirectedGraph
+from oracles._reverse_sets import ReverseGraph, SetCollection
+from oracles._spread import exact_spread
+from oracles.directed_graph import as_directed_graph
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_JUDGING, _CHOOSING = 0x1A11, 0x2B22
+_MOST_ENTRIES = 2**25
+_MOST_ENUMERATED = 2000
+
+
+class IndependentCascade(Environment):
+    """Influence spreads from seeds along the edges of a graph, with a coin for each edge.
+
+    Base arms are the directed edges as in `InfluenceMaximization`; a super arm lists seeds, node numbers.
+    Every node that becomes active flips the coin of each of its out-edges once. A round shows all these
+    coins, **also those of edges to nodes that were active already**, and earns the number of active nodes,
+    seeds included. The coin of an edge belongs to (round, edge): policies meet the same coins.
+
+    Parameters
+    ----------
+    graph : networkx graph or DirectedGraph
+        Who can activate whom; each edge of an undirected graph is two arcs.
+    probability : str or array_like, shape (n_arms,)
+        Edge attribute of a networkx graph, or the probability of each arm. A `DirectedGraph` that has
+        probabilities of its own needs none.
+    k : int, optional
+        Number of seeds that `optimum` is about.
+    pool : int
+        Reverse-reachable sets that expected rewards are read from (fewer where they would hold more than
+        2**25 nodes together).
+
+    Raises
+    ------
+    ValueError
+        If the graph cannot be used or a probability is missing or outside [0, 1].
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from instances import IndependentCascade
+    >>> graph = nx.DiGraph()
+    >>> graph.add_edge("ann", "bob", p=1.0)
+    >>> graph.add_edge("bob", "cy", p=0.0)
+    >>> environment = IndependentCascade(graph, probability="p", k=1)
+    >>> environment.play(np.array([0]), np.random.default_rng(0))
+    Feedback(arms=array([0, 1]), outcomes=array([1., 0.]), reward=2.0, pulls=None, squares=None)
+    >>> environment.optimum
+    2.0
+    """
+
+    def __init__(
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        probability: str | ArrayLike = "p",
+        *,
+        k: int | None = None,
+        pool: int = 2**20,
+    ) -> None:
+        name = probability if isinstance(probability, str) else None
+        self.graph = as_directed_graph(graph, name)
+        self.n_arms = self.graph.n_arcs
+        if name is not None and self.graph.probabilities is None:
+            raise ValueError(f"probability must be an array for {shown(graph)} without its own, got {name!r}")
+        given = self.graph.probabilities if name is not None else probability
+        self.means = frozen(vector("probability", given, self.n_arms, 0.0, 1.0))  # type: ignore[arg-type]
+        self.k = None if k is None else integer("k", k, 1, self.graph.n_nodes)
+        self.pool = integer("pool", pool, 2)
+
+    def __repr__(self) -> str:
+        return f"IndependentCascade({self.graph!r}, k={self.k})"
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Run one cascade; the arms of the feedback come in order of activation of their tails."""
+        from oracles._kernels_cascade import cascade
+
+        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
+        offsets, arms = self.graph.out_arcs
+        active = np.empty(self.graph.n_nodes, np.int64)
+        observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
+        size, seen = cascade(
+            offsets,
+            arms,
+            self.graph.heads,
+            self.means,
+            seeds,
+            round_key(rng),
+            active,
+            observed,
+            outcomes,
+        )
+        return Feedback(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh coins of `arms`."""
+        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return binomial numbers of successes, twice: a success is its own square."""
+        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
+        return successes, successes
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the expected number of active nodes.
+
+        Exact while at most 16 uncertain edges can be reached; otherwise read from a pool of
+        reverse-reachable sets, drawn once with a fixed key, with the error that `standard_error` gives.
+        """
+        return self._value(arm_indices("super_arm", super_arm, self.graph.n_nodes))[0]
+
+    def standard_error(self, super_arm: IntArray) -> float:
+        """Return the standard error of `expected_reward`, 0 where it is exact."""
+        return self._value(arm_indices("super_arm", super_arm, self.graph.n_nodes))[1]
+
+    def _value(self, seeds: IntArray) -> tuple[float, float]:
+        from oracles._kernels_influence_greedy import count_covered
+
+        exact = exact_spread(self.graph, self.means, seeds)
+        if exact is not None:
+            return exact, 0.0
+        reverse, offsets, sets, seen = self._judging
+        hits = count_covered(offsets, sets, np.unique(reverse.roots[seeds]).astype(np.int64), seen)
+        n, share = self.graph.n_nodes, hits / len(seen)
+        return n * share, n * float(np.sqrt(share * (1.0 - share) / len(seen)))
+
+    @cached_property
+    def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, BoolArray]:
+        """The pool as an inverted index: which sets hold a component."""
+        sets = self._drawn(_JUDGING)
+        return sets.graph, *sets.index(), np.zeros(sets.n_sets, np.bool_)
+
+    def _drawn(self, key: int) -> SetCollection:
+        sets = SetCollection(ReverseGraph.of(self.graph, self.means), key)
+        sets.grow(self.pool, _MOST_ENTRIES)
+        return sets
+
+    @cached_property
+    def _best(self) -> tuple[IntArray, bool]:
+        """The best k seeds that are known, and whether they are the best there are."""
+        k, n = self.k, self.graph.n_nodes
+        assert k is not None
+        if comb(n, k) <= _MOST_ENUMERATED:
+            families = [np.array(seeds, np.int64) for seeds in combinations(range(n), k)]
+            values = [exact_spread(self.graph, self.means, seeds) for seeds in families]
+            known = [value for value in values if value is not None]
+            if len(known) == len(values):
+                return families[int(np.argmax(known))], True
+        from oracles._kernels_influence_greedy import cover
+
+        # Another sample than the one that judges: the greedy choice flatters itself on its own.
+        sets = self._drawn(_CHOOSING)
+        chosen, _, _ = cover(sets.ends, sets.pool, *sets.index(), min(k, sets.graph.n_components))
+        seeds = sets.graph.representatives()[chosen]
+        others = np.setdiff1d(np.arange(n), seeds)
+        return np.concatenate((seeds, others[: k - len(seeds)])), False
+
+    @property
+    def best_seeds(self) -> IntArray:
+        """The k seeds that `optimum` is the value of.
+
+        Raises
+        ------
+        ValueError
+            If the environment was made without `k`.
+        """
+        if self.k is None:
+            raise ValueError("k must be given when the environment is made, got None")
+        return self._best[0]
+
+    @property
+    def optimum(self) -> float:  # type: ignore[override]
+        """Expected reward of the best k seeds; ``nan`` without `k`.
+
+        Exact (`optimum_is_exact`) where all seed sets can be enumerated. Otherwise the value of a greedy
+        choice on a large pool of reverse-reachable sets, which no k seeds beat by more than the factor
+        1/(1 - 1/e) and few by more than the pool's error: up to that error, a lower bound of the optimum.
+        """
+        return float("nan") if self.k is None else self.expected_reward(self._best[0])
+
+    @property
+    def optimum_is_exact(self) -> bool:
+        """Whether `optimum` is known to be the best; false without `k`."""
+        return self.k is not None and self._best[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The pool is drawn again, equal, where it is needed.
+        return {name: value for name, value in self.__dict__.items() if name != "_judging"}

@@ -1,0 +1,123 @@
+"""Graph kernels of the influence engine: counting sort, strong components, the reverse graph of a round."""
+
+import numpy as np
+
+from cmab._kernels import kernel
+from cmab.arrays import AnyArray, FloatArray
+
+# Probabilities are compared as multiples of 2^-31, so that p = 1 (2^31) is above every 31-bit number.
+_SCALE = 2.0**31
+_CERTAIN = np.uint32(1 << 31)
+
+
+@kernel
+def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
+    """Return the offsets of the groups 0..n-1 of `keys` and the positions in stable order of their keys."""
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(keys.shape[0]):
+        offsets[keys[i] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    place = offsets[:-1].copy()
+    order = np.empty(keys.shape[0], np.int32)
+    for i in range(keys.shape[0]):
+        order[place[keys[i]]] = i
+        place[keys[i]] += 1
+    return offsets, order
+
+
+@kernel
+def limits_of(means: FloatArray) -> tuple[AnyArray, int]:
+    """Return every probability as a multiple of 2^-31, and how many of them are 1."""
+    limits = np.empty(means.shape[0], np.uint32)
+    certain = 0
+    for i in range(means.shape[0]):
+        limits[i] = np.uint32(means[i] * _SCALE + 0.5)
+        certain += limits[i] == _CERTAIN
+    return limits, certain
+
+
+@kernel
+def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits: AnyArray) -> AnyArray:
+    """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, without recursion).
+
+    Components are numbered in the order of their lowest nodes.
+    """
+    n = offsets.shape[0] - 1
+    number, low = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    component = np.full(n, -1, np.int32)
+    position = offsets[:-1].copy()
+    path, stack = np.empty(n, np.int32), np.empty(n, np.int32)
+    depth, held, clock, found = 0, 0, 0, 0
+    for start in range(n):
+        if number[start]:
+            continue
+        path[0], depth = start, 1
+        while depth:
+            v = path[depth - 1]
+            if number[v] == 0:
+                clock += 1
+                number[v] = low[v] = clock
+                stack[held] = v
+                held += 1
+            descended = False
+            while position[v] < offsets[v + 1]:
+                at = position[v]
+                position[v] += 1
+                if limits[arms[at]] != _CERTAIN:
+                    continue
+                w = heads[arms[at]]
+                if number[w] == 0:
+                    path[depth] = w
+                    depth += 1
+                    descended = True
+                    break
+                if component[w] < 0:
+                    low[v] = min(low[v], number[w])
+            if descended:
+                continue
+            depth -= 1
+            if depth:
+                parent = path[depth - 1]
+                low[parent] = min(low[parent], low[v])
+            if low[v] == number[v]:
+                while True:
+                    held -= 1
+                    component[stack[held]] = found
+                    if stack[held] == v:
+                        break
+                found += 1
+    return _renumbered(component, found)
+
+
+@kernel
+def _renumbered(component: AnyArray, found: int) -> AnyArray:
+    names = np.full(found, -1, np.int32)
+    fresh = 0
+    for v in range(component.shape[0]):
+        if names[component[v]] < 0:
+            names[component[v]] = fresh
+            fresh += 1
+        component[v] = names[component[v]]
+    return component
+
+
+@kernel
+def reverse_arcs(
+    tails: AnyArray, heads: AnyArray, limits: AnyArray, component: AnyArray, n: int
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Return the arcs into each of `n` components as (offsets, tails, limits), impossible ones left out."""
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(tails.shape[0]):
+        if limits[i] and component[tails[i]] != component[heads[i]]:
+            offsets[component[heads[i]] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    place = offsets[:-1].copy()
+    in_tails, in_limits = np.empty(offsets[n], np.int32), np.empty(offsets[n], np.uint32)
+    for i in range(tails.shape[0]):
+        u, v = component[tails[i]], component[heads[i]]
+        if limits[i] and u != v:
+            in_tails[place[v]], in_limits[place[v]] = u, limits[i]
+            place[v] += 1
+    return offsets, in_tails, in_limits

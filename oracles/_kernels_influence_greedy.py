@@ -1,0 +1,90 @@
+"""Maximum coverage over reverse-reachable sets: index, greedy choice, bound on the optimum."""
+
+import numpy as np
+
+from cmab._kernels import kernel
+from cmab.arrays import AnyArray, BoolArray, IntArray
+
+
+@kernel
+def invert(ends: IntArray, pool: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
+    """Return the sets that hold each of `n` nodes, as (offsets, sets)."""
+    n_sets = ends.shape[0] - 1
+    offsets = np.zeros(n + 1, np.int64)
+    for at in range(ends[n_sets]):
+        offsets[pool[at] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    place = offsets[:-1].copy()
+    sets = np.empty(ends[n_sets], np.int32)
+    for i in range(n_sets):
+        for at in range(ends[i], ends[i + 1]):
+            sets[place[pool[at]]] = i
+            place[pool[at]] += 1
+    return offsets, sets
+
+
+@kernel
+def _largest(histogram: IntArray, top: int, k: int) -> int:
+    """Return the sum of the `k` largest degrees, all at most `top`."""
+    total = 0
+    while top > 0 and k > 0:
+        taken = min(k, histogram[top])
+        total += taken * top
+        k -= taken
+        top -= 1
+    return total
+
+
+@kernel
+def cover(
+    ends: IntArray, pool: AnyArray, offsets: IntArray, sets: AnyArray, k: int
+) -> tuple[IntArray, int, int]:
+    """Choose at most `k` nodes greedily, ties to the lowest; stop when nothing is left to gain.
+
+    Return the nodes, the number of sets they cover, and an upper bound on what any k nodes cover: the
+    smallest, over the steps, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10).
+    """
+    n = offsets.shape[0] - 1
+    degrees = np.empty(n, np.int64)
+    for v in range(n):
+        degrees[v] = offsets[v + 1] - offsets[v]
+    top = degrees.max()
+    histogram = np.zeros(top + 1, np.int64)
+    for v in range(n):
+        histogram[degrees[v]] += 1
+    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    chosen, size, covered, bound = np.empty(k, np.int64), 0, 0, ends.shape[0] - 1
+    while True:
+        bound = min(bound, covered + _largest(histogram, top, k))
+        while top > 0 and histogram[top] == 0:
+            top -= 1
+        if size == k or top == 0:
+            return chosen[:size], covered, bound
+        best = 0
+        while degrees[best] != top:
+            best += 1
+        chosen[size] = best
+        size += 1
+        covered += top
+        for j in range(offsets[best], offsets[best + 1]):
+            if not covered_sets[sets[j]]:
+                covered_sets[sets[j]] = True
+                for at in range(ends[sets[j]], ends[sets[j] + 1]):
+                    histogram[degrees[pool[at]]] -= 1
+                    degrees[pool[at]] -= 1
+                    histogram[degrees[pool[at]]] += 1
+
+
+@kernel
+def count_covered(offsets: IntArray, sets: AnyArray, nodes: IntArray, seen: BoolArray) -> int:
+    """Return how many sets hold one of `nodes`; `seen`, one entry a set, is false before and after."""
+    covered = 0
+    for v in nodes:
+        for j in range(offsets[v], offsets[v + 1]):
+            covered += not seen[sets[j]]
+            seen[sets[j]] = True
+    for v in nodes:
+        for j in range(offsets[v], offsets[v + 1]):
+            seen[sets[j]] = False
+    return covered

@@ -1,0 +1,45 @@
+"""Expected spread of a seed set: exact where it can be enumerated, by cascades elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from oracles.directed_graph import DirectedGraph
+
+MOST_UNCERTAIN = 16
+"""Largest number of uncertain arcs whose outcomes are enumerated: 65,536 cascades."""
+
+_KEY = 0x5EED
+
+
+def exact_spread(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> float | None:
+    """Return the expected number of active nodes, or None if it depends on too many uncertain arcs."""
+    from oracles._kernels_cascade import exact_spread as enumerate_outcomes
+    from oracles._kernels_cascade import uncertain_arms
+
+    offsets, arms = graph.out_arcs
+    uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, MOST_UNCERTAIN)
+    if count > MOST_UNCERTAIN:
+        return None
+    return float(
+        enumerate_outcomes(offsets, arms, graph.heads, means, np.ones(graph.n_nodes), seeds, uncertain)
+    )
+
+
+def estimated_spread(
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, cascades: int, key: int = _KEY
+) -> tuple[float, float]:
+    """Return the mean spread of `cascades` cascades and its standard error.
+
+    Coins belong to (key, cascade, arc), so that spreads under two vectors of means compare without noise
+    of their own, and a larger mean never lowers the estimate.
+    """
+    from oracles._kernels_cascade import spread_sums
+
+    offsets, arms = graph.out_arcs
+    weights = np.ones(graph.n_nodes)
+    total, squares = spread_sums(offsets, arms, graph.heads, means, weights, seeds, key, 0, cascades)
+    mean = total / cascades
+    variance = max(0.0, squares / cascades - mean**2)
+    return mean, float(np.sqrt(variance / max(cascades - 1, 1)))

@@ -1,0 +1,94 @@
+"""OPIM-C's bounds, and what a certified solution comes with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cmab.arrays import IntArray
+
+GREEDY_RATIO = 1.0 - 1.0 / math.e
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Seeds, and how good they certainly are.
+
+    Attributes
+    ----------
+    seeds : IntArray, shape (k,)
+        Node numbers in the order of the greedy choice.
+    ratio : float
+        With probability at least ``1 - delta`` the seeds' spread is at least `ratio` times the optimum.
+    certified : bool
+        Whether `ratio` reached ``1 - 1/e - epsilon``; false only when `max_samples` ended the search.
+    spread : float
+        Estimate of the seeds' spread, from sets that had no part in their choice.
+    standard_error : float
+        Its standard error.
+    rr_sets : int
+        Reverse-reachable sets used, in both samples together.
+    edges_examined : int
+        Coins flipped for them, those of repeated validation included.
+    n_components : int
+        Nodes left after the contraction of certain arcs.
+    """
+
+    seeds: IntArray
+    ratio: float
+    certified: bool
+    spread: float
+    standard_error: float
+    rr_sets: int
+    edges_examined: int
+    n_components: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Sample sizes of OPIM-C (Tang et al. 2018, section 4): `first`, doubled until `last`.
+
+    Attributes
+    ----------
+    first, last : int
+        Smallest and largest number of sets in each of the two samples.
+    log_term : float
+        ln(3 i_max / delta), the confidence that each of the i_max tests gets.
+    """
+
+    first: int
+    last: int
+    log_term: float
+
+    @classmethod
+    def of(
+        cls, n_nodes: int, log_choices: float, floor: float, epsilon: float, delta: float, first: int | None
+    ) -> Schedule:
+        """Return the schedule for `n_nodes` nodes, exp(`log_choices`) seed sets and an optimum >= `floor`."""
+        log_6 = math.log(6.0 / delta)
+        root = GREEDY_RATIO * math.sqrt(log_6) + math.sqrt(GREEDY_RATIO * (log_choices + log_6))
+        last = max(1, math.ceil(2.0 * n_nodes * root**2 / (epsilon**2 * floor)))
+        start = max(1, math.ceil(2.0 * root**2)) if first is None else first
+        start = min(start, last)
+        n_tests = max(1, math.ceil(math.log2(last / start)) + 1)
+        return cls(start, last, math.log(3.0 * n_tests / delta))
+
+
+def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
+    """Return what the spread of fixed seeds exceeds with confidence (Tang et al. 2018, eq. 5)."""
+    root = math.sqrt(hits + 2.0 * log_term / 9.0) - math.sqrt(log_term / 2.0)
+    return max(0.0, root**2 - log_term / 18.0) * scale / n_sets
+
+
+def upper_bound(coverage: int, n_sets: int, scale: float, log_term: float) -> float:
+    """Return what the optimum stays below with confidence (Tang et al. 2018, eq. 8).
+
+    `coverage` bounds the number of the sets that the best seeds cover.
+    """
+    root = math.sqrt(coverage + log_term / 2.0) + math.sqrt(log_term / 2.0)
+    return min(root**2 * scale / n_sets, scale)
+
+
+def log_binomial(n: int, k: int) -> float:
+    """Return ln C(n, k)."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
