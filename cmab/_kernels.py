@@ -22,6 +22,9 @@ Function = TypeVar("Function", bound=Callable[..., object])
 _PACKAGES = ("cmab", "oracles", "instances")
 _config: Any = numba.config
 _njit: Any = numba.njit
+types: Any = numba.types
+# Division by zero gives inf or nan as in numpy: the check for it would keep loops from being vectorised.
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Function) -> Function:
@@ -30,15 +33,27 @@ def kernel(function: Function) -> Function:
     The interpreter lock is released while a kernel runs. With ``NUMBA_DISABLE_JIT=1`` the function comes
     back as it is.
     """
+    return _compiled(function)
+
+
+def typed_kernel(signature: Any) -> Callable[[Function], Function]:
+    """Return a decorator that compiles at once for one fixed signature.
+
+    Only such a function can be handed to another kernel without that one being compiled anew.
+    """
+    return lambda function: _compiled(function, signature)
+
+
+def _compiled(function: Function, *signature: Any) -> Function:
     if _config.DISABLE_JIT:
         return _wrapping(function)
     # Only our own kernels use this folder: the setting is put back, for the user's functions are his.
     previous = _config.CACHE_DIR
     _config.CACHE_DIR = _cache_folder() or previous
     try:
-        compiled: Function = _njit(cache=True, nogil=True)(function)
+        compiled: Function = _njit(*signature, cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba found no place to write a cache to
-        compiled = _njit(nogil=True)(function)
+        compiled = _njit(*signature, **_OPTIONS)(function)
     finally:
         _config.CACHE_DIR = previous
     return compiled

@@ -14,8 +14,8 @@ def _worse(values: FloatArray, i: int, j: int) -> bool:
 def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
     """Write the `k` best of `values` to `heap`, in increasing order of index; ties go to lower ones.
 
-    A binary heap of the k best so far, its root the worst of them; a second pass then reads the answer off
-    in order. Expected O(m + k log k log(m/k)) on shuffled input, nothing allocated, no slow case for ties.
+    A binary heap of the k best so far, its root the worst of them; the answer is then read off in order, by
+    a second pass or, if few, by sorting. Expected O(m + k log k log(m/k)) on shuffled input.
     """
     for i in range(k):
         child = i
@@ -26,24 +26,46 @@ def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
                 break
             heap[child], heap[parent] = heap[parent], heap[child]
             child = parent
+    if k == 0:
+        return
+    bar = values[heap[0]]  # in a register: most arms fail this one comparison
     for i in range(k, values.shape[0]):
-        if k == 0 or not values[i] > values[heap[0]]:
-            continue
-        heap[0] = i
-        parent = 0
-        while True:
-            child = 2 * parent + 1
-            if child >= k:
-                break
-            if child + 1 < k and _worse(values, heap[child + 1], heap[child]):
-                child += 1
-            if not _worse(values, heap[child], heap[parent]):
-                break
-            heap[child], heap[parent] = heap[parent], heap[child]
-            parent = child
-    if k > 0:
+        if values[i] > bar:
+            heap[0] = i
+            _sift_down(values, k, heap)
+            bar = values[heap[0]]
+    if k * k > values.shape[0]:
         worst, position = heap[0], 0
         for i in range(values.shape[0]):
-            if not _worse(values, i, worst):
+            if values[i] > bar or (values[i] == bar and i <= worst):
                 heap[position] = i
                 position += 1
+    else:
+        _insertion_sort(heap, k)
+
+
+@kernel
+def _insertion_sort(entries: IntArray, n: int) -> None:
+    """Sort the first `n` entries."""
+    for i in range(1, n):
+        entry, j = entries[i], i
+        while j > 0 and entries[j - 1] > entry:
+            entries[j] = entries[j - 1]
+            j -= 1
+        entries[j] = entry
+
+
+@kernel
+def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
+    """Restore the heap below its root."""
+    parent = 0
+    while True:
+        child = 2 * parent + 1
+        if child >= k:
+            return
+        if child + 1 < k and _worse(values, heap[child + 1], heap[child]):
+            child += 1
+        if not _worse(values, heap[child], heap[parent]):
+            return
+        heap[parent], heap[child] = heap[child], heap[parent]
+        parent = child

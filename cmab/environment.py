@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.doors import Kernel
 from cmab.feedback import Feedback
 
 
@@ -70,6 +71,10 @@ class Environment(ABC):
     @abstractmethod
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the true expected reward of `super_arm`."""
+
+    def kernel(self) -> Kernel | None:
+        """Return a compiled form of `play` and `expected_reward`; none unless overridden."""
+        return None
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator

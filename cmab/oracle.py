@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab._validation import arm_indices, check_vector, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.doors import Kernel
 
 Sense = Literal["max", "min"]
 
@@ -88,6 +89,10 @@ class Oracle(ABC):
     @abstractmethod
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return r_means(super_arm), the expected reward if the base arms had these means."""
+
+    def kernel(self) -> Kernel | None:
+        """Return a compiled form of `solve` for the fused loop; none unless overridden."""
+        return None
 
     @property
     def n_choices(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.doors import Kernel
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics
@@ -89,6 +90,10 @@ class IndexPolicy(Policy[ArmStatistics]):
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
         """Return one index for each base arm, shape (n_arms,); `stats` is left unchanged."""
+
+    def kernel(self) -> Kernel | None:
+        """Return a compiled form of `indices` for the fused loop; none unless overridden."""
+        return None
 
     def initial_state(self) -> ArmStatistics:
         """Return empty arm statistics."""

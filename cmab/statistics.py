@@ -9,6 +9,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.feedback import Feedback
 
+_NONE = np.empty(0, np.int64)
+
 
 @dataclass(eq=False)
 class ArmStatistics:
@@ -78,39 +80,27 @@ class ArmStatistics:
         ValueError
             If an arm is out of range, or only a part of a cluster was observed.
         """
+        from cmab._kernels_statistics import observe
+
         arms = feedback.arms
         if arms.shape[0] and arms.max() >= self.n_arms:
             raise ValueError(f"feedback.arms must lie in range({self.n_arms}), got {arms.max()}")
-        pulls: IntArray | int = 1 if feedback.pulls is None else feedback.pulls
-        counts = self._count(arms, pulls)
-        # Welford's update, with the batch's own deviations (Chan et al.) where several outcomes came at once.
-        batch_means = feedback.outcomes / pulls
-        if feedback.pulls is None:
-            within: FloatArray | float = 0.0
-        elif feedback.squares is None:
-            within = np.nan
-        else:
-            within = np.maximum(feedback.squares - feedback.outcomes * batch_means, 0.0)
-        shifts = batch_means - self.means[arms]
-        self.means[arms] += shifts * (pulls / counts)
-        self.deviations[arms] += within + shifts**2 * (pulls * ((counts - pulls) / counts))
+        pulls = np.ones(len(arms), np.int64) if feedback.pulls is None else feedback.pulls
+        squares = feedback.squares
+        if squares is None:
+            squares = np.full(len(arms), np.nan)
+        owners, sizes = self.sharing()
+        partial = observe(
+            arms, feedback.outcomes, pulls, squares, self.counters, owners, sizes, self.means, self.deviations
+        )
+        if partial >= 0:
+            raise ValueError(
+                f"feedback.arms must hold all {sizes[partial]} arms of cluster {partial}, not a part of them"
+            )
         self.rounds += 1
 
-    def _count(self, arms: IntArray, pulls: IntArray | int) -> IntArray:
-        """Raise the counters of `arms` by `pulls`; return their new values, one for each arm."""
+    def sharing(self) -> tuple[IntArray, IntArray]:
+        """Return the counter of each arm and the number of arms at each counter; empty if none is shared."""
         if self.clusters is None:
-            self.counters[arms] += pulls
-            return self.counters[arms]
-        owners = self.clusters[arms]
-        seen = np.bincount(owners, minlength=self.counters.shape[0])
-        whole = np.bincount(self.clusters, minlength=self.counters.shape[0])
-        partial = np.flatnonzero((seen > 0) & (seen != whole))
-        if partial.shape[0]:
-            raise ValueError(
-                f"feedback.arms must hold all {whole[partial[0]]} arms of cluster {partial[0]}, which share"
-                f" a counter, got {seen[partial[0]]} of them"
-            )
-        increments = np.zeros_like(self.counters)
-        increments[owners] = pulls
-        self.counters += increments
-        return self.counters[owners]
+            return _NONE, _NONE
+        return self.clusters, np.bincount(self.clusters, minlength=self.counters.shape[0])

@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab._validation import frozen, real, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.doors import Kernel
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 
@@ -43,14 +44,17 @@ class Arms(Environment):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm`, by common random numbers, and their sum."""
         from cmab._kernels_random import keyed_uniforms
+        from instances._kernels_arms import sum_in_order
 
         arms = np.asarray(super_arm, dtype=np.int64)
         outcomes = self.quantile(arms, keyed_uniforms(round_key(rng), arms))
-        return Feedback(arms, outcomes, float(outcomes.sum()))
+        return Feedback(arms, outcomes, sum_in_order(outcomes))
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the sum of the true means."""
-        return float(self.means[super_arm].sum())
+        from instances._kernels_arms import sum_in_order
+
+        return sum_in_order(self.means[super_arm])
 
 
 class BernoulliArms(Arms):
@@ -84,6 +88,12 @@ class BernoulliArms(Arms):
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         """Return 1 where the uniform number lies below the mean."""
         return (uniforms < self.means[arms]).astype(np.float64)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form of `play`."""
+        from instances._kernels_arms import play_bernoulli
+
+        return Kernel(play_bernoulli, reals=np.array(self.means))
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
@@ -131,11 +141,16 @@ class GaussianArms(Arms):
         return self.means[arms] + self._sigma * rng.standard_normal(len(arms))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-        """Return the normal quantiles, through the upper half of [0, 1) symmetrically."""
-        from scipy.special import ndtri
+        """Return the normal quantiles."""
+        from instances._kernels_arms import normal_quantiles
 
-        # u = 0 would give -inf; half a step of the 53-bit grid keeps it finite and unbiased.
-        return self.means[arms] + self._sigma * np.asarray(ndtri(uniforms + 2.0**-54))
+        return self.means[arms] + self._sigma * normal_quantiles(uniforms)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form of `play`."""
+        from instances._kernels_arms import play_gaussian
+
+        return Kernel(play_gaussian, reals=np.append(self.means, self._sigma))
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator

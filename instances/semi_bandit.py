@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.doors import Kernel, open_door
 from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle
@@ -67,6 +68,10 @@ class SemiBandit(Environment):
         """Play `super_arm`; raises ``ValueError`` if it is not feasible."""
         return self.arms.play(self.oracle.check_super_arm(super_arm), rng)
 
+    def kernel(self) -> Kernel | None:
+        """Return the compiled form of the arms, if they have one: the reward is linear."""
+        return open_door(self.arms, "play", "quantile", "expected_reward")
+
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return fresh outcomes of `arms`."""
         return self.arms.pull(arms, rng)
@@ -79,4 +84,4 @@ class SemiBandit(Environment):
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the sum of the true means."""
-        return self.oracle.expected_reward(super_arm, self.means)
+        return self.arms.expected_reward(super_arm)

@@ -6,6 +6,7 @@ import numpy as np
 
 from cmab._validation import integer
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.doors import Kernel
 from cmab.oracle import LinearOracle, Sense
 
 
@@ -74,6 +75,13 @@ class TopK(LinearOracle):
             return np.sort(required)
         chosen = TopK(len(free), missing, self.sense).solve(values[free], rng)
         return np.sort(np.concatenate((required, free[chosen])))
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule."""
+        from oracles._kernels_top_k import solve_top_k
+
+        smallest = self.sense == "min"
+        return Kernel(solve_top_k, np.array([self.k, smallest]), np.empty(self.n_arms if smallest else 0))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm` has k entries."""

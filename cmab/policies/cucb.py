@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cmab._validation import real, vector
-from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.confidence import LogRadius, scaled_radius
+from cmab.arrays import ArrayLike, FloatArray
+from cmab.confidence import LogRadius
+from cmab.doors import Kernel
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
 
@@ -62,6 +63,7 @@ class CUCB(IndexPolicy):
     prior_mean: ArrayLike | None = None
     prior_weight: ArrayLike = 0.0
     support: tuple[float, float] = (0.0, 1.0)
+    _packed: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         low, high = (real("support", end) for end in self.support)
@@ -76,23 +78,34 @@ class CUCB(IndexPolicy):
                 "prior_mean and a positive prior_weight must be given together,"
                 f" got prior_mean={self.prior_mean!r}, prior_weight={self.prior_weight!r}"
             )
+        object.__setattr__(self, "_packed", self._pack())
+
+    def kernel(self) -> Kernel:
+        """Return the compiled index rule."""
+        from cmab._kernels_policies import cucb_indices
+
+        return Kernel(cucb_indices, reals=self._packed)
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
         """Return the optimistic means, shape (n_arms,)."""
+        from cmab._kernels_policies import cucb_indices
+
+        out = np.empty(stats.n_arms)
+        cucb_indices(stats.counts, stats.means, stats.rounds + 1, self._packed, out)
+        return out
+
+    def _pack(self) -> FloatArray:
+        """Return the kernel's parameters: six numbers, then weights and means of the prior."""
         low, high = self.support
-        counts: FloatArray | IntArray = stats.counts
-        means = stats.means
-        if self.prior_mean is not None:
-            weight = np.asarray(self.prior_weight, dtype=np.float64)
-            total = counts + weight
-            pseudo = weight * np.asarray(self.prior_mean)
-            means = np.divide(counts * means + pseudo, total, out=np.zeros_like(means), where=total > 0)
-            counts = total
-        factor = self.scale * (high - low)
-        radii = scaled_radius(counts, factor**2 * self.radius.log_term(stats.rounds + 1))
-        if self.oracle.sense == "max":
-            return np.minimum(means + radii, high)
-        return np.maximum(means - radii, low)
+        sign = 1.0 if self.oracle.sense == "max" else -1.0
+        numbers = [self.radius.coefficient, self.radius.loglog, self.scale * (high - low), sign, low, high]
+        if self.prior_mean is None:
+            return np.array(numbers, dtype=np.float64)
+        prior = [
+            np.broadcast_to(np.asarray(part, np.float64), self.oracle.n_arms)
+            for part in (self.prior_weight, self.prior_mean)
+        ]
+        return np.concatenate([numbers, *prior])
 
 
 def _per_arm(name: str, value: ArrayLike, n_arms: int, low: float, high: float) -> None:

@@ -1,0 +1,47 @@
+"""The compiled doors: fixed signatures of index rules, oracles and environments, and the loop over them.
+
+A function of one of these signatures is passed to the loop as a pointer, so the loop is compiled once and
+cached on disk, whatever oracle, policy or environment a user writes.
+"""
+
+from cmab._kernels import typed_kernel
+from cmab._kernels import types as t
+
+_reals, _integers = t.Array(t.float64, 1, "C"), t.Array(t.int64, 1, "C")
+_generator = t.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
+
+INDEX = t.void(_integers, _reals, t.int64, _reals, _reals)
+RANDOM_INDEX = t.void(_integers, _reals, t.int64, _reals, _generator, _reals)
+SOLVE = t.int64(_reals, _integers, _reals, _integers)
+PLAY = t.int64(_integers, t.int64, t.int64, _integers, _reals, _integers, _reals, _reals)
+
+#: ``(counts, means, t, reals, out)``: write the index of every base arm in round t to `out`.
+index_kernel = typed_kernel(INDEX)
+
+#: ``(counts, means, t, reals, rng, out)``: the same, drawing from a generator.
+random_index_kernel = typed_kernel(RANDOM_INDEX)
+
+#: ``(means, integers, reals, out) -> size``: write a super arm to `out`, return its length.
+solve_kernel = typed_kernel(SOLVE)
+
+#: ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``: play the first `size` entries of
+#: `super_arm`; write the n triggered arms and their outcomes, and to `totals` the realised reward and the
+#: expected one.
+play_kernel = typed_kernel(PLAY)
+
+LOOP = t.int64(
+    t.FunctionType(INDEX),
+    t.FunctionType(RANDOM_INDEX),
+    t.boolean,
+    _reals,
+    t.FunctionType(SOLVE),
+    _integers,
+    _reals,
+    t.FunctionType(PLAY),
+    _integers,
+    _reals,
+    *(_integers, _integers, _integers, _reals, _reals),
+    *(_generator, _generator),
+    *(t.int64, t.int64),
+    *(_reals, _integers, _reals),
+)

@@ -1,0 +1,63 @@
+"""The fused regret loop: many rounds without returning to Python."""
+
+from typing import Any
+
+import numpy as np
+
+from cmab._kernels import typed_kernel
+from cmab._kernels_doors import LOOP
+from cmab._kernels_statistics import observe
+from cmab.arrays import FloatArray, IntArray
+
+
+@typed_kernel(LOOP)
+def play_rounds(
+    index: Any,
+    random_index: Any,
+    is_random: bool,
+    policy_reals: FloatArray,
+    solve: Any,
+    oracle_integers: IntArray,
+    oracle_reals: FloatArray,
+    play: Any,
+    environment_integers: IntArray,
+    environment_reals: FloatArray,
+    counters: IntArray,
+    owners: IntArray,
+    sizes: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    learner_rng: np.random.Generator,
+    coins: np.random.Generator,
+    first: int,
+    last: int,
+    earned: FloatArray,
+    super_arm: IntArray,
+    indices: FloatArray,
+) -> int:
+    """Play rounds `first` to `last`, inclusive, exactly as `Session` and `simulate` would one by one.
+
+    The state (counters, means, deviations), the cumulative `earned` (realised and expected) and the last
+    `super_arm` are changed in place. Returns the size of the last super arm.
+    """
+    n_arms = means.shape[0]
+    shared = owners.shape[0] > 0
+    counts = counters[owners] if shared else counters
+    arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
+    ones = np.ones(n_arms, np.int64)
+    size = 0
+    for t in range(first, last + 1):
+        if is_random:
+            random_index(counts, means, t, policy_reals, learner_rng, indices)
+        else:
+            index(counts, means, t, policy_reals, indices)
+        size = solve(indices, oracle_integers, oracle_reals, super_arm)
+        key = np.int64(coins.random() * 2.0**53)
+        n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
+        observe(arms[:n], outcomes[:n], ones[:n], outcomes[:n], counters, owners, sizes, means, deviations)
+        if shared:
+            for j in range(n):
+                counts[arms[j]] = counters[owners[arms[j]]]
+        earned[0] += totals[0]
+        earned[1] += totals[1]
+    return size

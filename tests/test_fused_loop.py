@@ -1,0 +1,110 @@
+"""The fused loop and the Python loop compute the same run, and only rules that belong together are fused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import POLICIES
+from scipy.special import ndtri
+from scipy.stats import norm
+
+from cmab import CUCB, simulate
+from cmab._fused import open_doors
+from cmab._kernels_random import keyed_uniforms, normal_quantile
+from instances import BernoulliArms, GaussianArms, SemiBandit
+from oracles import TopK
+
+MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 30))
+ARMS = {"bernoulli": BernoulliArms(MEANS), "gaussian": GaussianArms(MEANS, 0.3)}
+
+
+class PlainTopK(TopK):
+    """The same answers, through Python only."""
+
+    def solve(self, means, rng):
+        return super().solve(means, rng)
+
+
+def both_paths(make_policy, arms, sense="max", k=4, **settings):
+    runs = []
+    for oracle in (TopK(30, k, sense), PlainTopK(30, k, sense)):
+        environment = SemiBandit(arms, oracle)
+        runs.append(simulate(make_policy(oracle), environment, rng=5, **settings))
+    return runs
+
+
+@pytest.mark.parametrize("arms", ARMS)
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
+def test_both_loops_give_the_same_run(case, sense, arms):
+    settings = {"horizon": 400, "replications": 2, "checkpoints": [1, 2, 7, 100, 399, 400]}
+    fused, plain = both_paths(case.make, ARMS[arms], sense, **settings)
+    assert plain.path == "python"
+    assert np.array_equal(fused.rewards, plain.rewards)
+    assert np.array_equal(fused.expected_rewards, plain.expected_rewards)
+    for a, b in zip(fused.states, plain.states, strict=True):
+        for name in getattr(a, "__dataclass_fields__", {}):
+            assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    for a, b in zip(fused.super_arms, plain.super_arms, strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_cucb_on_top_k_is_fused():
+    fused, _ = both_paths(CUCB, ARMS["bernoulli"], horizon=50, replications=3, n_jobs=2)
+    assert fused.path == "compiled"
+    assert np.array_equal(fused.oracle_calls, [50, 50, 50])
+    assert np.isnan(fused.oracle_seconds).all()
+
+
+def test_an_overridden_rule_is_not_fused_away():
+    class Mine(CUCB):
+        def indices(self, stats, rng):
+            return np.arange(30.0)
+
+    class Observed(BernoulliArms):
+        def quantile(self, arms, uniforms):
+            return 1 - super().quantile(arms, uniforms)
+
+    oracle = TopK(30, 4)
+    assert open_doors(CUCB(oracle), SemiBandit(ARMS["bernoulli"], oracle))
+    assert not open_doors(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle))
+    assert not open_doors(CUCB(PlainTopK(30, 4)), SemiBandit(ARMS["bernoulli"], oracle))
+    assert not open_doors(CUCB(oracle), SemiBandit(Observed(MEANS), oracle))
+    patched = TopK(30, 4)
+    patched.solve = lambda means, rng: np.arange(4)
+    assert not open_doors(CUCB(patched), SemiBandit(ARMS["bernoulli"], oracle))
+    assert simulate(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle), 3, rng=0).super_arms[0].tolist() == [
+        26,
+        27,
+        28,
+        29,
+    ]
+
+
+def test_priors_for_each_arm_are_fused_too():
+    def make(oracle):
+        weights = np.arange(30.0) % 3
+        return CUCB(oracle, prior_mean=np.linspace(0, 1, 30), prior_weight=weights)
+
+    fused, plain = both_paths(make, ARMS["bernoulli"], horizon=200)
+    assert (fused.path, plain.path) == ("compiled", "python")
+    assert np.array_equal(fused.rewards, plain.rewards)
+
+
+def test_a_replaced_policy_packs_its_parameters_anew():
+    policy = CUCB(TopK(30, 4))
+    wider = replace(policy, scale=2.0)
+    stats = policy.initial_state()
+    stats.counters[:] = 1000
+    stats.rounds = 99
+    radius = policy.indices(stats, None)
+    assert np.allclose(wider.indices(stats, None), 2 * radius)
+
+
+def test_normal_quantiles_match_scipy():
+    uniforms = np.concatenate([keyed_uniforms(1, np.arange(10_000)), [0.0], 2.0 ** -np.arange(1, 53)])
+    ours = np.array([normal_quantile(u) for u in uniforms])
+    exact = ndtri(uniforms + 2.0**-54)
+    assert np.allclose(ours, exact, rtol=1e-9, atol=1e-12)
+    assert np.allclose(norm.cdf(ours), uniforms, atol=1e-14)
+    assert normal_quantile(1 - 2.0**-53) == -normal_quantile(0.0)  # the outermost cells mirror each other
