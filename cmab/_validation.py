@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Set
+from typing import TypeVar
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+
+Choice = TypeVar("Choice", bound=str)
 
 _SHOWN = 60
 
@@ -47,6 +51,13 @@ def real(
     return number
 
 
+def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
+    """Return `value`, refused unless it is among `choices`."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {shown(value)}")
+    return value
+
+
 def vector(
     name: str, values: ArrayLike, length: int | None = None, low: float = -math.inf, high: float = math.inf
 ) -> FloatArray:
@@ -77,9 +88,11 @@ def check_vector(
         )
 
 
-def arm_indices(name: str, values: ArrayLike, n_choices: int, *, distinct: bool = True) -> IntArray:
-    """Return `values` as a 1-D int64 array of (distinct) entries of ``range(n_choices)``."""
-    array = np.asarray(values)
+def arm_indices(
+    name: str, values: ArrayLike | Set[int], n_choices: int, *, distinct: bool = True
+) -> IntArray:
+    """Return `values` as a 1-D int64 array of (distinct) entries of ``range(n_choices)``; sets are sorted."""
+    array = np.asarray(sorted(values) if isinstance(values, Set) else values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-D integer array, got shape {array.shape}")
     if array.shape[0] == 0:

@@ -17,7 +17,6 @@ from oracles import DirectedGraph
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles._spread import exact_spread
 from oracles.directed_graph import as_directed_graph
-from oracles.influence_certificate import estimate
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -141,7 +140,8 @@ class IndependentCascade(Environment):
             return exact, 0.0
         reverse, offsets, sets, seen = self._judging
         hits = count_covered(offsets, sets, np.unique(reverse.roots[seeds]).astype(np.int64), seen)
-        return estimate(hits, len(seen), self.graph.n_nodes)
+        n, share = self.graph.n_nodes, hits / len(seen)
+        return n * share, n * float(np.sqrt(share * (1.0 - share) / len(seen)))
 
     @cached_property
     def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, BoolArray]:

@@ -1,8 +1,28 @@
 """Oracles: families of super arms, each with its approximation guarantee."""
 
+from oracles.brute_force import BruteForce, BruteForceReward
 from oracles.directed_graph import DirectedGraph
+from oracles.graphic_matroid import GraphicMatroid
 from oracles.influence import InfluenceMaximization
 from oracles.influence_certificate import Certificate
+from oracles.laminar_matroids import LaminarMatroid, PartitionMatroid, UniformMatroid
+from oracles.linear_matroid import LinearMatroid
+from oracles.matroids import Matroid
 from oracles.top_k import TopK
+from oracles.transversal_matroid import TransversalMatroid
 
-__all__ = ["Certificate", "DirectedGraph", "InfluenceMaximization", "TopK"]
+__all__ = [
+    "BruteForce",
+    "BruteForceReward",
+    "Certificate",
+    "DirectedGraph",
+    "GraphicMatroid",
+    "InfluenceMaximization",
+    "LaminarMatroid",
+    "LinearMatroid",
+    "Matroid",
+    "PartitionMatroid",
+    "TopK",
+    "TransversalMatroid",
+    "UniformMatroid",
+]

@@ -17,7 +17,6 @@ from oracles.influence_certificate import (
     GREEDY_RATIO,
     Certificate,
     Schedule,
-    estimate,
     log_binomial,
     lower_bound,
     upper_bound,
@@ -172,11 +171,13 @@ class InfluenceMaximization(Oracle):
             n_sets = min(2 * n_sets, most)
         if n_sets == plan.last:  # so many sets are enough in themselves (Tang et al. 2018, Lemma 6.1)
             ratio = max(ratio, self.alpha)
+        share = hits / n_sets
         return Certificate(
             self._seeds(reverse, chosen),
             ratio,
             ratio >= self.alpha,
-            *estimate(hits, n_sets, n),
+            n * share,
+            n * float(np.sqrt(share * (1.0 - share) / n_sets)),
             2 * n_sets,
             edges + sets.edges_examined,
             reverse.n_components,

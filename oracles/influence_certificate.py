@@ -14,7 +14,7 @@ GREEDY_RATIO = 1.0 - 1.0 / math.e
 class Certificate:
     """Seeds, and how good they certainly are.
 
-    Parameters
+    Attributes
     ----------
     seeds : IntArray, shape (k,)
         Node numbers in the order of the greedy choice.
@@ -32,15 +32,6 @@ class Certificate:
         Coins flipped for them, those of repeated validation included.
     n_components : int
         Nodes left after the contraction of certain arcs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracles import DirectedGraph, InfluenceMaximization
-    >>> oracle = InfluenceMaximization(DirectedGraph.from_edges([0, 1], [1, 2]), k=1, epsilon=0.2)
-    >>> answer = oracle.solve_certified(np.array([0.5, 0.5]), np.random.default_rng(0))
-    >>> answer.seeds, answer.certified
-    (array([0]), True)
     """
 
     seeds: IntArray
@@ -96,15 +87,6 @@ def upper_bound(coverage: int, n_sets: int, scale: float, log_term: float) -> fl
     """
     root = math.sqrt(coverage + log_term / 2.0) + math.sqrt(log_term / 2.0)
     return min(root**2 * scale / n_sets, scale)
-
-
-def estimate(hits: int, n_sets: int, scale: float) -> tuple[float, float]:
-    """Return the spread that `hits` of `n_sets` stand for, and its standard error.
-
-    The error is that of one more hit and one more miss: no hit, or nothing but hits, is no certainty.
-    """
-    share = (hits + 1) / (n_sets + 2)
-    return scale * hits / n_sets, scale * math.sqrt(share * (1.0 - share) / n_sets)
 
 
 def log_binomial(n: int, k: int) -> float:

@@ -6,16 +6,30 @@ rounds.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations, permutations
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from cmab import CUCB, Environment, Oracle
 from cmab.confidence import LogRadius
 from cmab.policy import AnyPolicy
 from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandit
-from oracles import DirectedGraph, InfluenceMaximization, TopK
+from oracles import (
+    BruteForce,
+    BruteForceReward,
+    DirectedGraph,
+    GraphicMatroid,
+    InfluenceMaximization,
+    LaminarMatroid,
+    LinearMatroid,
+    Matroid,
+    PartitionMatroid,
+    TopK,
+    TransversalMatroid,
+    UniformMatroid,
+)
 
 
 @dataclass(frozen=True)
@@ -50,15 +64,91 @@ MEANS = np.array([0.9, 0.75, 0.6, 0.3, 0.1])
 # Two cycles that share a node, a parallel arc, a path into the cycle, a node without arcs.
 NETWORK = DirectedGraph.from_edges([0, 1, 2, 2, 3, 4, 0, 5], [1, 2, 0, 3, 4, 2, 1, 0], n=7)
 
+# A square with a diagonal, a doubled side, a loop, and an edge that every spanning tree needs.
+STREETS = nx.MultiGraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (0, 1), (1, 1), (3, 4)])
+COLUMNS = np.array([[1, 0, 1, 2, 0, 1], [0, 1, 1, 0, 0, 2], [0, 0, 0, 0, 0, 0]])
+
+
+def bases(n_arms: int, is_independent: Callable[[tuple[int, ...]], bool]) -> list[tuple[int, ...]]:
+    """Return the largest independent subsets of ``range(n_arms)``, by enumeration."""
+    subsets = chain.from_iterable(combinations(range(n_arms), size) for size in range(n_arms + 1))
+    independent = [arms for arms in subsets if is_independent(arms)]
+    return [arms for arms in independent if len(arms) == len(independent[-1])]
+
+
+def is_forest(edges: tuple[int, ...]) -> bool:
+    """Return whether these edges of `STREETS` close no cycle."""
+    chosen = nx.MultiGraph([list(STREETS.edges)[edge] for edge in edges])
+    return not edges or nx.is_forest(chosen)
+
+
+def has_rank(arms: tuple[int, ...]) -> bool:
+    """Return whether these columns of `COLUMNS` are independent."""
+    return not arms or np.linalg.matrix_rank(COLUMNS[:, arms]) == len(arms)
+
+
+def can_represent(arms: tuple[int, ...]) -> bool:
+    """Return whether the arms can be given different sets of [0, 1, 2], [2, 3], [1, 3, 4]."""
+    sets = ({0, 1, 2}, {2, 3}, {1, 3, 4})
+    return any(all(map(set.__contains__, order, arms)) for order in permutations(sets, len(arms)))
+
+
 ORACLES = [
+    OracleCase(
+        "brute_force", lambda: BruteForce(5, [(0, 1), (2,), (4, 2, 3)]), lambda: [(0, 1), (2,), (2, 3, 4)]
+    ),
+    OracleCase(
+        "brute_force_reward",
+        lambda: BruteForceReward(4, [(0, 1), (2,)], lambda means, arms: 1 - np.prod(1 - means[arms])),
+        lambda: [(0, 1), (2,)],
+    ),
+    OracleCase("graphic_matroid", lambda: GraphicMatroid(STREETS), lambda: bases(8, is_forest)),
+    OracleCase(
+        "graphic_matroid_min", lambda: GraphicMatroid(STREETS, "min"), lambda: bases(8, is_forest), -1.0, 1.0
+    ),
     OracleCase(
         "influence",
         lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3),
         lambda: combinations(range(7), 2),
     ),
+    OracleCase(
+        "laminar_matroid",
+        lambda: LaminarMatroid(6, [((0, 1, 2), 2), ((2,), 0), ((0, 1, 2, 3), 2)]),
+        lambda: bases(6, lambda arms: 2 not in arms and len({0, 1, 2, 3} & set(arms)) <= 2),
+    ),
+    OracleCase("linear_matroid", lambda: LinearMatroid(COLUMNS), lambda: bases(6, has_rank), -1.0, 1.0),
+    OracleCase(
+        "matroid",
+        lambda: Matroid(6, lambda arms: len(arms) <= 2 and len(set(arms // 2)) == len(arms)),
+        lambda: bases(6, lambda arms: len(arms) <= 2 and len({arm // 2 for arm in arms}) == len(arms)),
+    ),
+    OracleCase(
+        "partition_matroid",
+        lambda: PartitionMatroid("abacba", {"a": 2, "b": 1, "c": 0}),
+        lambda: bases(
+            6, lambda arms: 3 not in arms and not {1, 4} <= set(arms) and not {0, 2, 5} <= set(arms)
+        ),
+    ),
+    OracleCase(
+        "contracted_matroid",
+        lambda: GraphicMatroid(STREETS).contract([0, 3]),
+        lambda: bases(8, lambda edges: not {0, 3} & set(edges) and is_forest((0, 3, *edges))),
+    ),
+    OracleCase(
+        "restricted_matroid",
+        lambda: GraphicMatroid(STREETS).restrict([0, 1, 4, 5, 6]),
+        lambda: bases(8, lambda edges: {0, 1, 4, 5, 6} >= set(edges) and is_forest(edges)),
+    ),
     OracleCase("top_k", lambda: TopK(6, k=2), lambda: combinations(range(6), 2)),
     OracleCase("top_all", lambda: TopK(4, k=4), lambda: [range(4)]),
     OracleCase("bottom_k", lambda: TopK(6, k=3, sense="min"), lambda: combinations(range(6), 3), -2.0, 2.0),
+    OracleCase(
+        "transversal_matroid",
+        lambda: TransversalMatroid(5, [[0, 1, 2], [2, 3], [1, 3, 4]]),
+        lambda: bases(5, can_represent),
+    ),
+    OracleCase("uniform_matroid", lambda: UniformMatroid(5, 2, "min"), lambda: combinations(range(5), 2)),
+    OracleCase("uniform_matroid_of_none", lambda: UniformMatroid(3, 0), lambda: [()]),
 ]
 
 POLICIES = [

@@ -1,0 +1,166 @@
+"""The best of a list of super arms: the reference for every other oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+
+import numpy as np
+
+from cmab._validation import arm_indices, integer, one_of
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.oracle import LinearOracle, Oracle, Sense
+
+
+class BruteForce(LinearOracle):
+    """The best of a list of super arms, each worth the sum of its means. Exact; ties go to the first listed.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1.
+    super_arms : iterable of array_like of int
+        All super arms, at least one, none twice. Answers list arms in the order given here.
+    sense : {"max", "min"}
+        Whether the largest or the smallest sum is wanted.
+
+    Raises
+    ------
+    ValueError
+        If there is no super arm, one comes twice, or an entry is no base arm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import BruteForce
+    >>> oracle = BruteForce(4, [[0, 1], [2], [1, 2, 3]])
+    >>> means = np.array([0.5, 0.3, 0.7, 0.1])
+    >>> oracle.solve(means, np.random.default_rng(0))
+    array([1, 2, 3])
+    >>> oracle.solve_constrained(means, include=[2], exclude=[3], rng=np.random.default_rng(0))
+    array([2])
+    """
+
+    def __init__(self, n_arms: int, super_arms: Iterable[ArrayLike | Set[int]], sense: Sense = "max") -> None:
+        self.n_arms = integer("n_arms", n_arms, 1)
+        self.super_arms = _family(super_arms, self.n_arms)
+        self.sense = one_of("sense", sense, ("max", "min"))
+        self._contains = np.zeros((len(self.super_arms), self.n_arms), bool)
+        for row, super_arm in zip(self._contains, self.super_arms, strict=True):
+            row[super_arm] = True
+
+    def __repr__(self) -> str:
+        return f"BruteForce(n_arms={self.n_arms}, super_arms={len(self.super_arms)})"
+
+    @property
+    def max_size(self) -> int:
+        """The size of the largest super arm."""
+        return max(map(len, self.super_arms))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether `super_arm` is in the list, in any order."""
+        wanted = np.zeros(self.n_arms, bool)
+        wanted[super_arm] = True
+        return bool((self._contains == wanted).all(axis=1).any())
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best super arm."""
+        return self._best(self._check_means(means), np.ones(len(self.super_arms), bool))
+
+    def solve_constrained(
+        self,
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> IntArray | None:
+        """Return the best super arm with all of `include` and none of `exclude`; None if there is none."""
+        required, banned = self._check_constraints(include, exclude)
+        left = self._contains[:, required].all(axis=1) & ~self._contains[:, banned].any(axis=1)
+        return self._best(self._check_means(means), left) if left.any() else None
+
+    def _best(self, means: FloatArray, left: BoolArray) -> IntArray:
+        values = self._contains @ (means if self.sense == "max" else -means)
+        return self.super_arms[np.argmax(np.where(left, values, -np.inf))].copy()
+
+
+class BruteForceReward(Oracle):
+    """The best of a list of super arms by any reward function. Exact; ties go to the first listed.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1.
+    super_arms : iterable of array_like of int
+        All super arms, at least one, none twice: distinct base arms each, which it triggers.
+    reward : callable
+        Takes the means of all arms and a super arm, and returns its expected reward.
+    sense : {"max", "min"}
+        Whether the largest or the smallest reward is wanted.
+
+    Raises
+    ------
+    ValueError
+        If there is no super arm, one comes twice, or an entry is no base arm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import BruteForceReward
+    >>> weakest = BruteForceReward(3, [[0, 1], [1, 2]], lambda means, super_arm: means[super_arm].min())
+    >>> weakest.solve(np.array([0.2, 0.9, 0.4]), np.random.default_rng(0))
+    array([1, 2])
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        super_arms: Iterable[ArrayLike | Set[int]],
+        reward: Callable[[FloatArray, IntArray], float],
+        sense: Sense = "max",
+    ) -> None:
+        self.n_arms = integer("n_arms", n_arms, 1)
+        self.super_arms = _family(super_arms, self.n_arms)
+        if not callable(reward):
+            raise ValueError(f"reward must be callable, got {reward!r}")
+        self.reward = reward
+        self.sense = one_of("sense", sense, ("max", "min"))
+
+    def __repr__(self) -> str:
+        return f"BruteForceReward(n_arms={self.n_arms}, super_arms={len(self.super_arms)})"
+
+    @property
+    def max_size(self) -> int:
+        """The size of the largest super arm."""
+        return max(map(len, self.super_arms))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether `super_arm` is in the list, in any order."""
+        return any(set(listed.tolist()) == set(super_arm.tolist()) for listed in self.super_arms)
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return `super_arm` itself."""
+        return super_arm
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return the reward function's value."""
+        return float(self.reward(means, super_arm))
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best super arm."""
+        values = self._check_means(means)
+        choose = max if self.sense == "max" else min
+        return choose(self.super_arms, key=lambda arm: self.expected_reward(arm, values)).copy()
+
+
+def _family(super_arms: Iterable[ArrayLike | Set[int]], n_arms: int) -> list[IntArray]:
+    """Return the super arms as arrays, refused if there is none or one comes twice."""
+    family = [arm_indices(f"super_arms[{i}]", arms, n_arms) for i, arms in enumerate(super_arms)]
+    if not family:
+        raise ValueError("super_arms must list at least one, got none")
+    seen: set[frozenset[int]] = set()
+    for i, arms in enumerate(family):
+        key = frozenset(arms.tolist())
+        if key in seen:
+            raise ValueError(f"super_arms must not repeat one, got {arms.tolist()} again at position {i}")
+        seen.add(key)
+    return family
