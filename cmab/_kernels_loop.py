@@ -54,7 +54,7 @@ def play_rounds(
         size = solve(indices, oracle_integers, oracle_reals, super_arm)
         key = np.int64(coins.random() * 2.0**53)
         n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
-        observe(arms[:n], outcomes[:n], ones[:n], outcomes[:n], counters, owners, sizes, means, deviations)
+        observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
         if shared:
             for j in range(n):
                 counts[arms[j]] = counters[owners[arms[j]]]

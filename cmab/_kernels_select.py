@@ -3,6 +3,8 @@
 from cmab._kernels import kernel
 from cmab.arrays import FloatArray, IntArray
 
+_BLOCK = 64
+
 
 @kernel
 def _worse(values: FloatArray, i: int, j: int) -> bool:
@@ -28,12 +30,16 @@ def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
             child = parent
     if k == 0:
         return
-    bar = values[heap[0]]  # in a register: most arms fail this one comparison
-    for i in range(k, values.shape[0]):
-        if values[i] > bar:
-            heap[0] = i
-            _sift_down(values, k, heap)
-            bar = values[heap[0]]
+    bar = values[heap[0]]
+    for start in range(k, values.shape[0], _BLOCK):
+        block = values[start : start + _BLOCK]
+        if _count_above(block, bar) == 0:  # most blocks
+            continue
+        for i in range(start, start + block.shape[0]):
+            if values[i] > bar:
+                heap[0] = i
+                _sift_down(values, k, heap)
+                bar = values[heap[0]]
     if k * k > values.shape[0]:
         worst, position = heap[0], 0
         for i in range(values.shape[0]):
@@ -42,6 +48,16 @@ def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
                 position += 1
     else:
         _insertion_sort(heap, k)
+
+
+@kernel
+def _count_above(block: FloatArray, bar: float) -> int:
+    """Return how many entries exceed `bar`: no branch, so the compiler vectorises it."""
+    count = 0
+    for i in range(block.shape[0]):
+        if block[i] > bar:
+            count += 1
+    return count
 
 
 @kernel

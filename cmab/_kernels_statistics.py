@@ -8,6 +8,7 @@ from cmab.arrays import FloatArray, IntArray
 
 @kernel
 def observe(
+    n: int,
     arms: IntArray,
     sums: FloatArray,
     pulls: IntArray,
@@ -18,7 +19,7 @@ def observe(
     means: FloatArray,
     deviations: FloatArray,
 ) -> int:
-    """Update counters, means and squared deviations by one feedback; the state is changed in place.
+    """Update counters, means and squared deviations by the first `n` entries of a feedback, in place.
 
     `owners` maps arms to the counters they share and `sizes` says by how many; both are empty where every
     arm has its own. Returns -1, or, with nothing changed, the number of a counter of which only a part of
@@ -27,18 +28,18 @@ def observe(
     shared = owners.shape[0] > 0
     if shared:
         seen = np.zeros(counters.shape[0], np.int64)
-        for j in range(arms.shape[0]):
+        for j in range(n):
             seen[owners[arms[j]]] += 1
-        for j in range(arms.shape[0]):
+        for j in range(n):
             owner = owners[arms[j]]
             if seen[owner] != sizes[owner]:
                 return int(owner)
-        for j in range(arms.shape[0]):
+        for j in range(n):
             owner = owners[arms[j]]
             if seen[owner] > 0:
                 counters[owner] += pulls[j]
                 seen[owner] = 0
-    for j in range(arms.shape[0]):
+    for j in range(n):
         arm = arms[j]
         if not shared:
             counters[arm] += pulls[j]

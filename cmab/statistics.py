@@ -90,9 +90,8 @@ class ArmStatistics:
         if squares is None:
             squares = np.full(len(arms), np.nan)
         owners, sizes = self.sharing()
-        partial = observe(
-            arms, feedback.outcomes, pulls, squares, self.counters, owners, sizes, self.means, self.deviations
-        )
+        learned = (self.counters, owners, sizes, self.means, self.deviations)
+        partial = observe(len(arms), arms, feedback.outcomes, pulls, squares, *learned)
         if partial >= 0:
             raise ValueError(
                 f"feedback.arms must hold all {sizes[partial]} arms of cluster {partial}, not a part of them"
