@@ -75,8 +75,8 @@ class Simulation:
     sense : {"max", "min"}
         Whether rewards are maximised or costs minimised.
     path : str
-        Which loop ran: ``"compiled"`` (policy, oracle and environment fused) or ``"python"``. The numbers
-        are the same.
+        Which loop ran: ``"compiled"`` (policy, oracle and environment fused), ``"mixed"`` (a Python oracle
+        between a compiled policy and a compiled environment) or ``"python"``. The numbers are the same.
     states : list
         Final state of the policy in each replication.
     super_arms : list of IntArray
@@ -277,7 +277,7 @@ def _replicate(
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
     doors = open_doors(policy, environment)
-    record.path = "compiled" if doors else "python"
+    record.path = doors.path if doors else "python"
     try:
         if doors:
             _play_compiled(doors, session, rounds, coins, record, tick)
@@ -289,7 +289,7 @@ def _replicate(
         error.add_note(f"in replication {replication} of {type(policy).__name__}")
         raise
     record.seconds = time.perf_counter() - started
-    if doors is None:
+    if record.path != "compiled":
         record.oracle_calls, record.oracle_seconds = metered.calls, metered.seconds
     record.state = session.state
     return record
@@ -333,8 +333,8 @@ def _play_compiled(
     tick: Callable[[int], object] | None,
 ) -> None:
     """As `_play`, with the rounds between two checkpoints in one compiled call (or several long ones)."""
-    run = FusedRun(doors, session.state, session.policy.oracle.n_choices, session.rng, coins)
-    longest = max(1, _LONGEST_CALL // session.state.n_arms)
+    run = FusedRun(doors, session.policy.oracle, session.state, session.rng, coins)
+    longest = max(1, _LONGEST_CALL // session.state.n_arms) if doors.oracle else 1000
     for position, end in enumerate(rounds):
         while session.state.rounds < end:
             step = min(longest, int(end) - session.state.rounds)
@@ -343,8 +343,7 @@ def _play_compiled(
                 tick(step)
         record.rewards[position], record.expected_rewards[position] = run.earned
         record.super_arm = run.super_arm
-        record.oracle_calls = int(end)
-    record.oracle_seconds = math.nan
+        record.oracle_calls, record.oracle_seconds = int(end), math.nan
 
 
 def _records(

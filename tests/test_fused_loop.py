@@ -1,4 +1,4 @@
-"""The fused loop and the Python loop compute the same run, and only rules that belong together are fused."""
+"""All loops compute the same run, and only rules that belong together are fused."""
 
 from dataclasses import replace
 
@@ -25,10 +25,17 @@ class PlainTopK(TopK):
         return super().solve(means, rng)
 
 
-def both_paths(make_policy, arms, sense="max", k=4, **settings):
+class PlainBandit(SemiBandit):
+    """The same rounds, through Python only."""
+
+    def kernel(self):
+        return None
+
+
+def all_paths(make_policy, arms, sense="max", k=4, **settings):
     runs = []
-    for oracle in (TopK(30, k, sense), PlainTopK(30, k, sense)):
-        environment = SemiBandit(arms, oracle)
+    for oracle in (TopK(30, k, sense), PlainTopK(30, k, sense), PlainTopK(30, k, sense)):
+        environment = (PlainBandit if len(runs) == 2 else SemiBandit)(arms, oracle)
         runs.append(simulate(make_policy(oracle), environment, rng=5, **settings))
     return runs
 
@@ -36,22 +43,25 @@ def both_paths(make_policy, arms, sense="max", k=4, **settings):
 @pytest.mark.parametrize("arms", ARMS)
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
-def test_both_loops_give_the_same_run(case, sense, arms):
+def test_all_loops_give_the_same_run(case, sense, arms):
     settings = {"horizon": 400, "replications": 2, "checkpoints": [1, 2, 7, 100, 399, 400]}
-    fused, plain = both_paths(case.make, ARMS[arms], sense, **settings)
+    fused, mixed, plain = all_paths(case.make, ARMS[arms], sense, **settings)
     assert plain.path == "python"
-    assert np.array_equal(fused.rewards, plain.rewards)
-    assert np.array_equal(fused.expected_rewards, plain.expected_rewards)
-    for a, b in zip(fused.states, plain.states, strict=True):
-        for name in getattr(a, "__dataclass_fields__", {}):
-            assert np.array_equal(getattr(a, name), getattr(b, name)), name
-    for a, b in zip(fused.super_arms, plain.super_arms, strict=True):
-        assert np.array_equal(a, b)
+    for fast in (fused, mixed):
+        assert np.array_equal(fast.rewards, plain.rewards)
+        assert np.array_equal(fast.expected_rewards, plain.expected_rewards)
+        assert np.array_equal(fast.oracle_calls, plain.oracle_calls)
+        for a, b in zip(fast.states, plain.states, strict=True):
+            for name in getattr(a, "__dataclass_fields__", {}):
+                assert np.array_equal(getattr(a, name), getattr(b, name)), name
+        for a, b in zip(fast.super_arms, plain.super_arms, strict=True):
+            assert np.array_equal(a, b)
 
 
 def test_cucb_on_top_k_is_fused():
-    fused, _ = both_paths(CUCB, ARMS["bernoulli"], horizon=50, replications=3, n_jobs=2)
-    assert fused.path == "compiled"
+    fused, mixed, plain = all_paths(CUCB, ARMS["bernoulli"], horizon=50, replications=3, n_jobs=2)
+    assert (fused.path, mixed.path, plain.path) == ("compiled", "mixed", "python")
+    assert (mixed.oracle_seconds > 0).all()
     assert np.array_equal(fused.oracle_calls, [50, 50, 50])
     assert np.isnan(fused.oracle_seconds).all()
 
@@ -68,11 +78,11 @@ def test_an_overridden_rule_is_not_fused_away():
     oracle = TopK(30, 4)
     assert open_doors(CUCB(oracle), SemiBandit(ARMS["bernoulli"], oracle))
     assert not open_doors(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle))
-    assert not open_doors(CUCB(PlainTopK(30, 4)), SemiBandit(ARMS["bernoulli"], oracle))
+    assert open_doors(CUCB(PlainTopK(30, 4)), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
     assert not open_doors(CUCB(oracle), SemiBandit(Observed(MEANS), oracle))
     patched = TopK(30, 4)
     patched.solve = lambda means, rng: np.arange(4)
-    assert not open_doors(CUCB(patched), SemiBandit(ARMS["bernoulli"], oracle))
+    assert open_doors(CUCB(patched), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
     assert simulate(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle), 3, rng=0).super_arms[0].tolist() == [
         26,
         27,
@@ -86,8 +96,8 @@ def test_priors_for_each_arm_are_fused_too():
         weights = np.arange(30.0) % 3
         return CUCB(oracle, prior_mean=np.linspace(0, 1, 30), prior_weight=weights)
 
-    fused, plain = both_paths(make, ARMS["bernoulli"], horizon=200)
-    assert (fused.path, plain.path) == ("compiled", "python")
+    fused, mixed, plain = all_paths(make, ARMS["bernoulli"], horizon=200)
+    assert (fused.path, mixed.path) == ("compiled", "mixed")
     assert np.array_equal(fused.rewards, plain.rewards)
 
 
@@ -108,3 +118,13 @@ def test_normal_quantiles_match_scipy():
     assert np.allclose(ours, exact, rtol=1e-9, atol=1e-12)
     assert np.allclose(norm.cdf(ours), uniforms, atol=1e-14)
     assert normal_quantile(1 - 2.0**-53) == -normal_quantile(0.0)  # the outermost cells mirror each other
+
+
+def test_an_infeasible_super_arm_stops_the_run():
+    class TooMany(TopK):
+        def solve(self, means, rng):
+            return np.arange(self.k + 1)
+
+    oracle = TooMany(30, 4)
+    with pytest.raises(ValueError, match="feasible"):
+        simulate(CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 5, rng=0)
