@@ -1,0 +1,101 @@
+"""The reference of all oracles, against loops that leave no doubt."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from cmab import LinearOracle
+from oracles import BruteForce, BruteForceReward, TopK
+
+RNG = np.random.default_rng(0)
+
+
+def random_family(rng):
+    n_arms = int(rng.integers(1, 7))
+    drawn = {tuple(np.flatnonzero(rng.random(n_arms) < 0.5)) for _ in range(rng.integers(1, 9))}
+    return n_arms, sorted(drawn)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_linear_is_the_reward_that_sums(sense):
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        n_arms, family = random_family(rng)
+        means = rng.integers(-3, 4, n_arms).astype(float)  # sums are exact, so ties are ties
+        plain = BruteForce(n_arms, family, sense)
+        by_reward = BruteForceReward(n_arms, family, lambda means, arms: means[arms].sum(), sense)
+        values = [sum(means[list(arms)]) for arms in family]
+        best = family[values.index((max if sense == "max" else min)(values))]
+        assert tuple(plain.solve(means, RNG)) == tuple(by_reward.solve(means, RNG)) == best
+
+
+def test_constraints_by_definition():
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        n_arms, family = random_family(rng)
+        means, side = rng.normal(size=n_arms), rng.integers(0, 3, n_arms)
+        include, exclude = np.flatnonzero(side == 1), np.flatnonzero(side == 2)
+        left = [a for a in family if set(include) <= set(a) and not set(exclude) & set(a)]
+        found = BruteForce(n_arms, family).solve_constrained(means, include, exclude, RNG)
+        if found is None:
+            assert not left
+        else:
+            assert tuple(found) in left
+            assert means[found].sum() == pytest.approx(max(means[list(a)].sum() for a in left))
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_gaps_of_all_pairs_are_those_of_top_k(sense):
+    rng = np.random.default_rng(3)
+    pairs = BruteForce(6, combinations(range(6), 2), sense)
+    for _ in range(50):
+        means = rng.normal(size=6)
+        side = rng.choice(3, 6, p=(0.8, 0.1, 0.1))
+        include, exclude = np.flatnonzero(side == 1)[:2], np.flatnonzero(side == 2)[:2]
+        best, gaps = TopK(6, 2, sense).gaps(means, include, exclude, RNG)
+        found = pairs.gaps(means, include, exclude, RNG)
+        assert found[0].tolist() == best.tolist()
+        assert np.allclose(found[1], gaps)
+
+
+def test_answers_are_copies_in_the_order_given():
+    oracle = BruteForce(4, [(3, 1), (0,)])
+    answer = oracle.solve(np.array([0.1, 0.2, 0.3, 0.4]), RNG)
+    assert answer.tolist() == [3, 1]
+    answer[:] = 0
+    assert oracle.super_arms[0].tolist() == [3, 1]
+    assert oracle.is_feasible(np.array([1, 3]))
+    assert not oracle.is_feasible(np.array([1]))
+    assert oracle.max_size == 2
+
+
+def test_a_reward_that_is_no_sum_is_no_linear_oracle():
+    oracle = BruteForceReward(3, [(0, 1), (2,)], lambda means, arms: means[arms].min(), "min")
+    assert not isinstance(oracle, LinearOracle)
+    assert oracle.solve(np.array([0.5, 0.1, 0.2]), RNG).tolist() == [0, 1]
+    assert oracle.triggered_arms(np.array([2])).tolist() == [2]
+    assert oracle.is_feasible(np.array([1, 0]))
+    assert not oracle.is_feasible(np.array([1]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3, []), "at least one, got none"),
+        ((3, [[0], [3]]), r"super_arms\[1\] must lie in range\(3\)"),
+        ((3, [[0, 0]]), r"super_arms\[0\] must not repeat"),
+        ((3, [[0, 1], [1, 0]]), r"must not repeat one, got \[1, 0\] again at position 1"),
+        ((0, [[0]]), "n_arms must be"),
+        ((3, [[0]], "largest"), "sense must be one of"),
+        ((3, [5]), r"super_arms\[0\] must be a 1-D integer array"),
+    ],
+)
+def test_bad_input_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        BruteForce(*arguments)
+
+
+def test_a_reward_must_be_callable():
+    with pytest.raises(ValueError, match="reward must be callable"):
+        BruteForceReward(3, [[0]], 5)
