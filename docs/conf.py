@@ -4,7 +4,14 @@ project = "cmab"
 author = "The cmab developers"
 copyright = "2026, the cmab developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc"]
-source_suffix = {".md": "markdown"}
+extensions += ["sphinx_gallery.gen_gallery"]
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "download_all_examples": False,
+    "min_reported_time": 60,
+}
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
@@ -14,5 +21,5 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-exclude_patterns = ["_build", "changes/README.md"]
+exclude_patterns = ["_build", "changes/README.md", "gallery/*"]
 suppress_warnings = ["myst.xref_missing"]

@@ -1,0 +1,39 @@
+"""
+An oracle that fails
+====================
+
+An oracle may fail with probability :math:`1 - \\beta`. Regret is then measured against :math:`\\alpha \\beta` times the
+optimum: a learner whose oracle fails now and then is not blamed for it, and its regret may even be negative, since a
+failed call is not worthless. Against the optimum itself the regret grows linearly, as it must.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from cmab import CUCB, simulate
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+
+class Unreliable(TopK):
+    """Chooses at random in a fifth of the rounds, and says so."""
+
+    beta = 0.8
+
+    def solve(self, means, rng):
+        if rng.random() < 1 - self.beta:
+            return np.sort(rng.permutation(self.n_arms)[: self.k])
+        return super().solve(means, rng)
+
+
+means = np.linspace(0.9, 0.1, 20)
+environment = SemiBandit(BernoulliArms(means), TopK(20, k=4))
+result = simulate(CUCB(Unreliable(20, k=4)), environment, horizon=5000, replications=10, rng=0)
+
+figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
+axes.plot(result.rounds, result.regret.mean(axis=0), label="against αβ times the optimum")
+axes.plot(result.rounds, result.exact_regret.mean(axis=0), "--", label="against the optimum")
+axes.axhline(0, color="gray", linewidth=0.8)
+axes.set(xlabel="round", ylabel="cumulative regret")
+axes.legend()
+plt.show()
