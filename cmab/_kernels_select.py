@@ -85,3 +85,27 @@ def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
             return
         heap[parent], heap[child] = heap[child], heap[parent]
         parent = child
+
+
+@kernel
+def descending_order(values: FloatArray, order: IntArray, scratch: IntArray) -> None:
+    """Write the positions of `values`, largest first and ties in increasing order: a bottom-up merge sort."""
+    m = values.shape[0]
+    for i in range(m):
+        order[i] = i
+    width = 1
+    while width < m:
+        for start in range(0, m, 2 * width):
+            middle, stop = min(start + width, m), min(start + 2 * width, m)
+            left, right = start, middle
+            for place in range(start, stop):
+                from_left = left < middle and (right >= stop or values[order[left]] >= values[order[right]])
+                if from_left:
+                    scratch[place] = order[left]
+                    left += 1
+                else:
+                    scratch[place] = order[right]
+                    right += 1
+        for i in range(m):
+            order[i] = scratch[i]
+        width *= 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.doors import Kernel
 from cmab.oracle import Sense
 from oracles.matroids import Matroid
 
@@ -69,6 +70,13 @@ class GraphicMatroid(Matroid):
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the edges of `super_arm`."""
         return [self.edges[arm] for arm in super_arm]
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule."""
+        from oracles._kernels_matroid_doors import packed, solve_graphic
+
+        integers = packed(self._sign, self._n_nodes, self.n_arms, self._tails, self._heads)
+        return Kernel(solve_graphic, integers, np.empty(self.n_arms))
 
     def _greedy(self, order: IntArray) -> IntArray:
         from oracles._kernels_matroids import kruskal

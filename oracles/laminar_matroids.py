@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab._validation import arm_indices, integer, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.doors import Kernel
 from cmab.oracle import Sense
 from oracles.matroids import Matroid
 
@@ -53,6 +54,12 @@ class UniformMatroid(Matroid):
         chosen = np.empty(self.k, np.int64)
         top_k(values if self.sense == "max" else -values, self.k, chosen)
         return chosen
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule of `TopK`."""
+        from oracles._kernels_top_k import solve_top_k
+
+        return Kernel(solve_top_k, np.array([self.k, self.sense == "min"]), np.empty(self.n_arms))
 
     def _greedy(self, order: IntArray) -> IntArray:
         return np.sort(order[: self.k])
@@ -115,6 +122,14 @@ class LaminarMatroid(Matroid):
             self._parent[s] = around[0] if len(arms) else -1
             self._innermost[arms] = s
         self._complete(n_arms, sense)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule."""
+        from oracles._kernels_matroid_doors import packed, solve_laminar
+
+        sets = (self._innermost, self._parent, self._room)
+        integers = packed(self._sign, len(self._members), self.n_arms, *sets)
+        return Kernel(solve_laminar, integers, np.empty(self.n_arms))
 
     def _greedy(self, order: IntArray) -> IntArray:
         from oracles._kernels_matroids import laminar_greedy

@@ -94,6 +94,10 @@ class Matroid(LinearOracle):
 
         return circuit
 
+    @property
+    def _sign(self) -> int:
+        return 1 if self.sense == "max" else -1
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_arms={self.n_arms}, rank={self.rank})"
 

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import POLICIES
+from cases import ORACLES, POLICIES
 from scipy.special import ndtri
 from scipy.stats import norm
 
 from cmab import CUCB, simulate
 from cmab._fused import open_doors
 from cmab._kernels_random import keyed_uniforms, normal_quantile
+from cmab.doors import open_door
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
 
@@ -128,3 +129,27 @@ def test_an_infeasible_super_arm_stops_the_run():
     oracle = TooMany(30, 4)
     with pytest.raises(ValueError, match="feasible"):
         simulate(CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 5, rng=0)
+
+
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_both_doors_of_an_oracle_agree(case):
+    """The compiled rule gives the very answer of `solve`, on random and on tied means."""
+    oracle = case.make()
+    door = open_door(oracle, "solve")
+    if door is None:
+        pytest.skip("only a Python door")
+    rng, out = np.random.default_rng(0), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
+    for trial in range(300):
+        levels = np.linspace(case.low, case.high, 2 + trial % 5)
+        means = (
+            rng.choice(levels, oracle.n_arms)
+            if trial % 2
+            else rng.uniform(case.low, case.high, oracle.n_arms)
+        )
+        size = door.function(means, door.integers, door.reals, out)
+        assert np.array_equal(out[:size], oracle.solve(means, rng))
+
+
+def test_the_oracles_that_promise_a_compiled_door_have_one():
+    compiled = {type(case.make()).__name__ for case in ORACLES if open_door(case.make(), "solve")}
+    assert {"TopK", "UniformMatroid", "PartitionMatroid", "LaminarMatroid", "GraphicMatroid"} <= compiled
