@@ -169,13 +169,12 @@ def linear_greedy(order: IntArray, vectors: FloatArray, tolerance: float) -> Boo
             break
         rest = basis[size]
         rest[:] = vectors[arm]
-        for _ in range(2):  # once more takes away what rounding left of the first time
-            for i in range(size):
-                product = 0.0
-                for j in range(dimension):
-                    product += basis[i, j] * rest[j]
-                for j in range(dimension):
-                    rest[j] -= product * basis[i, j]
+        for i in range(size):  # modified Gram-Schmidt: as good as Householder for the distance below
+            product = 0.0
+            for j in range(dimension):
+                product += basis[i, j] * rest[j]
+            for j in range(dimension):
+                rest[j] -= product * basis[i, j]
         distance = 0.0
         for j in range(dimension):
             distance += rest[j] * rest[j]

@@ -137,13 +137,14 @@ class LaminarMatroid(Matroid):
         return np.flatnonzero(laminar_greedy(order, self._innermost, self._parent, self._room.copy()))
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-        room = self._room - [np.isin(independent, arms).sum() for arms in self._members]
+        inside: list[IntArray] = [arms[np.isin(arms, independent)] for arms in self._members]
+        room = self._room - np.array([len(arms) for arms in inside], np.int64)
 
         def circuit(arm: int) -> IntArray:
-            tight = self._innermost[arm]
+            tight = int(self._innermost[arm])
             while room[tight] > 0:
-                tight = self._parent[tight]
-            return np.intersect1d(independent, self._members[tight])
+                tight = int(self._parent[tight])
+            return inside[tight]
 
         return circuit
 

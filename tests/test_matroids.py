@@ -388,6 +388,13 @@ def test_columns_count_by_direction():
     assert LinearMatroid(np.zeros((2, 3))).rank == 0
 
 
+def test_exchanges_keep_the_distance_that_independence_asks_for():
+    oracle = LinearMatroid([[1, 1, 1], [0, 1e-4, 1e-11]])
+    assert oracle.is_independent([1, 2])
+    assert not oracle.is_independent([0, 2])
+    assert oracle.exchanges(np.zeros(3), [0, 1]).tolist() == [2, -1, 0]
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
