@@ -153,3 +153,15 @@ def test_both_doors_of_an_oracle_agree(case):
 def test_the_oracles_that_promise_a_compiled_door_have_one():
     compiled = {type(case.make()).__name__ for case in ORACLES if open_door(case.make(), "solve")}
     assert {"TopK", "UniformMatroid", "PartitionMatroid", "LaminarMatroid", "GraphicMatroid"} <= compiled
+
+
+def test_ten_million_updates_keep_the_mean():
+    """The running mean of 0s and 1s against their exact count, to 1e-12 relative; counters do not wrap."""
+    oracle, horizon = TopK(1, 1), 10_000_000
+    environment = SemiBandit(BernoulliArms([0.3]), oracle)
+    result = simulate(CUCB(oracle), environment, horizon, checkpoints=[horizon], rng=0)
+    (stats,) = result.states
+    assert stats.counts.tolist() == [horizon]
+    exact = result.rewards[0, 0] / horizon
+    assert abs(stats.means[0] - exact) < 1e-12 * exact
+    assert abs(stats.variances[0] - exact * (1 - exact)) < 1e-7
