@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import copy
-import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from cmab._fused import Doors, FusedRun, open_doors
+from cmab._fused import open_doors
+from cmab._replication import Record, replicate
 from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.oracle import Sense
 from cmab.policy import AnyPolicy
 from cmab.regret import benchmark, cumulative_regret
-from cmab.seeding import Purpose, Seed, root, stream
-from cmab.session import Session
+from cmab.seeding import Seed, root
 
-_TICK_SECONDS = 0.2
-_LONGEST_CALL = 20_000_000  # arms x rounds in one compiled call: Ctrl-C and the bar wait that long
+Prefer = Literal["threads", "processes"]
 
 
 class SimulationInterrupted(KeyboardInterrupt):
@@ -162,7 +158,7 @@ def simulate(
         Seed. The same seed gives the same numbers for any `n_jobs`, and gives all policies the same
         environment streams (common random numbers).
     n_jobs : int
-        Worker processes; -1 for all cores.
+        Workers, -1 for all cores: threads on the compiled path, processes on the others.
     progress : bool
         Whether to show a progress bar.
 
@@ -198,11 +194,14 @@ def simulate(
         )
     benchmark(policy.oracle, environment.optimum)
     rounds = default_checkpoints(horizon) if checkpoints is None else _checked(checkpoints, horizon)
-    run = partial(_replicate, policy, environment, rounds, root(rng))
-    records: dict[int, _Record] = {}
+    doors = open_doors(policy, environment)
+    run = partial(replicate, policy, environment, rounds, root(rng))
+    records: dict[int, Record] = {}
     finish = partial(_collect, policy, environment, rounds, records)
     try:
-        for index, record in _records(run, replications, n_jobs, progress, int(rounds[-1])):
+        # Compiled replications release the interpreter lock: threads then need no copies of the instance.
+        prefer: Prefer = "threads" if doors and doors.oracle else "processes"
+        for index, record in _records(run, replications, n_jobs, prefer, progress, int(rounds[-1])):
             records[index] = record
             if record.interrupted:
                 raise KeyboardInterrupt
@@ -226,129 +225,9 @@ def _checked(checkpoints: Sequence[int] | IntArray, horizon: int) -> IntArray:
     return rounds.astype(np.int64)
 
 
-@dataclass(eq=False)
-class _Record:
-    """One replication."""
-
-    expected_rewards: FloatArray
-    rewards: FloatArray
-    seconds: float = 0.0
-    oracle_calls: int = 0
-    oracle_seconds: float = 0.0
-    state: Any = None
-    super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
-    interrupted: bool = False
-    path: str = "python"
-
-
-class _Metered:
-    """Stands in for an oracle and counts the calls of `solve` and the seconds in them."""
-
-    def __init__(self, oracle: Any) -> None:
-        self._oracle = oracle
-        self.calls = 0
-        self.seconds = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._oracle, name)
-
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        started = time.perf_counter()
-        super_arm: IntArray = self._oracle.solve(means, rng)
-        self.seconds += time.perf_counter() - started
-        self.calls += 1
-        return super_arm
-
-
-def _replicate(
-    policy: AnyPolicy,
-    environment: Environment,
-    rounds: IntArray,
-    seed: np.random.SeedSequence,
-    replication: int,
-    tick: Callable[[int], object] | None = None,
-) -> _Record:
-    """Play one replication; Ctrl-C ends it early, with ``nan`` at the checkpoints that were not reached."""
-    record = _Record(np.full(rounds.shape, np.nan), np.full(rounds.shape, np.nan))
-    metered = _Metered(policy.oracle)
-    learner = copy.copy(policy)
-    object.__setattr__(learner, "oracle", metered)
-    session = Session(learner, stream(seed, Purpose.LEARNER, replication))
-    coins = stream(seed, Purpose.ENVIRONMENT, replication)
-    started = time.perf_counter()
-    doors = open_doors(policy, environment)
-    record.path = doors.path if doors else "python"
-    try:
-        if doors:
-            _play_compiled(doors, session, rounds, coins, record, tick)
-        else:
-            _play(session, environment, rounds, coins, record, tick)
-    except KeyboardInterrupt:
-        record.interrupted = True
-    except Exception as error:
-        error.add_note(f"in replication {replication} of {type(policy).__name__}")
-        raise
-    record.seconds = time.perf_counter() - started
-    if record.path != "compiled":
-        record.oracle_calls, record.oracle_seconds = metered.calls, metered.seconds
-    record.state = session.state
-    return record
-
-
-def _play(
-    session: Session[Any],
-    environment: Environment,
-    rounds: IntArray,
-    coins: np.random.Generator,
-    record: _Record,
-    tick: Callable[[int], object] | None,
-) -> None:
-    earned, paid, value, position = 0.0, 0.0, math.nan, 0
-    ticked, next_tick = 0, time.perf_counter() + _TICK_SECONDS
-    previous = b"none"
-    for t in range(1, int(rounds[-1]) + 1):
-        ticket = session.ask()
-        feedback = environment.play(ticket.super_arm, coins)
-        session.tell(feedback)
-        played = ticket.super_arm.tobytes()
-        if played != previous:
-            value, previous = environment.expected_reward(ticket.super_arm), played
-        earned += value
-        paid += feedback.reward
-        if t == rounds[position]:
-            record.expected_rewards[position], record.rewards[position] = earned, paid
-            record.super_arm = ticket.super_arm
-            position += 1
-        if tick is not None and (t == rounds[-1] or time.perf_counter() >= next_tick):
-            tick(t - ticked)
-            ticked, next_tick = t, time.perf_counter() + _TICK_SECONDS
-
-
-def _play_compiled(
-    doors: Doors,
-    session: Session[Any],
-    rounds: IntArray,
-    coins: np.random.Generator,
-    record: _Record,
-    tick: Callable[[int], object] | None,
-) -> None:
-    """As `_play`, with the rounds between two checkpoints in one compiled call (or several long ones)."""
-    run = FusedRun(doors, session.policy.oracle, session.state, session.rng, coins)
-    longest = max(1, _LONGEST_CALL // session.state.n_arms) if doors.oracle else 1000
-    for position, end in enumerate(rounds):
-        while session.state.rounds < end:
-            step = min(longest, int(end) - session.state.rounds)
-            run.play(step)
-            if tick is not None:
-                tick(step)
-        record.rewards[position], record.expected_rewards[position] = run.earned
-        record.super_arm = run.super_arm
-        record.oracle_calls, record.oracle_seconds = int(end), math.nan
-
-
 def _records(
-    run: Callable[..., _Record], replications: int, n_jobs: int, progress: bool, horizon: int
-) -> Iterable[tuple[int, _Record]]:
+    run: Callable[..., Record], replications: int, n_jobs: int, prefer: Prefer, progress: bool, horizon: int
+) -> Iterable[tuple[int, Record]]:
     """Yield (replication, record) as they finish."""
     from tqdm.auto import tqdm
 
@@ -359,18 +238,18 @@ def _records(
             return
         from joblib import Parallel, delayed
 
-        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", prefer=prefer)
         for index, record in workers(delayed(_indexed)(run, index) for index in range(replications)):
             bar.update(horizon)
             yield index, record
 
 
-def _indexed(run: Callable[..., _Record], index: int) -> tuple[int, _Record]:
+def _indexed(run: Callable[..., Record], index: int) -> tuple[int, Record]:
     return index, run(index)
 
 
 def _collect(
-    policy: AnyPolicy, environment: Environment, rounds: IntArray, records: dict[int, _Record]
+    policy: AnyPolicy, environment: Environment, rounds: IntArray, records: dict[int, Record]
 ) -> Simulation:
     ordered = [records[index] for index in sorted(records)]
     shape = (len(ordered), rounds.shape[0])

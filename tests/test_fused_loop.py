@@ -8,7 +8,7 @@ from cases import ORACLES, POLICIES
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from cmab import CUCB, simulate
+from cmab import CUCB, LinearOracle, simulate
 from cmab._fused import open_doors
 from cmab._kernels_random import keyed_uniforms, normal_quantile
 from cmab.doors import open_door
@@ -65,6 +65,17 @@ def test_cucb_on_top_k_is_fused():
     assert (mixed.oracle_seconds > 0).all()
     assert np.array_equal(fused.oracle_calls, [50, 50, 50])
     assert np.isnan(fused.oracle_seconds).all()
+
+
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_threads_do_not_share_scratch_space(case):
+    oracle = case.make()
+    if not isinstance(oracle, LinearOracle) or open_door(oracle, "solve") is None:
+        pytest.skip("not on the compiled path")
+    environment = SemiBandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
+    one, two = (simulate(CUCB(oracle), environment, 3000, replications=8, rng=1, n_jobs=n) for n in (1, 2))
+    assert one.path == two.path == "compiled"
+    assert np.array_equal(one.rewards, two.rewards)
 
 
 def test_an_overridden_rule_is_not_fused_away():
