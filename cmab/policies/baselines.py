@@ -1,0 +1,244 @@
+"""Baselines: rules without confidence bounds, and the two ends between which every policy lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cmab._validation import integer, real, vector
+from cmab.arrays import ArrayLike, FloatArray
+from cmab.feedback import Feedback
+from cmab.policies._compiled import CompiledIndexPolicy, interval, pack_optimism
+from cmab.policy import IndexPolicy
+from cmab.statistics import ArmStatistics
+
+
+@dataclass(frozen=True, eq=False)
+class Greedy(CompiledIndexPolicy):
+    """The empirical means, and the best end of `support` for arms never seen.
+
+    It is `CUCB` without its radius, and may settle on a bad super arm for ever.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    prior_mean, prior_weight : float or array_like of shape (n_arms,)
+        Pseudo-outcomes that every arm starts with, as in `CUCB`; none if left out.
+    support : tuple of float
+        Interval of the outcomes.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import Feedback, Greedy, Session
+    >>> from oracles import TopK
+    >>> session = Session(Greedy(TopK(n_arms=3, k=1)), rng=0)
+    >>> session.tell(Feedback(session.ask(), outcomes=[0.0]))
+    >>> session.ask().super_arm
+    array([1])
+    """
+
+    prior_mean: ArrayLike | None = None
+    prior_weight: ArrayLike = 0.0
+    support: tuple[float, float] = (0.0, 1.0)
+
+    def _rule(self) -> Any:
+        from cmab._kernels_policies import optimistic_means
+
+        return optimistic_means
+
+    def _pack(self) -> FloatArray:
+        return pack_optimism(self.oracle, self.support, self.prior_mean, self.prior_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class EpsilonGreedy(CompiledIndexPolicy):
+    """A random super arm with probability epsilon, the greedy one otherwise.
+
+    The random super arm is the oracle's answer to uniformly random means, as in `UniformlyRandom`; the greedy
+    one is that of `Greedy`, so arms never seen count as best.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    epsilon : float
+        Probability to explore, in [0, 1]; with `decay`, the number c >= 0 below.
+    decay : bool
+        Whether the probability in round t is ``min(1, c / t)`` in place of a constant.
+    support : tuple of float
+        Interval of the outcomes.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import EpsilonGreedy, Session
+    >>> from oracles import TopK
+    >>> Session(EpsilonGreedy(TopK(n_arms=4, k=2), epsilon=5.0, decay=True), rng=0).ask().super_arm
+    array([0, 3])
+
+    References
+    ----------
+    P. Auer, N. Cesa-Bianchi, P. Fischer: Finite-time Analysis of the Multiarmed Bandit Problem, Machine
+    Learning 47 (2002), Figure 3.
+    """
+
+    epsilon: float = 0.1
+    decay: bool = False
+    support: tuple[float, float] = (0.0, 1.0)
+    _is_random: ClassVar[bool] = True
+
+    def _rule(self) -> Any:
+        from cmab._kernels_exploring import epsilon_greedy_indices
+
+        return epsilon_greedy_indices
+
+    def _pack(self) -> FloatArray:
+        epsilon = real("epsilon", self.epsilon, 0.0, np.inf if self.decay else 1.0)
+        return np.concatenate([[epsilon, float(self.decay)], pack_optimism(self.oracle, self.support)])
+
+
+@dataclass(frozen=True, eq=False)
+class UniformlyRandom(CompiledIndexPolicy):
+    """The oracle's answer to uniformly random means, whatever was observed.
+
+    Uniform over the family where all super arms look alike to the oracle, as in `TopK`; elsewhere any super
+    arm that some means make best may come, some more often than others.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    support : tuple of float
+        Interval that the random means are drawn from.
+
+    Raises
+    ------
+    ValueError
+        If `support` is no interval.
+
+    Examples
+    --------
+    >>> from cmab import Session, UniformlyRandom
+    >>> from oracles import TopK
+    >>> session = Session(UniformlyRandom(TopK(n_arms=10, k=2)), rng=0)
+    >>> session.ask().super_arm, session.ask().super_arm
+    (array([4, 8]), array([0, 4]))
+    """
+
+    support: tuple[float, float] = (0.0, 1.0)
+    _is_random: ClassVar[bool] = True
+
+    def _rule(self) -> Any:
+        from cmab._kernels_exploring import epsilon_greedy_indices
+
+        return epsilon_greedy_indices
+
+    def _pack(self) -> FloatArray:
+        return np.concatenate([[1.0, 0.0], pack_optimism(self.oracle, self.support)])
+
+
+@dataclass(frozen=True, eq=False)
+class ExploreThenCommit(IndexPolicy):
+    """Random super arms for a number of rounds; then the oracle's answer to what was learned, for ever.
+
+    Feedback that comes after the exploration changes nothing. Arms that were never seen get the worst end of
+    `support`: a commitment should rest on what is known.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    exploration : int
+        Rounds of exploration, as in `UniformlyRandom`.
+    support : tuple of float
+        Interval of the outcomes.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import ExploreThenCommit, Feedback, Session
+    >>> from oracles import TopK
+    >>> session = Session(ExploreThenCommit(TopK(n_arms=3, k=1), exploration=1), rng=0)
+    >>> session.tell(Feedback(session.ask(), outcomes=[0.7]))
+    >>> session.tell(Feedback(session.ask(), outcomes=[0.0]))
+    >>> session.state.means
+    array([0.7, 0. , 0. ])
+    """
+
+    exploration: int = 1000
+    support: tuple[float, float] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        integer("exploration", self.exploration, 0)
+        interval(self.support)
+
+    def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
+        """Return random means while exploring, estimates afterwards, shape (n_arms,)."""
+        low, high = self.support
+        if stats.rounds < self.exploration:
+            return low + (high - low) * rng.random(stats.n_arms)
+        worst = low if self.oracle.sense == "max" else high
+        return np.where(stats.counts == 0, worst, np.clip(stats.means, low, high))
+
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+        """Take in one round of feedback; after the exploration, count it only."""
+        if state.rounds < self.exploration:
+            state.update(feedback)
+        else:
+            state.rounds += 1
+
+
+@dataclass(frozen=True, eq=False)
+class Clairvoyant(CompiledIndexPolicy):
+    """The oracle's answer to means known beforehand: with the true ones, what a learner is measured against.
+
+    Its regret is not positive on average, for it plays what the oracle's guarantee only promises.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    means : array_like, shape (n_arms,)
+        The means.
+
+    Raises
+    ------
+    ValueError
+        If a mean is missing or not finite.
+
+    Examples
+    --------
+    >>> from cmab import Clairvoyant, simulate
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle, means = TopK(n_arms=3, k=2), [0.1, 0.5, 0.75]
+    >>> environment = SemiBandit(BernoulliArms(means), oracle)
+    >>> simulate(Clairvoyant(oracle, means), environment, horizon=4, rng=0).regret
+    array([[0., 0., 0., 0.]])
+    """
+
+    means: ArrayLike
+
+    def _rule(self) -> Any:
+        from cmab._kernels_policies import known_means
+
+        return known_means
+
+    def _pack(self) -> FloatArray:
+        return vector("means", self.means, self.oracle.n_arms)
