@@ -15,6 +15,7 @@ from cmab.arrays import FloatArray, IntArray
 from oracles import DirectedGraph
 
 _GZIP = b"\x1f\x8b"
+_DIGITS = 19
 
 
 def read_edge_list(
@@ -45,7 +46,7 @@ def read_edge_list(
     ------
     ValueError
         If the file is cut off, is not text, or a line has the wrong number of columns, an id that is no
-        integer of ``[0, 2**63)``, or a probability outside [0, 1].
+        integer of ``[0, 10**18)``, or a probability outside [0, 1].
 
     Examples
     --------
@@ -104,16 +105,11 @@ def _size(file: Path, rows: _Rows) -> int:
 
 
 def _ids(file: Path, rows: _Rows, column: int) -> IntArray:
-    try:
-        ids = np.array([int(fields[column]) for _, fields in rows], np.int64)
-    except (ValueError, OverflowError):
-        ids = np.array([-1])
-    if ids.min() >= 0:
-        return ids
-    number, text = next(
-        (n, f[column]) for n, f in rows if not (f[column].isdecimal() and int(f[column]) < 2**63)
-    )
-    raise ValueError(f"{file}, line {number}: node ids must be integers in [0, 2**63), got {text!r}")
+    for number, fields in rows:
+        text = fields[column]
+        if not (text.isascii() and text.isdecimal() and len(text) < _DIGITS):
+            raise ValueError(f"{file}, line {number}: node ids must be integers in [0, 10**18), got {text!r}")
+    return np.array([int(fields[column]) for _, fields in rows], np.int64)
 
 
 def _chances(file: Path, rows: _Rows) -> FloatArray:
@@ -149,6 +145,11 @@ def _graph(
 def weighted_cascade(graph: DirectedGraph) -> FloatArray:
     """Return one over the in-degree of its head for each arc, parallel arcs counted (Kempe et al. 2003).
 
+    Parameters
+    ----------
+    graph : DirectedGraph
+        The graph.
+
     Examples
     --------
     >>> from instances import weighted_cascade
@@ -160,20 +161,71 @@ def weighted_cascade(graph: DirectedGraph) -> FloatArray:
 
 
 def constant(graph: DirectedGraph, probability: float) -> FloatArray:
-    """Return the same probability for each arc."""
+    """Return the same probability for each arc.
+
+    Parameters
+    ----------
+    graph : DirectedGraph
+        The graph.
+    probability : float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> from instances import constant
+    >>> from oracles import DirectedGraph
+    >>> constant(DirectedGraph.from_edges([0, 1], [1, 2]), 0.01)
+    array([0.01, 0.01])
+    """
     return np.full(graph.n_arcs, real("probability", probability, 0.0, 1.0))
 
 
 def trivalency(
     graph: DirectedGraph, rng: np.random.Generator, values: Sequence[float] = (0.1, 0.01, 0.001)
 ) -> FloatArray:
-    """Return one of `values`, drawn uniformly, for each arc (Chen, Wang and Wang 2010)."""
+    """Return one of `values`, drawn uniformly, for each arc (Chen, Wang and Wang 2010).
+
+    Parameters
+    ----------
+    graph : DirectedGraph
+        The graph.
+    rng : numpy.random.Generator
+        Source of randomness.
+    values : sequence of float
+        Probabilities to draw from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import trivalency
+    >>> from oracles import DirectedGraph
+    >>> trivalency(DirectedGraph.from_edges([0, 1], [1, 2]), np.random.default_rng(0))
+    array([0.001, 0.01 ])
+    """
     return rng.choice(vector("values", values, low=0.0, high=1.0), graph.n_arcs)
 
 
 def uniform(
     graph: DirectedGraph, rng: np.random.Generator, low: float = 0.0, high: float = 0.1
 ) -> FloatArray:
-    """Return a number drawn uniformly from ``[low, high)`` for each arc."""
+    """Return a number drawn uniformly from ``[low, high)`` for each arc.
+
+    Parameters
+    ----------
+    graph : DirectedGraph
+        The graph.
+    rng : numpy.random.Generator
+        Source of randomness.
+    low, high : float
+        Ends of the interval, within [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import uniform
+    >>> from oracles import DirectedGraph
+    >>> uniform(DirectedGraph.from_edges([0, 1], [1, 2]), np.random.default_rng(0)).round(3)
+    array([0.064, 0.027])
+    """
     low = real("low", low, 0.0, 1.0)
     return rng.uniform(low, real("high", high, low, 1.0), graph.n_arcs)

@@ -14,9 +14,11 @@ from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from oracles import DirectedGraph
+from oracles._opimc import choose
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles._spread import exact_spread
 from oracles.directed_graph import as_directed_graph
+from oracles.influence_certificate import estimate
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -139,9 +141,10 @@ class IndependentCascade(Environment):
         if exact is not None:
             return exact, 0.0
         reverse, offsets, sets, seen = self._judging
-        hits = count_covered(offsets, sets, np.unique(reverse.roots[seeds]).astype(np.int64), seen)
-        n, share = self.graph.n_nodes, hits / len(seen)
-        return n * share, n * float(np.sqrt(share * (1.0 - share) / len(seen)))
+        components = np.unique(reverse.component[seeds]).astype(np.int64)
+        hits = count_covered(offsets, sets, components, seen)
+        value, error = estimate(hits, len(seen), reverse.scale)
+        return value + float(reverse.certain[components].sum()), error
 
     @cached_property
     def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, BoolArray]:
@@ -165,11 +168,10 @@ class IndependentCascade(Environment):
             known = [value for value in values if value is not None]
             if len(known) == len(values):
                 return families[int(np.argmax(known))], True
-        from oracles._kernels_influence_greedy import cover
-
         # Another sample than the one that judges: the greedy choice flatters itself on its own.
         sets = self._drawn(_CHOOSING)
-        chosen, _, _ = cover(sets.ends, sets.pool, *sets.index(), min(k, sets.graph.n_components))
+        allowed = np.ones(sets.graph.n_components, np.bool_)
+        chosen, _, _ = choose(sets, min(k, len(allowed)), allowed, 0.0)
         seeds = sets.graph.representatives()[chosen]
         others = np.setdiff1d(np.arange(n), seeds)
         return np.concatenate((seeds, others[: k - len(seeds)])), False

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab._kernels import kernel
-from cmab.arrays import AnyArray, BoolArray, IntArray
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 
 @kernel
@@ -38,17 +38,18 @@ def _largest(histogram: IntArray, top: int, k: int) -> int:
 
 @kernel
 def cover(
-    ends: IntArray, pool: AnyArray, offsets: IntArray, sets: AnyArray, k: int
+    ends: IntArray, pool: AnyArray, offsets: IntArray, sets: AnyArray, k: int, allowed: BoolArray
 ) -> tuple[IntArray, int, int]:
-    """Choose at most `k` nodes greedily, ties to the lowest; stop when nothing is left to gain.
+    """Choose at most `k` allowed nodes greedily, ties to the lowest; stop when nothing is left to gain.
 
-    Return the nodes, the number of sets they cover, and an upper bound on what any k nodes cover: the
-    smallest, over the steps, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10).
+    Return the nodes, the number of sets they cover, and an upper bound on what any k allowed nodes cover:
+    the smallest, over the steps, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10).
     """
     n = offsets.shape[0] - 1
-    degrees = np.empty(n, np.int64)
+    degrees = np.zeros(n, np.int64)
     for v in range(n):
-        degrees[v] = offsets[v + 1] - offsets[v]
+        if allowed[v]:
+            degrees[v] = offsets[v + 1] - offsets[v]
     top = degrees.max()
     histogram = np.zeros(top + 1, np.int64)
     for v in range(n):
@@ -71,9 +72,74 @@ def cover(
             if not covered_sets[sets[j]]:
                 covered_sets[sets[j]] = True
                 for at in range(ends[sets[j]], ends[sets[j] + 1]):
-                    histogram[degrees[pool[at]]] -= 1
+                    degree = degrees[pool[at]]
+                    if degree > 0:  # others are not allowed
+                        histogram[degree] -= 1
+                        histogram[degree - 1] += 1
+                        degrees[pool[at]] = degree - 1
+
+
+@kernel
+def _sum_of_largest(
+    degrees: IntArray, certain: FloatArray, allowed: BoolArray, slope: float, best: FloatArray
+) -> float:
+    """Return the sum of the largest ``certain + slope * degrees``, as many as `best` has room for."""
+    best[:] = 0.0
+    for v in range(degrees.shape[0]):
+        value = certain[v] + slope * degrees[v]
+        if allowed[v] and value > best[0]:
+            at = 0  # `best` stays in increasing order
+            while at + 1 < best.shape[0] and best[at + 1] < value:
+                best[at] = best[at + 1]
+                at += 1
+            best[at] = value
+    return best.sum()
+
+
+@kernel
+def cover_and_gain(
+    ends: IntArray,
+    pool: AnyArray,
+    offsets: IntArray,
+    sets: AnyArray,
+    k: int,
+    allowed: BoolArray,
+    certain: FloatArray,
+    per_set: float,
+    slope: float,
+) -> tuple[IntArray, int, float]:
+    """Choose as `cover` does, where node v is worth ``certain[v]`` and each covered set `per_set`.
+
+    Return the nodes, the number of sets they cover, and an upper bound on what any k allowed nodes are
+    worth when a set is worth `slope`.
+    """
+    n = offsets.shape[0] - 1
+    degrees, left = np.empty(n, np.int64), certain.copy()
+    for v in range(n):
+        degrees[v] = offsets[v + 1] - offsets[v]
+    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    chosen, largest, covered, gained, bound = np.empty(k, np.int64), np.empty(k), 0, 0.0, np.inf
+    for size in range(k + 1):
+        more = _sum_of_largest(degrees, left, allowed, slope, largest)
+        bound = min(bound, gained + slope * covered + more)
+        if size == k:
+            break
+        best, value = -1, -1.0
+        for v in range(n):
+            if allowed[v] and left[v] + per_set * degrees[v] > value:
+                best, value = v, left[v] + per_set * degrees[v]
+        if value <= 0.0:
+            return chosen[:size], covered, bound
+        chosen[size] = best
+        gained += left[best]
+        left[best] = 0.0
+        covered += degrees[best]
+        for j in range(offsets[best], offsets[best + 1]):
+            if not covered_sets[sets[j]]:
+                covered_sets[sets[j]] = True
+                for at in range(ends[sets[j]], ends[sets[j] + 1]):
                     degrees[pool[at]] -= 1
-                    histogram[degrees[pool[at]]] += 1
+    return chosen, covered, bound
 
 
 @kernel

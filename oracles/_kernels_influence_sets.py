@@ -4,109 +4,128 @@ Set number i of a key has a random stream of its own, so that it is the same who
 order and number of threads, stored or only looked at.
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
 from cmab._kernels import kernel
 from cmab._kernels_random import mix
-from cmab.arrays import AnyArray, BoolArray, IntArray
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
+# splitmix64: a counter in steps of the golden ratio, each value mixed.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_ONE, _S11, _S33 = np.uint64(1), np.uint64(11), np.uint64(33)
-_TO_UNIT = 2.0**-53
+_S11, _S31, _S33 = np.uint64(11), np.uint64(31), np.uint64(33)
+_TO_UNIT, _TO_CHANCE = 2.0**-53, 2.0**-31
+_CERTAIN = np.uint32(1 << 31)
+
+
+class World(NamedTuple):
+    """What sets are drawn from: how roots come about, and the arcs into each node.
+
+    A root is ``roots[slot]`` of a uniform slot, or ``aliases[slot]`` with the rest of ``cuts[slot]``
+    (probabilities are multiples of 2^-31). Arcs into node v are ``offsets[v]:offsets[v + 1]`` of `tails`
+    and `limits`. Where ``rates[v]`` is not 0, it is 1 / ln(1 - p) of the largest probability p,
+    ``tops[v]``, and failures are skipped in one draw. With `gammas` (not empty), sets of one node are left
+    out: ``gammas[v]`` is the probability that v has a live arc.
+    """
+
+    roots: AnyArray
+    cuts: AnyArray
+    aliases: AnyArray
+    offsets: IntArray
+    tails: AnyArray
+    limits: AnyArray
+    rates: FloatArray
+    tops: AnyArray
+    gammas: FloatArray
 
 
 @kernel
-def _grow(
-    roots: AnyArray,
-    offsets: IntArray,
-    tails: AnyArray,
-    limits: AnyArray,
-    state: np.uint64,
-    pool: AnyArray,
-    start: int,
-    stamps: AnyArray,
-    stamp: int,
-    marked: BoolArray,
-) -> tuple[bool, int, int]:
-    """Draw one set into ``pool[start:]``; stop at the first marked node.
-
-    Return whether a marked node was met, the end of the set in the pool and the number of arcs examined.
-    """
-    # splitmix64: a counter in steps of the golden ratio, each value mixed.
-    state += _GOLDEN
-    root = roots[int(np.float64(mix(state) >> _S11) * _TO_UNIT * roots.shape[0])]
-    pool[start] = root
-    stamps[root] = stamp
-    if marked[root]:
-        return True, start + 1, 0
-    at, end, examined = start, start + 1, 0
-    while at < end:
-        v = pool[at]
-        at += 1
-        examined += offsets[v + 1] - offsets[v]
-        for i in range(offsets[v], offsets[v + 1]):
-            state += _GOLDEN
-            if mix(state) >> _S33 < limits[i]:
-                u = tails[i]
-                if stamps[u] != stamp:
-                    stamps[u] = stamp
-                    pool[end] = u
-                    end += 1
-                    if marked[u]:
-                        return True, end, examined
-    return False, end, examined
+def _first_live(first: int, last: int, limits: AnyArray, left: float) -> int:
+    """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
+    all_dead = 1.0
+    for i in range(first, last - 1):
+        p = limits[i] * _TO_CHANCE
+        left -= all_dead * p
+        if left < 0.0:
+            return i
+        all_dead *= 1.0 - p
+    return last - 1
 
 
 @kernel
 def draw_sets(
-    roots: AnyArray,
-    offsets: IntArray,
-    tails: AnyArray,
-    limits: AnyArray,
+    world: World,
     key: int,
     first: int,
+    last: int,
+    marked: BoolArray,
     ends: IntArray,
     pool: AnyArray,
     stamps: AnyArray,
-) -> tuple[int, int]:
-    """Draw the sets `first`, first + 1, ... of `key` until `ends` is full or the pool could overflow.
+) -> tuple[int, int, int]:
+    """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it meets a marked node.
 
-    Set i fills ``pool[ends[i]:ends[i + 1]]``. Return the number of sets drawn so far and of arcs examined.
+    The j-th of them fills ``pool[ends[j]:ends[j + 1]]``, ends[0] given, and drawing stops when the pool could
+    overflow; with empty `ends` none is kept. Return the number of sets drawn, how many met a marked node,
+    and the number of arcs examined.
     """
-    base, examined = mix(np.uint64(key)), 0
-    n = offsets.shape[0] - 1
-    unmarked = np.zeros(n, np.bool_)
-    for i in range(first, ends.shape[0] - 1):
-        if ends[i] + n > pool.shape[0]:
-            return i, examined
-        state = mix(base + (np.uint64(i) + _ONE) * _GOLDEN)
-        _, ends[i + 1], arcs = _grow(
-            roots, offsets, tails, limits, state, pool, ends[i], stamps, i + 1, unmarked
-        )
-        examined += arcs
-    return ends.shape[0] - 1, examined
-
-
-@kernel
-def count_hits(
-    roots: AnyArray,
-    offsets: IntArray,
-    tails: AnyArray,
-    limits: AnyArray,
-    key: int,
-    n_sets: int,
-    marked: BoolArray,
-) -> tuple[int, int]:
-    """Return how many of the first `n_sets` sets of `key` meet a marked node, and the arcs examined.
-
-    Each set is left at its first marked node and none is stored.
-    """
-    base, hits, examined = mix(np.uint64(key)), 0, 0
-    n = offsets.shape[0] - 1
-    pool, stamps = np.empty(n, np.int32), np.zeros(n, np.int32)
-    for i in range(n_sets):
-        state = mix(base + (np.uint64(i) + _ONE) * _GOLDEN)
-        hit, _, arcs = _grow(roots, offsets, tails, limits, state, pool, 0, stamps, i + 1, marked)
+    # Names for what is in `world`: taking an array out of a tuple costs a reference count each time.
+    roots, cuts, aliases = world.roots, world.cuts, world.aliases
+    offsets, tails, limits = world.offsets, world.tails, world.limits
+    rates, tops, gammas = world.rates, world.tops, world.gammas
+    base, n, keep, pairs = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0, gammas.shape[0] > 0
+    hits, examined, start = 0, 0, ends[0] if keep else 0
+    for j in range(last - first):
+        if start + n > pool.shape[0]:
+            return j, hits, examined
+        stamp = first + j + 1
+        state = mix(base + np.uint64(stamp) * _GOLDEN) + _GOLDEN
+        slot = int(np.float64(mix(state) >> _S11) * _TO_UNIT * roots.shape[0])
+        v = roots[slot]
+        if cuts[slot] != _CERTAIN:
+            state += _GOLDEN
+            if mix(state) >> _S33 >= cuts[slot]:
+                v = aliases[slot]
+        pool[start] = v
+        stamps[v] = stamp
+        at, end, hit = start, start + 1, marked[v]
+        while at < end and not hit:
+            v = pool[at]
+            i, stop, rate = offsets[v], offsets[v + 1], rates[v]
+            examined += stop - i
+            granted = pairs and at == start  # the root's first live arc
+            if granted:
+                state += _GOLDEN
+                i = _first_live(i, stop, limits, np.float64(mix(state) >> _S11) * _TO_UNIT * gammas[v])
+            at += 1
+            while i < stop:
+                live = granted
+                granted = False
+                if not live and rate == 0.0:
+                    state += _GOLDEN
+                    live = mix(state) >> _S33 < limits[i]
+                elif not live:
+                    # Failures in a row at the node's largest probability; then thinned to the arc's own.
+                    state += _GOLDEN
+                    skipped = math.log((np.float64(mix(state) >> _S11) + 1.0) * _TO_UNIT) * rate
+                    if skipped >= stop - i:
+                        break
+                    i += int(skipped)
+                    state += _GOLDEN
+                    live = ((mix(state) >> _S33) * np.uint64(tops[v])) >> _S31 < limits[i]
+                if live and stamps[tails[i]] != stamp:
+                    u = tails[i]
+                    stamps[u] = stamp
+                    pool[end] = u
+                    end += 1
+                    if marked[u]:
+                        hit = True
+                        break
+                i += 1
         hits += hit
-        examined += arcs
-    return hits, examined
+        if keep:
+            ends[j + 1] = end
+            start = end
+    return last - first, hits, examined

@@ -3,69 +3,126 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from oracles.directed_graph import DirectedGraph
 
+if TYPE_CHECKING:
+    from oracles._kernels_influence_sets import World
+
+Sampler = Literal["auto", "coins", "skips", "pairs"]
+SAMPLERS: tuple[Sampler, ...] = ("auto", "coins", "skips", "pairs")
+
 _WORTH_CONTRACTING = 0.05
+_WORTH_PAIRS = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class ReverseGraph:
-    """Arcs into each component, under one vector of probabilities.
+    """Arcs into each component under one vector of probabilities, and how sets are drawn from them.
 
     A component is a node, or a set of nodes that reach each other over arcs of probability 1: they are
-    always active together, so a cascade on components is the cascade on nodes.
+    always active together, so a cascade on components is the cascade on nodes. With `scale` and `certain`
+    as below, the spread of a set S of components is ``scale`` times the probability that S meets a drawn
+    set, plus the sum of ``certain`` over S.
 
     Attributes
     ----------
-    roots : AnyArray, shape (n_nodes,)
-        Component of each node: a uniform entry is a root in proportion to the sizes of components.
-    offsets, tails, limits : AnyArray
-        Component v can be activated by ``tails[offsets[v]:offsets[v + 1]]``, with probabilities
-        ``limits / 2**31``; arcs of probability 0 (below 2**-32) and within a component are left out.
+    component : AnyArray, shape (n_nodes,)
+        Component of each node.
+    masses : FloatArray, shape (n_components,)
+        Total weight of the nodes of each component.
+    world : World
+        What sets are drawn from; arcs of probability 0 (below 2**-32) and within components are left out.
+    scale : float
+        Total weight that drawn sets stand for.
+    certain : FloatArray, shape (n_components,)
+        Expected weight that a component adds by itself where sets of one node are not drawn; 0 elsewhere.
     """
 
-    roots: AnyArray
-    offsets: IntArray
-    tails: AnyArray
-    limits: AnyArray
+    component: AnyArray
+    masses: FloatArray
+    world: World
+    scale: float
+    certain: FloatArray
 
     @classmethod
-    def of(cls, graph: DirectedGraph, means: FloatArray, contract: bool | None = None) -> ReverseGraph:
+    def of(
+        cls,
+        graph: DirectedGraph,
+        means: FloatArray,
+        weights: FloatArray | None = None,
+        sampler: Sampler = "auto",
+        contract: bool | None = None,
+    ) -> ReverseGraph:
         """Return the reverse graph under `means`.
 
         Certain arcs are contracted when they are more than 5 % of all (finding components costs a few
         passes over the graph), or as `contract` says.
         """
-        from oracles._kernels_influence_graph import limits_of, reverse_arcs, strong_components
+        from oracles import _kernels_influence_graph as kernels
 
-        limits, certain = limits_of(means)
+        limits, n_certain = kernels.limits_of(means)
         if contract is None:
-            contract = certain > _WORTH_CONTRACTING * graph.n_arcs
-        roots = (
-            strong_components(*graph.out_arcs, graph.heads, limits)
+            contract = n_certain > _WORTH_CONTRACTING * graph.n_arcs
+        component = (
+            kernels.strong_components(*graph.out_arcs, graph.heads, limits)
             if contract
             else np.arange(graph.n_nodes, dtype=np.int32)
         )
-        n = int(roots.max()) + 1
-        return cls(roots, *reverse_arcs(graph.tails, graph.heads, limits, roots, n))
+        n = int(component.max()) + 1
+        masses = np.bincount(component, weights, n).astype(np.float64)
+        arcs = kernels.reverse_arcs(graph.tails, graph.heads, limits, component, n)
+        return _with_sampler(component, masses, arcs, weights is None, sampler)
 
     @property
     def n_components(self) -> int:
         """Number of components."""
-        return len(self.offsets) - 1
+        return len(self.masses)
 
-    def sizes(self) -> IntArray:
-        """Return the number of nodes of each component."""
-        return np.bincount(self.roots, minlength=self.n_components)
+    def representatives(self, candidates: BoolArray | None = None) -> IntArray:
+        """Return the lowest candidate of each component, -1 where there is none."""
+        nodes = np.arange(len(self.component)) if candidates is None else np.flatnonzero(candidates)
+        lowest = np.full(self.n_components, -1)
+        lowest[self.component[nodes[::-1]]] = nodes[::-1]
+        return lowest
 
-    def representatives(self) -> IntArray:
-        """Return the lowest node of each component."""
-        # Components are numbered by their lowest nodes, so first occurrences come in order.
-        return np.unique(self.roots, return_index=True)[1]
+
+def _with_sampler(
+    component: AnyArray,
+    masses: FloatArray,
+    arcs: tuple[IntArray, AnyArray, AnyArray],
+    uniform: bool,
+    sampler: Sampler,
+) -> ReverseGraph:
+    """Choose how sets are drawn; `uniform` where every node has weight 1."""
+    from oracles._kernels_influence_roots import alias_table, live_chances, skip_rates
+    from oracles._kernels_influence_sets import World
+
+    offsets, _, limits = arcs
+    n = len(masses)
+    gammas, scale = np.empty(0), float(masses.sum())
+    if sampler in ("auto", "pairs"):
+        chances = live_chances(offsets, limits)
+        mass = float((chances * masses).sum())
+        if mass > 0.0 and (sampler == "pairs" or mass < _WORTH_PAIRS * scale):
+            gammas, scale = chances, mass
+    if sampler in ("auto", "skips"):
+        rates, tops = skip_rates(offsets, limits)
+    else:
+        rates, tops = np.zeros(n), np.zeros(n, np.uint32)
+    if uniform and len(gammas) == 0:
+        roots, cuts = component, np.full(len(component), 1 << 31, np.uint32)
+        aliases = component
+    else:
+        roots = np.arange(n, dtype=np.int32)
+        cuts, aliases = alias_table(masses * gammas if len(gammas) else masses)
+    certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
+    world = World(roots, cuts, aliases, *arcs, rates, tops, gammas)
+    return ReverseGraph(component, masses, world, scale, certain)
 
 
 class SetCollection:
@@ -78,15 +135,13 @@ class SetCollection:
     pool : AnyArray
         Components of all sets.
     edges_examined : int
-        Coins flipped so far.
+        Arcs into the nodes of all sets.
     """
 
-    def __init__(self, graph: ReverseGraph, key: int) -> None:
-        self.graph, self.key = graph, key
-        self.ends = np.zeros(1, np.int64)
-        self.pool = np.empty(2 * graph.n_components, np.int32)
+    def __init__(self, graph: ReverseGraph, key: int, threads: int = 1) -> None:
+        self.graph, self.key, self.threads = graph, key, threads
+        self.ends, self.pool = np.zeros(1, np.int64), np.empty(0, np.int32)
         self.edges_examined = 0
-        self._stamps = np.zeros(graph.n_components, np.int32)
 
     @property
     def n_sets(self) -> int:
@@ -94,33 +149,43 @@ class SetCollection:
         return len(self.ends) - 1
 
     def grow(self, n_sets: int, most_entries: int | None = None) -> None:
-        """Draw sets until there are `n_sets`, or until the pool would hold more than `most_entries`."""
+        """Draw sets until there are `n_sets`, or until they hold `most_entries` nodes together."""
+        from oracles._threads import in_parts
+
+        done = self.n_sets
+        if n_sets <= done:
+            return
+        room = None if most_entries is None else most_entries - int(self.ends[-1])
+        threads = self.threads if room is None else 1  # the sets that fit are the first ones
+        parts = in_parts(threads, done, n_sets, lambda a, b: self._drawn(a, b, room))
+        for ends, pool, edges in parts:
+            self.ends = np.concatenate((self.ends, self.ends[-1] + ends[1:]))
+            self.pool = np.concatenate((self.pool, pool[: ends[-1]]))
+            self.edges_examined += edges
+
+    def _drawn(self, first: int, last: int, most: int | None) -> tuple[IntArray, AnyArray, int]:
+        """Return ends and pool of the sets ``first..last - 1`` and the arcs examined for them."""
         from oracles._kernels_influence_sets import draw_sets
 
-        graph, done = self.graph, self.n_sets
-        self.ends = np.concatenate((self.ends, np.zeros(n_sets - done, np.int64)))
+        n = self.graph.n_components
+        ends, stamps = np.zeros(last - first + 1, np.int64), np.zeros(n, np.int32)
+        unmarked = np.zeros(n, np.bool_)
+        known = float(self.ends[-1]) / max(1, self.n_sets)
+        pool = np.empty(int(1.1 * known * (last - first)) + 2 * n, np.int32)
+        done, edges = 0, 0
         while True:
-            done, edges = draw_sets(
-                graph.roots,
-                graph.offsets,
-                graph.tails,
-                graph.limits,
-                self.key,
-                done,
-                self.ends,
-                self.pool,
-                self._stamps,
+            drawn, _, examined = draw_sets(
+                self.graph.world, self.key, first + done, last, unmarked, ends[done:], pool, stamps
             )
-            self.edges_examined += edges
-            full = most_entries is not None and 2 * len(self.pool) > most_entries + graph.n_components
-            if done == n_sets or full:
-                self.ends = self.ends[: done + 1]
-                return
+            done, edges = done + drawn, edges + examined
+            full = most is not None and len(pool) >= most + n
+            if done == last - first or full:
+                return ends[: done + 1], pool, edges
             # Extrapolate from what is there, at least doubling, so that large collections are copied rarely.
-            wanted = int(1.1 * self.ends[done] / max(done, 1) * n_sets) + graph.n_components
-            room = np.empty(max(2 * len(self.pool), wanted), np.int32)
-            room[: self.ends[done]] = self.pool[: self.ends[done]]
-            self.pool = room
+            wanted = max(2 * len(pool), int(1.1 * ends[done] / max(done, 1) * (last - first)) + n)
+            larger = np.empty(wanted if most is None else min(wanted, most + n), np.int32)
+            larger[: ends[done]] = pool[: ends[done]]
+            pool = larger
 
     def index(self) -> tuple[IntArray, AnyArray]:
         """Return the sets that hold each component, as (offsets, sets)."""

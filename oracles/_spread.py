@@ -13,8 +13,10 @@ MOST_UNCERTAIN = 16
 _KEY = 0x5EED
 
 
-def exact_spread(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> float | None:
-    """Return the expected number of active nodes, or None if it depends on too many uncertain arcs."""
+def exact_spread(
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, weights: FloatArray | None = None
+) -> float | None:
+    """Return the expected weight of active nodes, or None if it depends on too many uncertain arcs."""
     from oracles._kernels_cascade import exact_spread as enumerate_outcomes
     from oracles._kernels_cascade import uncertain_arms
 
@@ -22,13 +24,17 @@ def exact_spread(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> fl
     uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, MOST_UNCERTAIN)
     if count > MOST_UNCERTAIN:
         return None
-    return float(
-        enumerate_outcomes(offsets, arms, graph.heads, means, np.ones(graph.n_nodes), seeds, uncertain)
-    )
+    worth = np.ones(graph.n_nodes) if weights is None else weights
+    return float(enumerate_outcomes(offsets, arms, graph.heads, means, worth, seeds, uncertain))
 
 
 def estimated_spread(
-    graph: DirectedGraph, means: FloatArray, seeds: IntArray, cascades: int, key: int = _KEY
+    graph: DirectedGraph,
+    means: FloatArray,
+    seeds: IntArray,
+    cascades: int,
+    key: int = _KEY,
+    weights: FloatArray | None = None,
 ) -> tuple[float, float]:
     """Return the mean spread of `cascades` cascades and its standard error.
 
@@ -38,8 +44,8 @@ def estimated_spread(
     from oracles._kernels_cascade import spread_sums
 
     offsets, arms = graph.out_arcs
-    weights = np.ones(graph.n_nodes)
-    total, squares = spread_sums(offsets, arms, graph.heads, means, weights, seeds, key, 0, cascades)
+    worth = np.ones(graph.n_nodes) if weights is None else weights
+    total, squares = spread_sums(offsets, arms, graph.heads, means, worth, seeds, key, 0, cascades)
     mean = total / cascades
     variance = max(0.0, squares / cascades - mean**2)
     return mean, float(np.sqrt(variance / max(cascades - 1, 1)))

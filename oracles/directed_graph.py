@@ -26,14 +26,23 @@ class DirectedGraph:
     Parallel arcs stay apart: each is a base arm with a coin of its own. Self-loops are refused, since no
     cascade ever uses one.
 
-    Attributes
+    `from_edges` makes one from any integers and checks them; the constructor takes what is right already.
+
+    Parameters
     ----------
-    n_nodes, n_arcs : int
-        Numbers of nodes and arcs.
     tails, heads : AnyArray of int32, shape (n_arcs,)
         Ends of each arc.
-    probabilities : FloatArray or None, shape (n_arcs,)
+    n_nodes : int
+        Number of nodes.
+    labels : sequence, optional
+        Name of each node.
+    probabilities : FloatArray, optional, shape (n_arcs,)
         Activation probabilities, where the source of the graph had them.
+
+    Attributes
+    ----------
+    n_arcs : int
+        Number of arcs.
 
     Examples
     --------

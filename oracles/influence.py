@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab._validation import integer, real
-from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab._validation import arm_indices, frozen, integer, real, vector
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import Oracle
-from oracles._reverse_sets import ReverseGraph, SetCollection
+from oracles._opimc import Found, search
+from oracles._reverse_sets import SAMPLERS, ReverseGraph, Sampler
 from oracles._spread import estimated_spread, exact_spread
 from oracles.directed_graph import DirectedGraph, as_directed_graph
-from oracles.influence_certificate import (
-    GREEDY_RATIO,
-    Certificate,
-    Schedule,
-    log_binomial,
-    lower_bound,
-    upper_bound,
-)
+from oracles.influence_certificate import GREEDY_RATIO, Certificate, Schedule, log_binomial
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -37,27 +31,43 @@ class InfluenceMaximization(Oracle):
     choice; it triggers the edges out of every node that becomes active. ``alpha`` is ``1 - 1/e - epsilon``
     and ``beta`` is ``1 - delta``.
 
-    One sample of sets chooses the seeds and bounds the optimum, an independent one validates them; both are
-    doubled until the ratio is certified. Certain edges (probability 1) are contracted with their strong
-    components first, which changes nothing but the time. Each random number belongs to a key from `rng`
-    and to the number of its set: nothing is carried over from call to call.
+    One sample of reverse-reachable sets chooses the seeds and bounds the optimum, an independent one
+    validates them; both are doubled until the ratio is certified. Each random number belongs to a key from
+    `rng` and to the number of its set: nothing is carried over from call to call, and any number of threads
+    gives the same answer.
+
+    What makes a call fast is chosen by the probabilities of the call, and changes its time but not its
+    guarantee. (1) Certain edges (probability 1), when more than 5 % are, are contracted with their strong
+    components: optimistic bounds are mostly 1 for hundreds of rounds. (2) Sets are drawn by single coins, or
+    by skipping failures (``"skips"``) at nodes with at least 15 edges in and a small largest probability.
+    (3) Where less than 20 % of the nodes would have a live edge, sets of one node are left out and accounted
+    for exactly (``"pairs"``): SKIS, Nguyen et al. 2017. (4) Validation leaves each set at its first seed.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
         Who can activate whom.
     k : int
-        Number of seeds, in ``[1, number of nodes]``.
+        Number of seeds, in ``[1, number of candidates]``.
     epsilon : float
         Accuracy, in (0, 1 - 1/e).
     delta : float, optional
         Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
+    weights : array_like, optional
+        What each node is worth when active, not negative; 1 each if left out (targeted influence).
+    candidates : array_like of int, optional
+        Nodes that may be seeds; all of them if left out.
     max_samples : int, optional
         Largest number of sets in both samples together. A call that stops there has its own, lower ratio
         (`Certificate.ratio`): the declared ``alpha`` is then what was aimed at, and no longer certain.
     first_samples : int, optional
         Sets in each sample of the first attempt; OPIM-C's own if left out. The size at which earlier calls
         stopped saves the steps up to there.
+    sampler : {"auto", "coins", "skips", "pairs"}
+        ``"auto"`` chooses as above; the others force single coins everywhere, skipping where (2) says, or
+        leaving out sets of one node.
+    threads : int
+        Threads to draw sets on.
 
     Raises
     ------
@@ -76,6 +86,8 @@ class InfluenceMaximization(Oracle):
 
     References
     ----------
+    W. Chen, Y. Wang, Y. Yuan, Q. Wang: Combinatorial Multi-Armed Bandit and Its Extension to
+    Probabilistically Triggered Arms, JMLR 17 (2016), section 4.3.
     J. Tang, X. Tang, X. Xiao, J. Yuan: Online Processing Algorithms for Influence Maximization, SIGMOD 2018.
     """
 
@@ -86,16 +98,29 @@ class InfluenceMaximization(Oracle):
         epsilon: float = 0.1,
         delta: float | None = None,
         *,
+        weights: ArrayLike | None = None,
+        candidates: ArrayLike | None = None,
         max_samples: int | None = None,
         first_samples: int | None = None,
+        sampler: Sampler = "auto",
+        threads: int = 1,
     ) -> None:
         self.graph = as_directed_graph(graph)
-        self.n_arms = self.graph.n_arcs
-        self.k = integer("k", k, 1, self.graph.n_nodes)
+        self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
+        self.weights = None if weights is None else frozen(vector("weights", weights, n, 0.0))
+        self.candidates = np.ones(n, np.bool_)
+        if candidates is not None:
+            self.candidates = _mask(arm_indices("candidates", candidates, n), n)
+        if self.weights is not None and not self.weights[self.candidates].max(initial=0.0) > 0.0:
+            raise ValueError("weights must be positive for at least one candidate, got none")
+        self.k = integer("k", k, 1, int(self.candidates.sum()))
         self.epsilon = real("epsilon", epsilon, 0.0, GREEDY_RATIO, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_samples = None if max_samples is None else integer("max_samples", max_samples, 2)
         self.first_samples = None if first_samples is None else integer("first_samples", first_samples, 1)
+        if sampler not in SAMPLERS:
+            raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
+        self.sampler, self.threads = sampler, integer("threads", threads, 1)
         self.alpha, self.beta = GREEDY_RATIO - self.epsilon, 1.0 - self.delta
         self.clusters = self.graph.tails.astype(np.int64)
 
@@ -120,77 +145,45 @@ class InfluenceMaximization(Oracle):
         """Return k seeds with the ratio that is certain, their estimated spread and what it took."""
         probabilities = self._check_means(means, 0.0, 1.0)
         choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
-        reverse = ReverseGraph.of(self.graph, probabilities)
-        sizes = reverse.sizes()
-        k = min(self.k, reverse.n_components)
-        if len(reverse.tails) == 0 or k == reverse.n_components:
-            return self._certain(reverse, sizes, k)
-        floor = float(np.sort(sizes)[-k:].sum())
-        plan = Schedule.of(
-            self.graph.n_nodes,
-            log_binomial(reverse.n_components, k),
-            floor,
-            self.epsilon,
-            self.delta,
-            self.first_samples,
-        )
-        return self._search(reverse, sizes, k, plan, SetCollection(reverse, choosing), validating)
-
-    def _certain(self, reverse: ReverseGraph, sizes: IntArray, k: int) -> Certificate:
-        """Return the optimum where nothing spreads between components, or all of them are chosen."""
-        chosen = np.argsort(-sizes, kind="stable")[:k]
-        seeds, spread = self._seeds(reverse, chosen), float(sizes[chosen].sum())
-        return Certificate(seeds, 1.0, True, spread, 0.0, 0, 0, reverse.n_components)
-
-    def _search(
-        self, reverse: ReverseGraph, sizes: IntArray, k: int, plan: Schedule, sets: SetCollection, key: int
-    ) -> Certificate:
-        from oracles._kernels_influence_greedy import cover
-        from oracles._kernels_influence_sets import count_hits
-
-        n, most = float(self.graph.n_nodes), plan.last
-        if self.max_samples is not None:
-            most = min(most, self.max_samples // 2)
-        n_sets, edges = min(plan.first, most), 0
-        while True:
-            sets.grow(n_sets)
-            chosen, covered, bound = cover(sets.ends, sets.pool, *sets.index(), k)
-            optimum = upper_bound(bound, n_sets, n, plan.log_term)
-            promising = lower_bound(covered, n_sets, n, plan.log_term) >= self.alpha * optimum
-            # Greedy's own coverage is optimistic: validation is worth its time only where even that passes.
-            if promising or n_sets == most:
-                marked = _mask(chosen, reverse.n_components)
-                hits, examined = count_hits(
-                    reverse.roots, reverse.offsets, reverse.tails, reverse.limits, key, n_sets, marked
-                )
-                edges += examined
-                secured = max(float(sizes[chosen].sum()), lower_bound(hits, n_sets, n, plan.log_term))
-                ratio = min(1.0, secured / max(optimum, secured))
-                if ratio >= self.alpha or n_sets == most:
-                    break
-            n_sets = min(2 * n_sets, most)
-        if n_sets == plan.last:  # so many sets are enough in themselves (Tang et al. 2018, Lemma 6.1)
-            ratio = max(ratio, self.alpha)
-        share = hits / n_sets
+        reverse = ReverseGraph.of(self.graph, probabilities, self.weights, self.sampler)
+        lowest = reverse.representatives(self.candidates)
+        allowed = lowest >= 0
+        k = min(self.k, int(allowed.sum()))
+        largest = np.argsort(-np.where(allowed, reverse.masses, -1.0), kind="stable")[:k]
+        by_themselves = float(reverse.masses[largest].sum())
+        if len(reverse.world.tails) == 0 or k == reverse.n_components:
+            # Nothing spreads between components, or all of them are chosen.
+            found = Found(largest, 1.0, by_themselves, 0.0, 0, 0)
+        else:
+            plan = Schedule.of(
+                reverse.scale,
+                log_binomial(int(allowed.sum()), k),
+                by_themselves,
+                self.epsilon,
+                self.delta,
+                self.first_samples,
+            )
+            most = plan.last if self.max_samples is None else self.max_samples // 2
+            keys = (choosing, validating)
+            found = search(reverse, k, allowed, self.alpha, plan, most, keys, self.threads)
         return Certificate(
-            self._seeds(reverse, chosen),
-            ratio,
-            ratio >= self.alpha,
-            n * share,
-            n * float(np.sqrt(share * (1.0 - share) / n_sets)),
-            2 * n_sets,
-            edges + sets.edges_examined,
+            self._seeds(lowest[found.chosen]),
+            found.ratio,
+            found.ratio >= self.alpha,
+            found.spread,
+            found.standard_error,
+            found.rr_sets,
+            found.edges_examined,
             reverse.n_components,
         )
 
-    def _seeds(self, reverse: ReverseGraph, chosen: IntArray) -> IntArray:
-        """Return the lowest node of each chosen component, filled up to k with the lowest other nodes."""
-        seeds = reverse.representatives()[chosen]
-        others = np.flatnonzero(~_mask(seeds, self.graph.n_nodes))
+    def _seeds(self, seeds: IntArray) -> IntArray:
+        """Return `seeds`, filled up to k with the lowest other candidates."""
+        others = np.flatnonzero(self.candidates & ~_mask(seeds, self.graph.n_nodes))
         return np.concatenate((seeds, others[: self.k - len(seeds)]))
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the expected number of active nodes, seeds included.
+        """Return the expected number (or weight) of active nodes, seeds included.
 
         Exact while at most 16 uncertain edges can be reached; otherwise the mean of 2,000 cascades with
         fixed coins, whose standard error `spread` gives.
@@ -200,17 +193,19 @@ class InfluenceMaximization(Oracle):
     def spread(
         self, super_arm: IntArray, means: FloatArray, cascades: int = _CASCADES
     ) -> tuple[float, float]:
-        """Return the expected number of active nodes and its standard error, 0 where it is exact."""
+        """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
         probabilities = self._check_means(means, 0.0, 1.0)
         seeds = np.asarray(super_arm, np.int64)
-        exact = exact_spread(self.graph, probabilities, seeds)
+        exact = exact_spread(self.graph, probabilities, seeds, self.weights)
         if exact is not None:
             return exact, 0.0
-        return estimated_spread(self.graph, probabilities, seeds, integer("cascades", cascades, 2))
+        return estimated_spread(
+            self.graph, probabilities, seeds, integer("cascades", cascades, 2), weights=self.weights
+        )
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` has k nodes."""
-        return len(super_arm) == self.k
+        """Return whether `super_arm` has k nodes, all of them candidates."""
+        return len(super_arm) == self.k and bool(self.candidates[super_arm].all())
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the edges out of every node that can be reached from the seeds."""

@@ -14,7 +14,7 @@ GREEDY_RATIO = 1.0 - 1.0 / math.e
 class Certificate:
     """Seeds, and how good they certainly are.
 
-    Attributes
+    Parameters
     ----------
     seeds : IntArray, shape (k,)
         Node numbers in the order of the greedy choice.
@@ -32,6 +32,15 @@ class Certificate:
         Coins flipped for them, those of repeated validation included.
     n_components : int
         Nodes left after the contraction of certain arcs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import DirectedGraph, InfluenceMaximization
+    >>> oracle = InfluenceMaximization(DirectedGraph.from_edges([0, 1], [1, 2]), k=1, epsilon=0.2)
+    >>> answer = oracle.solve_certified(np.array([0.5, 0.5]), np.random.default_rng(0))
+    >>> answer.seeds, answer.certified
+    (array([0]), True)
     """
 
     seeds: IntArray
@@ -62,12 +71,16 @@ class Schedule:
 
     @classmethod
     def of(
-        cls, n_nodes: int, log_choices: float, floor: float, epsilon: float, delta: float, first: int | None
+        cls, scale: float, log_choices: float, floor: float, epsilon: float, delta: float, first: int | None
     ) -> Schedule:
-        """Return the schedule for `n_nodes` nodes, exp(`log_choices`) seed sets and an optimum >= `floor`."""
+        """Return the schedule for exp(`log_choices`) seed sets and an optimum of at least `floor`.
+
+        Sets stand for a weight of `scale`: the number of nodes in the paper, whose bounds need no more than
+        that the part of any spread that is estimated is `scale` times a probability, and at most the optimum.
+        """
         log_6 = math.log(6.0 / delta)
         root = GREEDY_RATIO * math.sqrt(log_6) + math.sqrt(GREEDY_RATIO * (log_choices + log_6))
-        last = max(1, math.ceil(2.0 * n_nodes * root**2 / (epsilon**2 * floor)))
+        last = max(1, math.ceil(2.0 * scale * root**2 / (epsilon**2 * floor)))
         start = max(1, math.ceil(2.0 * root**2)) if first is None else first
         start = min(start, last)
         n_tests = max(1, math.ceil(math.log2(last / start)) + 1)
@@ -87,6 +100,15 @@ def upper_bound(coverage: int, n_sets: int, scale: float, log_term: float) -> fl
     """
     root = math.sqrt(coverage + log_term / 2.0) + math.sqrt(log_term / 2.0)
     return min(root**2 * scale / n_sets, scale)
+
+
+def estimate(hits: int, n_sets: int, scale: float) -> tuple[float, float]:
+    """Return the spread that `hits` of `n_sets` stand for, and its standard error.
+
+    The error is that of one more hit and one more miss: no hit, or nothing but hits, is no certainty.
+    """
+    share = (hits + 1) / (n_sets + 2)
+    return scale * hits / n_sets, scale * math.sqrt(share * (1.0 - share) / n_sets)
 
 
 def log_binomial(n: int, k: int) -> float:

@@ -1,0 +1,112 @@
+"""The search of OPIM-C: sample, choose, bound, validate, double."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab.arrays import BoolArray, IntArray
+from oracles._reverse_sets import ReverseGraph, SetCollection
+from oracles.influence_certificate import Schedule, estimate, lower_bound, upper_bound
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Components and what is known about them."""
+
+    chosen: IntArray
+    ratio: float
+    spread: float
+    standard_error: float
+    rr_sets: int
+    edges_examined: int
+
+
+def search(
+    reverse: ReverseGraph,
+    k: int,
+    allowed: BoolArray,
+    target: float,
+    plan: Schedule,
+    most: int,
+    keys: tuple[int, int],
+    threads: int = 1,
+) -> Found:
+    """Return at most `k` allowed components of certified ratio `target`, or of less after `most` sets.
+
+    The first key's sets choose and bound the optimum, the second's validate: each of those is left at its
+    first seed, none is stored, and they are drawn again, the same, for the next choice.
+    """
+    sets = SetCollection(reverse, keys[0], threads)
+    most = min(most, plan.last)
+    n_sets, edges, ratio = min(plan.first, most), 0, 0.0
+    while True:
+        sets.grow(n_sets)
+        chosen, covered, optimum = choose(sets, k, allowed, plan.log_term)
+        # The choice's own coverage is optimistic: validation is worth its time only where even that passes.
+        if _secured(reverse, chosen, covered, n_sets, plan.log_term) >= target * optimum or n_sets == most:
+            marked = np.zeros(reverse.n_components, np.bool_)
+            marked[chosen] = True
+            hits, examined = count_hits(reverse, keys[1], n_sets, marked, threads)
+            edges += examined
+            secured = _secured(reverse, chosen, hits, n_sets, plan.log_term)
+            ratio = min(1.0, secured / max(optimum, secured))
+            if ratio >= target or n_sets == most:
+                break
+        n_sets = min(2 * n_sets, most)
+    if n_sets == plan.last:  # so many sets are enough in themselves (Tang et al. 2018, Lemma 6.1)
+        ratio = max(ratio, target)
+    spread, error = estimate(hits, n_sets, reverse.scale)
+    spread += float(reverse.certain[chosen].sum())
+    return Found(chosen, ratio, spread, error, 2 * n_sets, edges + sets.edges_examined)
+
+
+def count_hits(
+    reverse: ReverseGraph, key: int, n_sets: int, marked: BoolArray, threads: int = 1
+) -> tuple[int, int]:
+    """Return how many of the first sets of `key` meet a marked component, and the arcs examined."""
+    from oracles._kernels_influence_sets import draw_sets
+    from oracles._threads import in_parts
+
+    n, no_ends = reverse.n_components, np.empty(0, np.int64)
+
+    def counted(first: int, last: int) -> tuple[int, int]:
+        pool, stamps = np.empty(n, np.int32), np.zeros(n, np.int32)
+        return draw_sets(reverse.world, key, first, last, marked, no_ends, pool, stamps)[1:]
+
+    parts = in_parts(threads, 0, n_sets, counted)
+    return sum(part[0] for part in parts), sum(part[1] for part in parts)
+
+
+def choose(sets: SetCollection, k: int, allowed: BoolArray, log_term: float) -> tuple[IntArray, int, float]:
+    """Return the greedy choice, its coverage, and an upper bound on the optimum."""
+    from oracles._kernels_influence_greedy import cover, cover_and_gain
+
+    reverse, n_sets = sets.graph, sets.n_sets
+    offsets, index = sets.index()
+    total = float(reverse.masses.sum())
+    if len(reverse.world.gammas) == 0:
+        chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, allowed)
+        return chosen, covered, upper_bound(bound, n_sets, reverse.scale, log_term)
+    # The best seeds are worth A + (scale / n) g(L) with coverage L unknown and g concave (the root of the
+    # upper bound). A tangent of g at any point lies above it, and A + slope * L is what greedy can bound.
+    degrees = np.diff(offsets)[allowed]
+    size = min(k, len(degrees))
+    around = float(np.partition(degrees, -size)[-size:].sum())
+    half = log_term / 2.0
+    root = math.sqrt(around + half)
+    steepness = 1.0 + math.sqrt(half) / root
+    intercept = (root + math.sqrt(half)) ** 2 - steepness * around
+    per_set = reverse.scale / n_sets
+    chosen, covered, worth = cover_and_gain(
+        sets.ends, sets.pool, offsets, index, k, allowed, reverse.certain, per_set, per_set * steepness
+    )
+    return chosen, covered, min(total, per_set * intercept + worth)
+
+
+def _secured(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:
+    """Return what the spread of `chosen` exceeds with confidence, if they had hit so many sets."""
+    drawn = lower_bound(hits, n_sets, reverse.scale, log_term)
+    return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)
