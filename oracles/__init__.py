@@ -5,6 +5,7 @@ from oracles.directed_graph import DirectedGraph
 from oracles.graphic_matroid import GraphicMatroid
 from oracles.influence import InfluenceMaximization
 from oracles.influence_certificate import Certificate
+from oracles.influence_heuristics import DegreeHeuristic, MonteCarloGreedy
 from oracles.laminar_matroids import LaminarMatroid, PartitionMatroid, UniformMatroid
 from oracles.linear_matroid import LinearMatroid
 from oracles.matroids import Matroid
@@ -15,12 +16,14 @@ __all__ = [
     "BruteForce",
     "BruteForceReward",
     "Certificate",
+    "DegreeHeuristic",
     "DirectedGraph",
     "GraphicMatroid",
     "InfluenceMaximization",
     "LaminarMatroid",
     "LinearMatroid",
     "Matroid",
+    "MonteCarloGreedy",
     "PartitionMatroid",
     "TopK",
     "TransversalMatroid",

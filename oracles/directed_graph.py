@@ -141,9 +141,16 @@ class DirectedGraph:
 
         return order_by(self.tails, self.n_nodes)
 
+    @cached_property
+    def in_arcs(self) -> tuple[IntArray, AnyArray]:
+        """Arcs into each node, in the form of `out_arcs`."""
+        from oracles._kernels_influence_graph import order_by
+
+        return order_by(self.heads, self.n_nodes)
+
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again need not travel to worker processes.
-        derived = ("in_degrees", "out_degrees", "out_arcs")
+        derived = ("in_degrees", "out_degrees", "out_arcs", "in_arcs")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab._validation import arm_indices, frozen, integer, real, vector
-from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.oracle import Oracle
+from cmab._validation import integer, real
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from oracles._opimc import Found, search
 from oracles._reverse_sets import SAMPLERS, ReverseGraph, Sampler
-from oracles._spread import estimated_spread, exact_spread
-from oracles.directed_graph import DirectedGraph, as_directed_graph
+from oracles.directed_graph import DirectedGraph
 from oracles.influence_certificate import GREEDY_RATIO, Certificate, Schedule, log_binomial
+from oracles.influence_oracle import InfluenceOracle
 
 if TYPE_CHECKING:
     import networkx as nx
 
-_CASCADES = 2000
 
-
-class InfluenceMaximization(Oracle):
+class InfluenceMaximization(InfluenceOracle):
     """The k nodes that activate the most nodes in expectation: OPIM-C on reverse-reachable sets.
 
     Base arms are the directed edges of the graph in the order of ``graph.edges`` (edge i of an undirected
@@ -105,15 +101,7 @@ class InfluenceMaximization(Oracle):
         sampler: Sampler = "auto",
         threads: int = 1,
     ) -> None:
-        self.graph = as_directed_graph(graph)
-        self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
-        self.weights = None if weights is None else frozen(vector("weights", weights, n, 0.0))
-        self.candidates = np.ones(n, np.bool_)
-        if candidates is not None:
-            self.candidates = _mask(arm_indices("candidates", candidates, n), n)
-        if self.weights is not None and not self.weights[self.candidates].max(initial=0.0) > 0.0:
-            raise ValueError("weights must be positive for at least one candidate, got none")
-        self.k = integer("k", k, 1, int(self.candidates.sum()))
+        super().__init__(graph, k, weights=weights, candidates=candidates)
         self.epsilon = real("epsilon", epsilon, 0.0, GREEDY_RATIO, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_samples = None if max_samples is None else integer("max_samples", max_samples, 2)
@@ -122,20 +110,9 @@ class InfluenceMaximization(Oracle):
             raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
         self.sampler, self.threads = sampler, integer("threads", threads, 1)
         self.alpha, self.beta = GREEDY_RATIO - self.epsilon, 1.0 - self.delta
-        self.clusters = self.graph.tails.astype(np.int64)
 
     def __repr__(self) -> str:
         return f"InfluenceMaximization({self.graph!r}, k={self.k}, epsilon={self.epsilon:g})"
-
-    @property
-    def n_choices(self) -> int:
-        """Number of nodes."""
-        return self.graph.n_nodes
-
-    @property
-    def max_size(self) -> int:
-        """Number of arms: a cascade may trigger all of them."""
-        return self.n_arms
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""
@@ -167,7 +144,7 @@ class InfluenceMaximization(Oracle):
             keys = (choosing, validating)
             found = search(reverse, k, allowed, self.alpha, plan, most, keys, self.threads)
         return Certificate(
-            self._seeds(lowest[found.chosen]),
+            self._filled(lowest[found.chosen]),
             found.ratio,
             found.ratio >= self.alpha,
             found.spread,
@@ -176,52 +153,3 @@ class InfluenceMaximization(Oracle):
             found.edges_examined,
             reverse.n_components,
         )
-
-    def _seeds(self, seeds: IntArray) -> IntArray:
-        """Return `seeds`, filled up to k with the lowest other candidates."""
-        others = np.flatnonzero(self.candidates & ~_mask(seeds, self.graph.n_nodes))
-        return np.concatenate((seeds, others[: self.k - len(seeds)]))
-
-    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the expected number (or weight) of active nodes, seeds included.
-
-        Exact while at most 16 uncertain edges can be reached; otherwise the mean of 2,000 cascades with
-        fixed coins, whose standard error `spread` gives.
-        """
-        return self.spread(super_arm, means)[0]
-
-    def spread(
-        self, super_arm: IntArray, means: FloatArray, cascades: int = _CASCADES
-    ) -> tuple[float, float]:
-        """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
-        probabilities = self._check_means(means, 0.0, 1.0)
-        seeds = np.asarray(super_arm, np.int64)
-        exact = exact_spread(self.graph, probabilities, seeds, self.weights)
-        if exact is not None:
-            return exact, 0.0
-        return estimated_spread(
-            self.graph, probabilities, seeds, integer("cascades", cascades, 2), weights=self.weights
-        )
-
-    def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` has k nodes, all of them candidates."""
-        return len(super_arm) == self.k and bool(self.candidates[super_arm].all())
-
-    def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return the edges out of every node that can be reached from the seeds."""
-        from oracles._kernels_cascade import reachable
-
-        offsets, arms = self.graph.out_arcs
-        usable = np.ones(self.n_arms, np.bool_)
-        _, reached = reachable(offsets, arms, self.graph.heads, usable, np.asarray(super_arm, np.int64))
-        return np.flatnonzero(reached[self.graph.tails])
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the user's names of the nodes."""
-        return [self.graph.label(node) for node in super_arm]
-
-
-def _mask(entries: IntArray, n: int) -> BoolArray:
-    mask = np.zeros(n, np.bool_)
-    mask[entries] = True
-    return mask

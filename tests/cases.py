@@ -30,12 +30,14 @@ from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandi
 from oracles import (
     BruteForce,
     BruteForceReward,
+    DegreeHeuristic,
     DirectedGraph,
     GraphicMatroid,
     InfluenceMaximization,
     LaminarMatroid,
     LinearMatroid,
     Matroid,
+    MonteCarloGreedy,
     PartitionMatroid,
     TopK,
     TransversalMatroid,
@@ -120,6 +122,19 @@ ORACLES = [
     OracleCase(
         "influence",
         lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3),
+        lambda: combinations(range(7), 2),
+    ),
+    OracleCase(
+        "influence_weighted",
+        lambda: InfluenceMaximization(
+            NETWORK, k=2, epsilon=0.3, weights=[0, 1, 1, 3, 0, 1, 2], candidates=[0, 1, 4, 5, 6]
+        ),
+        lambda: combinations([0, 1, 4, 5, 6], 2),
+    ),
+    OracleCase("degree_discount", lambda: DegreeHeuristic(NETWORK, k=2), lambda: combinations(range(7), 2)),
+    OracleCase(
+        "monte_carlo_greedy",
+        lambda: MonteCarloGreedy(NETWORK, k=2, cascades=50),
         lambda: combinations(range(7), 2),
     ),
     OracleCase(

@@ -1,0 +1,111 @@
+"""What oracles of influence have in common: the graph, the reward, the names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab._validation import arm_indices, frozen, integer, vector
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.oracle import Oracle
+from oracles._spread import estimated_spread, exact_spread
+from oracles.directed_graph import DirectedGraph, as_directed_graph
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_CASCADES = 2000
+
+
+class InfluenceOracle(Oracle):
+    """A family of k seeds whose reward is their expected spread under independent cascades.
+
+    A subclass sets `alpha` and `beta` and defines `solve`.
+
+    Parameters
+    ----------
+    graph : networkx graph or DirectedGraph
+        Who can activate whom.
+    k : int
+        Number of seeds, in ``[1, number of candidates]``.
+    weights : array_like, optional
+        What each node is worth when active, not negative; 1 each if left out.
+    candidates : array_like of int, optional
+        Nodes that may be seeds; all of them if left out.
+    """
+
+    def __init__(
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        k: int,
+        *,
+        weights: ArrayLike | None = None,
+        candidates: ArrayLike | None = None,
+    ) -> None:
+        self.graph = as_directed_graph(graph)
+        self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
+        self.weights = None if weights is None else frozen(vector("weights", weights, n, 0.0))
+        self.candidates = np.full(n, candidates is None)
+        if candidates is not None:
+            self.candidates[arm_indices("candidates", candidates, n)] = True
+        if self.weights is not None and not self.weights[self.candidates].max(initial=0.0) > 0.0:
+            raise ValueError("weights must be positive for at least one candidate, got none")
+        self.k = integer("k", k, 1, int(self.candidates.sum()))
+        self.clusters = self.graph.tails.astype(np.int64)
+
+    @property
+    def n_choices(self) -> int:
+        """Number of nodes."""
+        return self.graph.n_nodes
+
+    @property
+    def max_size(self) -> int:
+        """Number of arms: a cascade may trigger all of them."""
+        return self.n_arms
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return the expected number (or weight) of active nodes, seeds included.
+
+        Exact while at most 16 uncertain edges can be reached; otherwise the mean of 2,000 cascades with
+        fixed coins, whose standard error `spread` gives.
+        """
+        return self.spread(super_arm, means)[0]
+
+    def spread(
+        self, super_arm: IntArray, means: FloatArray, cascades: int = _CASCADES
+    ) -> tuple[float, float]:
+        """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
+        probabilities = self._check_means(means, 0.0, 1.0)
+        seeds = np.asarray(super_arm, np.int64)
+        exact = exact_spread(self.graph, probabilities, seeds, self.weights)
+        if exact is not None:
+            return exact, 0.0
+        return estimated_spread(
+            self.graph, probabilities, seeds, integer("cascades", cascades, 2), weights=self.weights
+        )
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether `super_arm` has k nodes, all of them candidates."""
+        return len(super_arm) == self.k and bool(self.candidates[super_arm].all())
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the edges out of every node that can be reached from the seeds."""
+        from oracles._kernels_cascade import reachable
+
+        offsets, arms = self.graph.out_arcs
+        usable = np.ones(self.n_arms, np.bool_)
+        _, reached = reachable(offsets, arms, self.graph.heads, usable, np.asarray(super_arm, np.int64))
+        return np.flatnonzero(reached[self.graph.tails])
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the user's names of the nodes."""
+        return [self.graph.label(node) for node in super_arm]
+
+    def _filled(self, seeds: IntArray) -> IntArray:
+        """Return `seeds`, filled up to k with the lowest other candidates."""
+        free = self.candidates.copy()
+        free[seeds] = False
+        others = np.flatnonzero(free)
+        return np.concatenate((seeds, others[: self.k - len(seeds)]))
