@@ -1,0 +1,56 @@
+"""A documented function as a command: its keyword parameters become options."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+$|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(\w[\w, ]*?) ?:.*\n((?:    .*\n?|\n)*)", re.MULTILINE)
+
+
+def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParser:
+    """Return a parser with an option for each keyword parameter of `function`.
+
+    Type and default come from the signature, help from the docstring. Parameters may be annotated as ``int``,
+    ``float``, ``str``, ``bool``, ``Path``, a ``Literal`` of strings, or any of these or ``None``.
+    """
+    text = inspect.getdoc(function) or ""
+    described = parameter_texts(text)
+    parser = argparse.ArgumentParser(prog=prog, description=text.split("\n\n")[0])
+    hints = get_type_hints(function)
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind, settings = hints[name], {"default": parameter.default}
+        if get_origin(kind) in (Union, types.UnionType):
+            kind = next(member for member in get_args(kind) if member is not type(None))
+        if get_origin(kind) is Literal:
+            settings |= {"choices": get_args(kind)}
+        elif kind is bool:
+            settings |= {"action": argparse.BooleanOptionalAction}
+        else:
+            assert kind in (int, float, str, Path), f"{name} of {prog}: no option for {kind}"
+            settings |= {"type": kind, "metavar": _METAVARS[kind]}
+        default = "" if parameter.default is None or kind is bool else " (default: %(default)s)"
+        help_text = described.get(name, "").replace("%", "%%") + default
+        parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=help_text, **settings)
+    return parser
+
+
+_METAVARS = {int: "N", float: "X", str: "NAME", Path: "PATH"}
+
+
+def parameter_texts(docstring: str) -> dict[str, str]:
+    """Return the description of each parameter in a numpydoc section, as one line."""
+    section = _SECTION.search(docstring)
+    if section is None:
+        return {}
+    return {
+        name.strip(): " ".join(body.split())
+        for names, body in _ENTRY.findall(section.group(1))
+        for name in names.split(",")
+    }

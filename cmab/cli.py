@@ -1,0 +1,154 @@
+"""The command ``cmab``: lists what is registered, runs demos and the papers' experiments."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import inspect
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cmab import _registry, _tables
+
+_INTERRUPTED = 130
+
+
+class _BadOutput(Exception):
+    """The output folder cannot be used."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status.
+
+    0 if all went well, 1 if a file cannot be read or written or a package is missing, 2 for bad arguments,
+    130 after Ctrl-C.
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.command(options)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return _fail("interrupted", _INTERRUPTED)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (_BadOutput, OSError, ImportError) as error:
+        return _fail(str(error), 1)
+    except ValueError as error:
+        return _fail(str(error), 2)
+
+
+def _fail(message: str, status: int) -> int:
+    print(f"cmab: {message}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="cmab", description="Combinatorial bandits with graph oracles.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="list demos, experiments, oracles, policies and the like")
+    listing.add_argument("group", nargs="?", choices=_registry.GROUPS, help="only one kind")
+    listing.set_defaults(command=_list)
+    for name, group, text in (
+        ("demo", "demos", "compare learners on a ready problem"),
+        ("reproduce", "experiments", "run an experiment of a paper"),
+    ):
+        running = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
+        running.add_argument(
+            "name", metavar="NAME", help=f"one of: {', '.join(_registry.entries(group)) or 'none'}"
+        )
+        running.add_argument("arguments", nargs=argparse.REMAINDER, help="its options; --help lists them")
+        running.set_defaults(command=_run, group=group, word=name)
+    return parser
+
+
+def _list(options: argparse.Namespace) -> int:
+    for group in _registry.GROUPS if options.group is None else (options.group,):
+        known = _registry.entries(group)
+        if known:
+            print(f"{group}:")
+        for name, entry in known.items():
+            try:
+                thing = entry.load()
+            except (ImportError, AttributeError) as error:
+                print(f"  {name}: cannot be loaded ({error})")
+                continue
+            print(f"  {name}{_signature(thing)}\n      {_summary(thing)}")
+    return 0
+
+
+def _signature(thing: Any) -> str:
+    """Return the parameters with defaults but without types."""
+    parameters = inspect.signature(thing).parameters.values()
+    return (
+        "("
+        + ", ".join(str(p.replace(annotation=p.empty)).replace("=<factory>", "=...") for p in parameters)
+        + ")"
+    )
+
+
+def _summary(thing: Any) -> str:
+    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a demo or an experiment: a function whose rows make the table that is printed and saved."""
+    from cmab._options import parser_of
+
+    function: Callable[..., Any] = _registry.load(options.group, options.name)
+    parser = parser_of(function, f"cmab {options.word} {options.name}")
+    takes_out = "out" in inspect.signature(function).parameters
+    if not takes_out:
+        parser.add_argument("--out", type=Path, metavar="PATH", help="folder for the table as CSV")
+    settings = vars(parser.parse_args(options.arguments))
+    out = settings["out"] if takes_out else settings.pop("out")
+    if out is not None:
+        _check_output(out)
+    rows: list[_tables.Row] = []
+    try:
+        for row in function(**settings):
+            rows.append(row)
+            _note(row)
+    except KeyboardInterrupt:
+        _finish(rows, out)
+        kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
+        return _fail(f"interrupted{kept}", _INTERRUPTED)
+    _finish(rows, out)
+    return 0
+
+
+def _note(row: _tables.Row) -> None:
+    """Tell a log, which has no progress bar, that another row is there."""
+    if not sys.stderr.isatty():
+        print("  ".join(f"{key}: {_tables.shown(value)}" for key, value in row.items()), file=sys.stderr)
+
+
+def _finish(rows: list[_tables.Row], out: Path | None) -> None:
+    if rows:
+        print(_tables.text(rows))
+        if out is not None:
+            _tables.write_csv(out / "table.csv", rows)
+            print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
+
+
+def _check_output(folder: Path) -> None:
+    """Make the folder and write to it once, so that a long run cannot end at a folder that refuses it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _BadOutput(
+            f"--out must be a folder that can be written, got {folder}: {error.strerror}"
+        ) from None
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        sys.exit(main())

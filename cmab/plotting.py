@@ -1,0 +1,250 @@
+"""Pictures fit for a paper: regret curves with bands, learned against true means, graphs.
+
+Needs matplotlib, the extra ``plot``. Curves differ by colour (safe for the colour-blind), line style and
+marker, so they can be told apart in black and white.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from cmab._graph_pictures import draw_graph, layout
+from cmab._plot_style import COLOURS, DASHES, MARKERS, pyplot, save, style
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from cmab.simulation import Simulation
+
+__all__ = [
+    "Band",
+    "band",
+    "curves_with_bands",
+    "draw_graph",
+    "layout",
+    "learned_against_true",
+    "pyplot",
+    "regret_curves",
+    "save",
+    "style",
+]
+
+_RESAMPLES = 2000
+Band = Literal["t", "bootstrap"]
+
+
+def band(
+    values: FloatArray, kind: Band = "t", level: float = 0.95
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the mean over replications and a confidence interval for it, at each checkpoint.
+
+    Parameters
+    ----------
+    values : FloatArray, shape (R, C)
+        One row a replication; ``nan`` where it was interrupted.
+    kind : {"t", "bootstrap"}
+        Student's interval, or percentiles of 2,000 bootstrap means (with a fixed seed).
+    level : float
+        Confidence at each checkpoint.
+
+    Returns
+    -------
+    tuple of FloatArray, shape (C,)
+        Mean, lower and upper end. The ends are ``nan`` where fewer than two replications were played.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.plotting import band
+    >>> mean, low, high = band(np.array([[1.0], [2.0], [3.0]]))
+    >>> mean, (high - mean).round(3)  # t quantile 4.303 over the square root of 3
+    (array([2.]), array([2.484]))
+    """
+    if kind not in ("t", "bootstrap"):
+        raise ValueError(f"kind must be 't' or 'bootstrap', got {kind!r}")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be in (0, 1), got {level}")
+    played = np.isfinite(values)
+    counts = played.sum(axis=0)
+    filled = np.where(played, values, 0.0)
+    mean = np.divide(filled.sum(axis=0), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    if kind == "t":
+        from scipy.special import stdtrit
+
+        squares = np.where(played, (values - mean) ** 2, 0.0).sum(axis=0)
+        half = np.full(counts.shape, np.nan)
+        some = counts > 1
+        n = counts[some]
+        half[some] = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(squares[some] / (n - 1) / n)
+        return mean, mean - half, mean + half
+    weights = np.random.default_rng(0).multinomial(
+        len(values), np.full(len(values), 1 / len(values)), _RESAMPLES
+    )
+    drawn = weights @ played
+    means = np.divide(weights @ filled, drawn, out=np.full(drawn.shape, np.nan), where=drawn > 0)
+    low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    single = counts < 2
+    return mean, np.where(single, np.nan, low), np.where(single, np.nan, high)
+
+
+def regret_curves(
+    results: Mapping[str, Simulation],
+    *,
+    band_kind: Band = "t",
+    level: float = 0.95,
+    log: bool = False,
+    exact: bool = False,
+    ax: Any = None,
+) -> Any:
+    """Draw the mean cumulative regret of each learner with its confidence band.
+
+    Parameters
+    ----------
+    results : mapping of str to Simulation
+        A curve each, in this order of colours.
+    band_kind : {"t", "bootstrap"}
+        See `band`.
+    level : float
+        Confidence of the band at each round.
+    log : bool
+        Whether both axes are logarithmic; values at or below 0 have no place there.
+    exact : bool
+        Regret against the optimum itself instead of the oracle's guarantee times the optimum.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the curves; the legend stands beside them in their order at the last round.
+    """
+    name = "Cumulative regret" if exact else "Cumulative (α, β)-regret"
+    curves = {
+        label: (result.rounds, result.exact_regret if exact else result.regret)
+        for label, result in results.items()
+    }
+    return curves_with_bands(curves, "Round", name, band_kind=band_kind, level=level, log=log, ax=ax)
+
+
+def curves_with_bands(
+    curves: Mapping[str, tuple[ArrayLike, FloatArray]],
+    x_label: str,
+    y_label: str,
+    *,
+    band_kind: Band = "t",
+    level: float = 0.95,
+    log: bool = False,
+    ax: Any = None,
+) -> Any:
+    """Draw curves given as ``name: (x, values)``, values of shape (R, C), with bands; return the axes."""
+    with style():
+        axes = pyplot().figure().add_subplot() if ax is None else ax
+        for number, (name, (x, values)) in enumerate(curves.items()):
+            _curve(
+                axes,
+                number,
+                name,
+                np.asarray(x),
+                *band(np.asarray(values, np.float64), band_kind, level),
+                log,
+            )
+        if log:
+            axes.set_xscale("log")
+            axes.set_yscale("log", nonpositive="mask")
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.margins(x=0.01)
+        _legend_beside(axes)
+    return axes
+
+
+def _curve(
+    axes: Any,
+    number: int,
+    name: str,
+    x: FloatArray,
+    mean: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    log: bool,
+) -> None:
+    colour = COLOURS[number % len(COLOURS)]
+    grid = np.geomspace(x[0], x[-1], 9) if log else np.linspace(x[0], x[-1], 9)
+    # Markers of different curves stand at different places, so that none hides another.
+    marks = np.unique(
+        np.searchsorted(x, grid[1:] - (grid[1:] - grid[:-1]) * (number % 5) / 5).clip(0, len(x) - 1)
+    )
+    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.plot(
+        x,
+        mean,
+        label=name,
+        color=colour,
+        linestyle=DASHES[number % len(DASHES)],
+        marker=MARKERS[number % len(MARKERS)],
+        markevery=marks.tolist(),
+        markersize=4,
+        markerfacecolor="white",
+    )
+
+
+def _legend_beside(axes: Any) -> None:
+    """Put the legend right of the axes, in the order in which the curves end."""
+
+    def last(line: Any) -> float:
+        values = np.asarray(line.get_ydata(), np.float64)
+        values = values[np.isfinite(values)]
+        return -values[-1] if values.size else np.inf
+
+    lines = sorted(axes.get_lines(), key=last)
+    axes.legend(handles=lines, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2)
+
+
+def learned_against_true(learned: FloatArray, truth: FloatArray, counts: IntArray, *, ax: Any = None) -> Any:
+    """Draw the learned against the true mean of every base arm that was observed.
+
+    Parameters
+    ----------
+    learned, truth : FloatArray, shape (n_arms,)
+        Empirical and true means.
+    counts : IntArray, shape (n_arms,)
+        Observations of each arm: the shade of its point.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the points and the diagonal.
+    """
+    from matplotlib.colors import LogNorm
+
+    plt = pyplot()
+    seen = counts > 0
+    with style():
+        axes = plt.figure(figsize=(3.9, 3.0)).add_subplot() if ax is None else ax
+        ends = (0.0, 1.02 * max(1e-9, float(truth.max(initial=0.0)), float(learned[seen].max(initial=0.0))))
+        axes.plot(ends, ends, color="0.6", linewidth=0.8, zorder=1)
+        order = np.flatnonzero(seen)[np.argsort(counts[seen], kind="stable")]
+        least = int(counts[seen].min()) if seen.any() else 1
+        norm = LogNorm(least, max(10 * least, int(counts.max(initial=1))))
+        points = axes.scatter(
+            truth[order],
+            learned[order],
+            c=counts[order],
+            norm=norm,
+            cmap="viridis_r",
+            s=9,
+            linewidths=0,
+            zorder=2,
+        )
+        axes.set_xlabel("True mean of the base arm")
+        axes.set_ylabel("Learned mean")
+        axes.set_xlim(ends)
+        axes.set_ylim(ends)
+        axes.set_aspect("equal")
+        axes.figure.colorbar(points, ax=axes, label="Observations", pad=0.02)
+        axes.set_title(f"{seen.sum():,} of {len(seen):,} base arms observed", loc="left")
+    return axes

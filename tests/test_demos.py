@@ -1,0 +1,122 @@
+"""Demos in small: rows, files, and numbers that must agree."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from cmab import CUCB, SimulationInterrupted, simulate
+from cmab.cli import main
+from instances import BernoulliArms, IndependentCascade, SemiBandit, _comparison
+from instances._comparison import Comparison, late_rewards
+from instances.demos_influence import draw_cascade
+from oracles import DirectedGraph, TopK
+
+plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("Agg")
+PICTURES = {
+    f"{name}.{kind}" for name in ("learned", "picture", "regret", "reward") for kind in ("png", "pdf")
+}
+NUMBERS = {"arms.csv", "curves.csv", "table.csv"}
+
+
+def table(folder, name="table"):
+    with (folder / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_influence_on_the_network_that_ships(tmp_path, capsys):
+    arguments = ["--rounds", "30", "--replications", "2", "--k", "2", "--epsilon", "0.3"]
+    assert main(["demo", "influence", *arguments, "--out", str(tmp_path)]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == PICTURES | NUMBERS
+    rows = table(tmp_path)
+    assert all(0 < float(row["of best known"]) <= 1.01 for row in rows)
+    assert len(table(tmp_path, "arms")) == 508
+    assert "late spread" in capsys.readouterr().out
+
+
+def test_influence_on_a_file(tmp_path):
+    file = tmp_path / "edges.txt"
+    file.write_text("".join(f"{i} {(i + step) % 12}\n" for i in range(12) for step in (1, 3)))
+    arguments = [
+        "--graph",
+        str(file),
+        "--model",
+        "constant",
+        "--k",
+        "1",
+        "--rounds",
+        "20",
+        "--replications",
+        "1",
+    ]
+    assert main(["demo", "influence", *arguments, "--out", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "picture.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["influence", "--k", "500"], "k must be an integer in [1, 77]"),
+        (["influence", "--rounds", "0"], "rounds must be an integer"),
+        (["influence", "--graph", "nowhere.txt"], "nowhere.txt"),
+        (["top-k", "--k", "0"], "k must be"),
+    ],
+)
+def test_bad_input_is_named(arguments, message, capsys):
+    assert main(["demo", *arguments]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_late_reward_is_the_mean_of_the_last_tenth():
+    oracle = TopK(4, 1)
+    result = simulate(
+        CUCB(oracle), SemiBandit(BernoulliArms([0.9, 0.5, 0.2, 0.1]), oracle), 100, replications=3, rng=0
+    )
+    rewards = np.diff(result.expected_rewards, axis=1, prepend=0.0)
+    np.testing.assert_allclose(late_rewards(result), rewards[:, 90:].mean(axis=1))
+
+
+def test_blocks_add_up_to_the_whole():
+    oracle = TopK(4, 1)
+    result = simulate(
+        CUCB(oracle), SemiBandit(BernoulliArms([0.9, 0.5, 0.2, 0.1]), oracle), 100, replications=3, rng=0
+    )
+    middles, rewards = _comparison._blocks(result)
+    np.testing.assert_allclose(rewards.sum(axis=1) * 4, result.expected_rewards[:, -1])
+    np.testing.assert_allclose(middles, np.arange(25) * 4 + 2.5)
+
+
+def test_interruption_keeps_finished_learners_and_the_partial_one(tmp_path, monkeypatch):
+    oracle = TopK(4, 1)
+    environment = SemiBandit(BernoulliArms([0.9, 0.5, 0.2, 0.1]), oracle)
+    comparison = Comparison(
+        environment, {"one": CUCB(oracle), "two": CUCB(oracle), "three": CUCB(oracle)}, "x", "one"
+    )
+    played = iter(range(3))
+
+    def stops(*arguments, **settings):
+        result = simulate(*arguments, **settings)
+        if next(played) == 1:
+            result.expected_rewards[:, 30:] = result.rewards[:, 30:] = np.nan
+            raise SimulationInterrupted(result)
+        return result
+
+    monkeypatch.setattr(_comparison, "simulate", stops)
+    rows = []
+    with pytest.raises(SimulationInterrupted):
+        rows.extend(comparison.run(60, 2, 0, 1, tmp_path))
+    assert {row["learner"] for row in table(tmp_path, "curves")} == {"one", "two"}
+    assert (tmp_path / "regret.png").is_file()
+
+
+def test_the_cascade_drawn_is_a_forest_from_the_seeds():
+    rng = np.random.default_rng(0)
+    tails = np.repeat(np.arange(40), 3)
+    heads = (tails + rng.integers(1, 40, 120)) % 40
+    environment = IndependentCascade(DirectedGraph.from_edges(tails, heads, 40), np.full(120, 0.5))
+    axes = draw_cascade(environment, np.array([0, 7]))
+    reached = int(axes.get_title().split("reaches ")[1].split()[0])
+    passed = axes.collections[1].get_segments()
+    assert len(passed) == reached - 2
+    plt.close("all")

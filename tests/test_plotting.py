@@ -1,0 +1,153 @@
+"""Bands against their definitions; curves, scatters and graphs as matplotlib objects."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import stats
+
+from cmab import CUCB, plotting, simulate
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("Agg")
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def results():
+    oracle = TopK(6, 2)
+    environment = SemiBandit(BernoulliArms([0.9, 0.8, 0.4, 0.3, 0.2, 0.1]), oracle)
+    policies = {"CUCB": CUCB(oracle), "narrow": CUCB(oracle, scale=0.2)}
+    return {
+        name: simulate(policy, environment, 60, replications=5, rng=0) for name, policy in policies.items()
+    }
+
+
+def test_t_band_is_scipys_interval():
+    values = np.random.default_rng(0).normal(size=(7, 4))
+    mean, low, high = plotting.band(values, "t", 0.9)
+    expected = stats.t.interval(0.9, 6, values.mean(axis=0), stats.sem(values, axis=0))
+    np.testing.assert_allclose([mean, low, high], [values.mean(axis=0), *expected])
+
+
+def test_bootstrap_band_covers_the_mean():
+    """400 samples of 30: coverage of a 90 % band is binomial; 0.80 is 6.7 standard deviations away."""
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(400):
+        _, low, high = plotting.band(rng.exponential(size=(30, 1)), "bootstrap", 0.9)
+        covered += bool(low[0] <= 1.0 <= high[0])
+    assert 0.80 * 400 <= covered <= 0.97 * 400
+
+
+@pytest.mark.parametrize("kind", ["t", "bootstrap"])
+def test_unfinished_replications_count_where_they_were_played(kind):
+    values = np.array([[1.0, 4.0, np.nan], [3.0, np.nan, np.nan], [5.0, 6.0, 7.0]])
+    mean, low, high = plotting.band(values, kind)
+    np.testing.assert_allclose(mean, [3.0, 5.0, 7.0])
+    assert np.isnan([low[2], high[2]]).all()
+    assert (low[:2] <= mean[:2]).all()
+    assert (high[:2] >= mean[:2]).all()
+
+
+@pytest.mark.parametrize(("kind", "level"), [("normal", 0.9), ("t", 1.0), ("t", 0.0)])
+def test_bad_bands(kind, level):
+    with pytest.raises(ValueError, match="got"):
+        plotting.band(np.ones((2, 2)), kind, level)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_curves_differ_without_colour(results, log):
+    axes = plotting.regret_curves(results, log=log, band_kind="bootstrap")
+    lines = axes.get_lines()
+    assert [line.get_label() for line in lines] == list(results)
+    assert len({line.get_linestyle() for line in lines}) == len({line.get_marker() for line in lines}) == 2
+    np.testing.assert_allclose(lines[0].get_ydata(), results["CUCB"].regret.mean(axis=0))
+    assert axes.get_xscale() == ("log" if log else "linear")
+    axes.figure.canvas.draw()
+    inside = axes.get_window_extent()
+    legend = axes.get_legend().get_window_extent()
+    assert legend.x0 >= inside.x1  # beside the curves, never over them
+
+
+def test_legend_stands_in_the_order_of_the_last_values(results):
+    axes = plotting.regret_curves(results)
+    last = {line.get_label(): line.get_ydata()[-1] for line in axes.get_lines()}
+    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert shown == sorted(shown, key=lambda name: -last[name])
+
+
+def test_only_observed_arms_are_drawn():
+    counts = np.array([0, 3, 100])
+    axes = plotting.learned_against_true(np.array([0.0, 0.5, 0.2]), np.array([0.3, 0.4, 0.2]), counts)
+    points = axes.collections[0].get_offsets()
+    np.testing.assert_allclose(points, [[0.4, 0.5], [0.2, 0.2]])
+    assert "2 of 3" in axes.get_title(loc="left")
+
+
+def test_layout_stays_the_same_and_keeps_components_apart():
+    graph = nx.disjoint_union(nx.karate_club_graph(), nx.cycle_graph(5))
+    graph.add_node("alone")
+    places = plotting.layout(graph)
+    again = plotting.layout(graph)
+    assert set(places) == set(graph)
+    for node in graph:
+        np.testing.assert_array_equal(places[node], again[node])
+    boxes = []
+    for part in nx.connected_components(graph):
+        spots = np.array([places[node] for node in part])
+        boxes.append((*spots.min(axis=0), *spots.max(axis=0)))
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1]
+
+
+def test_layout_is_the_same_in_another_process():
+    code = (
+        "import networkx as nx\nfrom cmab.plotting import layout\n"
+        "g = nx.Graph([('a', 'b'), ('b', 'c'), ('x', 'y'), ('y', 'z'), ('z', 'x')])\n"
+        "print([(n, *p) for n, p in layout(g).items()])"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_every_node_is_drawn_once():
+    graph = nx.path_graph(6)
+    axes = plotting.draw_graph(
+        graph, nodes={"Seed": [0], "Reached": [0, 1, 2]}, edges={"Passed on": [(0, 1), (1, 2)]}, labels=[0]
+    )
+    offsets = np.concatenate([c.get_offsets() for c in axes.collections if hasattr(c, "get_sizes")])
+    assert len(offsets) == len(np.unique(offsets, axis=0)) == 6
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["Passed on", "Seed", "Reached"]
+
+
+def test_missing_matplotlib_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"cmab\[plot\]"):
+        plotting.pyplot()
+
+
+def test_files_are_written(tmp_path, results):
+    plotting.save(plotting.regret_curves(results), tmp_path / "regret")
+    assert {path.name for path in tmp_path.iterdir()} == {"regret.png", "regret.pdf"}
