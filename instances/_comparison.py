@@ -90,7 +90,7 @@ class Comparison:
             "s.e.": float(error),
             "of best known": float(late.mean() / self.environment.optimum),
             "arms observed": float(np.mean(observed)) if observed else None,
-            "ms a round": float(1000 * result.seconds.sum() / (len(late) * result.rounds[-1])),
+            "ms a round": 1000 * float(result.seconds.sum()) / _rounds_played(result),
         }
 
     def _write(self, results: Mapping[str, Simulation], out: Path) -> None:
@@ -125,6 +125,11 @@ def late_rewards(result: Simulation) -> FloatArray:
             before, since = (0.0, 0) if first < 0 or first == last else (earned[first], result.rounds[first])
             late.append((earned[last] - before) / (result.rounds[last] - since))
     return np.array(late)
+
+
+def _rounds_played(result: Simulation) -> int:
+    """Return the number of rounds of all replications together, up to the last checkpoint each reached."""
+    return int(np.where(np.isfinite(result.rewards), result.rounds, 0).max(axis=1, initial=0).sum())
 
 
 def _checkpoints(rounds: int) -> IntArray:

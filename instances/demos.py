@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import CUCB, LinearOracle
+from cmab import CTS, CUCB, LLR, EpsilonGreedy, LinearOracle, UniformlyRandom
 from cmab.policy import AnyPolicy
 from instances._comparison import Comparison
 from instances.arms import BernoulliArms
@@ -54,6 +54,10 @@ def top_k(
 def learners(oracle: LinearOracle) -> dict[str, AnyPolicy]:
     """Return the learners of these demos."""
     return {
+        "Thompson": CTS(oracle),
         "CUCB": CUCB(oracle),
         "CUCB, radius / 4": CUCB(oracle, scale=0.25),
+        "LLR": LLR(oracle),
+        "Epsilon-greedy": EpsilonGreedy(oracle),
+        "Random": UniformlyRandom(oracle),
     }
