@@ -16,7 +16,7 @@ from cmab.feedback import Feedback
 from oracles import DirectedGraph
 from oracles._opimc import choose
 from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles._spread import exact_spread
+from oracles._spread import estimated_spread, exact_spread
 from oracles.directed_graph import as_directed_graph
 from oracles.influence_certificate import estimate
 
@@ -101,8 +101,8 @@ class IndependentCascade(Environment):
         size, seen = cascade(
             offsets,
             arms,
-            self.graph.heads,
-            self.means,
+            self.graph.out_heads,
+            self._out_means,
             seeds,
             round_key(rng),
             active,
@@ -110,6 +110,17 @@ class IndependentCascade(Environment):
             outcomes,
         )
         return Feedback(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
+
+    @cached_property
+    def _out_means(self) -> FloatArray:
+        """Probabilities in the order of the nodes that arcs leave."""
+        return self.means[self.graph.out_arcs[1]]
+
+    def spread(self, super_arm: IntArray, cascades: int, rng: np.random.Generator) -> tuple[float, float]:
+        """Return the mean reward of many fresh cascades, without feedback, and its standard error."""
+        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
+        cascades = integer("cascades", cascades, 2)
+        return estimated_spread(self.graph, self.means, seeds, cascades, round_key(rng))
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return fresh coins of `arms`."""
@@ -206,4 +217,6 @@ class IndependentCascade(Environment):
 
     def __getstate__(self) -> dict[str, Any]:
         # The pool is drawn again, equal, where it is needed.
-        return {name: value for name, value in self.__dict__.items() if name != "_judging"}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_judging", "_out_means")
+        }

@@ -21,6 +21,8 @@ def cascade(
 ) -> tuple[int, int]:
     """Run one cascade; the coin of an arc is the number that belongs to (key, arm).
 
+    `arms`, `heads` and `means` come in the order of the nodes that arcs leave, `offsets` says where from.
+
     Every arc out of every active node is observed, whether its head is active already or not. `active`,
     `observed` and `outcomes` are filled in order of activation; return how far.
     """
@@ -36,13 +38,13 @@ def cascade(
         at += 1
         for j in range(offsets[v], offsets[v + 1]):
             arm = arms[j]
-            success = keyed_uniform(key, arm) < means[arm]
+            success = keyed_uniform(key, arm) < means[j]
             observed[seen] = arm
             outcomes[seen] = success
             seen += 1
-            if success and not reached[heads[arm]]:
-                reached[heads[arm]] = True
-                active[size] = heads[arm]
+            if success and not reached[heads[j]]:
+                reached[heads[j]] = True
+                active[size] = heads[j]
                 size += 1
     return size, seen
 
@@ -59,7 +61,10 @@ def spread_sums(
     first: int,
     count: int,
 ) -> tuple[float, float]:
-    """Return sum and sum of squares of the spreads of cascades `first`, ... of `key`, `count` of them."""
+    """Return sum and sum of squares of the spreads of cascades `first`, ... of `key`, `count` of them.
+
+    Arrays as in `cascade`.
+    """
     n = offsets.shape[0] - 1
     stamps, active = np.zeros(n, np.int32), np.empty(n, np.int32)
     total, squares = 0.0, 0.0
@@ -76,10 +81,9 @@ def spread_sums(
             spread += weights[v]
             at += 1
             for j in range(offsets[v], offsets[v + 1]):
-                arm = arms[j]
-                if stamps[heads[arm]] != i + 1 and keyed_uniform(run, arm) < means[arm]:
-                    stamps[heads[arm]] = i + 1
-                    active[size] = heads[arm]
+                if stamps[heads[j]] != i + 1 and keyed_uniform(run, arms[j]) < means[j]:
+                    stamps[heads[j]] = i + 1
+                    active[size] = heads[j]
                     size += 1
         total += spread
         squares += spread * spread

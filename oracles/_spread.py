@@ -45,7 +45,7 @@ def estimated_spread(
 
     offsets, arms = graph.out_arcs
     worth = np.ones(graph.n_nodes) if weights is None else weights
-    total, squares = spread_sums(offsets, arms, graph.heads, means, worth, seeds, key, 0, cascades)
+    total, squares = spread_sums(offsets, arms, graph.out_heads, means[arms], worth, seeds, key, 0, cascades)
     mean = total / cascades
     variance = max(0.0, squares / cascades - mean**2)
     return mean, float(np.sqrt(variance / max(cascades - 1, 1)))

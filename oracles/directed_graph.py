@@ -21,7 +21,7 @@ class DirectedGraph:
     """A directed graph as arrays of 32-bit integers; arc i is base arm i.
 
     Influence classes take it wherever they take a networkx graph, and turn networkx graphs into it. It
-    needs 8 bytes an arc, 12 more for each direction that is walked (a cascade walks forwards).
+    needs 8 bytes an arc, 8 more to walk it forwards (cascades, contraction).
 
     Parallel arcs stay apart: each is a base arm with a coin of its own. Self-loops are refused, since no
     cascade ever uses one.
@@ -142,6 +142,11 @@ class DirectedGraph:
         return order_by(self.tails, self.n_nodes)
 
     @cached_property
+    def out_heads(self) -> AnyArray:
+        """Heads of the arcs in the order of `out_arcs`."""
+        return self.heads[self.out_arcs[1]]
+
+    @cached_property
     def in_arcs(self) -> tuple[IntArray, AnyArray]:
         """Arcs into each node, in the form of `out_arcs`."""
         from oracles._kernels_influence_graph import order_by
@@ -150,7 +155,7 @@ class DirectedGraph:
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again need not travel to worker processes.
-        derived = ("in_degrees", "out_degrees", "out_arcs", "in_arcs")
+        derived = ("in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
 
