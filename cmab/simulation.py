@@ -120,6 +120,12 @@ class Simulation:
         """Mean expected reward of a round since the checkpoint before, shape (R, C)."""
         return np.diff(self.expected_rewards, prepend=0.0, axis=1) / np.diff(self.rounds, prepend=0)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the regret with its 95 % band; return the matplotlib axes. See `cmab.plotting`."""
+        from cmab.plotting import regret_curves
+
+        return regret_curves({self.policy: self}, ax=ax)
+
     def __repr__(self) -> str:
         n_replications, last = self.rewards.shape[0], int(self.rounds[-1])
         final = self.regret[:, -1]

@@ -31,7 +31,9 @@ class Comparison:
     learners : mapping of str to Policy
         In the order of the table.
     reward : str
-        What the expected reward of a round is, for labels: "spread (nodes)".
+        What the reward of a round is: "spread".
+    unit : str
+        Its unit: "nodes".
     featured : str
         The learner whose estimates and last choice are drawn.
     draw : callable, optional
@@ -41,6 +43,7 @@ class Comparison:
     environment: Environment
     learners: Mapping[str, AnyPolicy]
     reward: str
+    unit: str
     featured: str
     draw: Callable[[IntArray], Any] | None = None
 
@@ -99,7 +102,7 @@ class Comparison:
         write_csv(out / "curves.csv", list(_curve_rows(results)))
         save(regret_curves(results, exact=True), out / "regret")
         blocks = {name: _blocks(result) for name, result in results.items()}
-        label = f"Expected {self.reward} of a round"
+        label = f"Expected {self.reward} of a round ({self.unit})"
         save(curves_with_bands(blocks, "Round", label), out / "reward")
         featured = results.get(self.featured)
         if featured is None or not len(featured.states):
@@ -140,10 +143,9 @@ def _checkpoints(rounds: int) -> IntArray:
 
 def _blocks(result: Simulation) -> tuple[FloatArray, FloatArray]:
     """Return the mean reward of a round in each of up to 25 blocks of rounds, at the middle of the block."""
-    ends = (
-        np.unique(np.linspace(0, len(result.rounds), min(_BLOCKS, len(result.rounds)) + 1).astype(int))[1:]
-        - 1
-    )
+    last = int(result.rounds[-1])
+    wanted = np.linspace(0, last, min(_BLOCKS, last) + 1)[1:]
+    ends = np.unique(np.searchsorted(result.rounds, wanted.round()))
     rounds = np.concatenate(([0], result.rounds[ends]))
     earned = np.concatenate(
         (np.zeros((len(result.expected_rewards), 1)), result.expected_rewards[:, ends]), axis=1

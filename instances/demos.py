@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from cmab import CTS, CUCB, LLR, EpsilonGreedy, LinearOracle, UniformlyRandom
+from cmab.arrays import IntArray
 from cmab.policy import AnyPolicy
+from cmab.seeding import Purpose, root, stream
 from instances._comparison import Comparison
 from instances.arms import BernoulliArms
 from instances.semi_bandit import SemiBandit
-from oracles import TopK
+from oracles import GraphicMatroid, TopK
 
 
 def top_k(
@@ -46,8 +48,53 @@ def top_k(
         Folder for pictures (PNG and PDF) and numbers (CSV)
     """
     oracle = TopK(arms, k)
-    environment = SemiBandit(BernoulliArms(np.linspace(0.6, 0.1, arms)), oracle)
-    comparison = Comparison(environment, learners(oracle), "clicks", "CUCB")
+    # Shuffled: ties go to the lower index, and an ordered truth would make that a hint.
+    rates = stream(root(seed), Purpose.ESTIMATION, 0).permutation(np.linspace(0.6, 0.1, arms))
+    environment = SemiBandit(BernoulliArms(rates), oracle)
+    comparison = Comparison(environment, learners(oracle), "reward", "clicks", "CUCB")
+    yield from comparison.run(rounds, replications, seed, jobs, out)
+
+
+def spanning_tree(
+    *,
+    rounds: int = 3000,
+    replications: int = 10,
+    seed: int = 0,
+    jobs: int = 1,
+    out: Path | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Learn the most reliable spanning tree of Zachary's karate club, tie by tie.
+
+    A tie holds a message with a probability that grows with the number of contexts in which the two members
+    met; every round the learner chooses a tree and sees which of its ties held.
+
+    Parameters
+    ----------
+    rounds : int
+        Rounds of a replication
+    replications : int
+        Independent replications of each learner
+    seed : int
+        Seed of all randomness
+    jobs : int
+        Worker processes, -1 for all cores
+    out : Path, optional
+        Folder for pictures (PNG and PDF) and numbers (CSV)
+    """
+    import networkx as nx
+
+    graph: nx.Graph[Any] = nx.karate_club_graph()
+    oracle = GraphicMatroid(graph)
+    ties: Any = graph.edges(data="weight")
+    environment = SemiBandit(BernoulliArms([1 - 0.8**weight for *_, weight in ties]), oracle)
+
+    def draw(tree: IntArray) -> Any:
+        from cmab.plotting import draw_graph
+
+        chosen: Any = oracle.labels(tree)
+        return draw_graph(graph, edges={"Tree of the last round": chosen}, title="Zachary's karate club")
+
+    comparison = Comparison(environment, learners(oracle), "reward", "ties that hold", "Thompson", draw)
     yield from comparison.run(rounds, replications, seed, jobs, out)
 
 

@@ -84,7 +84,7 @@ def influence(
     def draw(seeds: IntArray) -> Any:
         return draw_cascade(environment, seeds, network)
 
-    comparison = Comparison(environment, learners, "spread", "Thompson, prior", draw)
+    comparison = Comparison(environment, learners, "spread", "nodes", "Thompson, prior", draw)
     yield from comparison.run(rounds, replications, seed, jobs, out)
 
 

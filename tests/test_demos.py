@@ -54,6 +54,13 @@ def test_influence_on_a_file(tmp_path):
     assert (tmp_path / "out" / "picture.png").stat().st_size > 1000
 
 
+@pytest.mark.parametrize("name", ["top-k", "spanning-tree"])
+def test_linear_families(name, tmp_path):
+    assert main(["demo", name, "--rounds", "40", "--replications", "2", "--out", str(tmp_path)]) == 0
+    assert len(table(tmp_path)) == 6
+    assert {path.name for path in tmp_path.iterdir()} >= (PICTURES | NUMBERS) - {"picture.png", "picture.pdf"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -91,7 +98,7 @@ def test_interruption_keeps_finished_learners_and_the_partial_one(tmp_path, monk
     oracle = TopK(4, 1)
     environment = SemiBandit(BernoulliArms([0.9, 0.5, 0.2, 0.1]), oracle)
     comparison = Comparison(
-        environment, {"one": CUCB(oracle), "two": CUCB(oracle), "three": CUCB(oracle)}, "x", "one"
+        environment, {"one": CUCB(oracle), "two": CUCB(oracle), "three": CUCB(oracle)}, "x", "y", "one"
     )
     played = iter(range(3))
 

@@ -81,6 +81,11 @@ def test_curves_differ_without_colour(results, log):
     assert legend.x0 >= inside.x1  # beside the curves, never over them
 
 
+def test_a_result_plots_itself(results):
+    axes = results["CUCB"].plot()
+    np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), results["CUCB"].regret.mean(axis=0))
+
+
 def test_legend_stands_in_the_order_of_the_last_values(results):
     axes = plotting.regret_curves(results)
     last = {line.get_label(): line.get_ydata()[-1] for line in axes.get_lines()}
