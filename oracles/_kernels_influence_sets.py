@@ -42,6 +42,18 @@ class World(NamedTuple):
 
 
 @kernel
+def draw_root(roots: AnyArray, cuts: AnyArray, aliases: AnyArray, state: np.uint64) -> tuple[int, np.uint64]:
+    """Return the root that the stream at `state` begins with, and the state after it."""
+    state += _GOLDEN
+    slot = int(np.float64(mix(state) >> _S11) * _TO_UNIT * roots.shape[0])
+    if cuts[slot] != _CERTAIN:
+        state += _GOLDEN
+        if mix(state) >> _S33 >= cuts[slot]:
+            return aliases[slot], state
+    return roots[slot], state
+
+
+@kernel
 def _first_live(first: int, last: int, limits: AnyArray, left: float) -> int:
     """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
     all_dead = 1.0
@@ -81,13 +93,7 @@ def draw_sets(
         if start + n > pool.shape[0]:
             return j, hits, examined
         stamp = first + j + 1
-        state = mix(base + np.uint64(stamp) * _GOLDEN) + _GOLDEN
-        slot = int(np.float64(mix(state) >> _S11) * _TO_UNIT * roots.shape[0])
-        v = roots[slot]
-        if cuts[slot] != _CERTAIN:
-            state += _GOLDEN
-            if mix(state) >> _S33 >= cuts[slot]:
-                v = aliases[slot]
+        v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * _GOLDEN))
         pool[start] = v
         stamps[v] = stamp
         at, end, hit = start, start + 1, marked[v]

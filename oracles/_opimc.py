@@ -67,14 +67,13 @@ def count_hits(
     reverse: ReverseGraph, key: int, n_sets: int, marked: BoolArray, threads: int = 1
 ) -> tuple[int, int]:
     """Return how many of the first sets of `key` meet a marked component, and the arcs examined."""
-    from oracles._kernels_influence_sets import draw_sets
     from oracles._threads import in_parts
 
     n, no_ends = reverse.n_components, np.empty(0, np.int64)
 
     def counted(first: int, last: int) -> tuple[int, int]:
         pool, stamps = np.empty(n, np.int32), np.zeros(n, np.int32)
-        return draw_sets(reverse.world, key, first, last, marked, no_ends, pool, stamps)[1:]
+        return reverse.draw(key, first, last, marked, no_ends, pool, stamps)[1:]
 
     parts = in_parts(threads, 0, n_sets, counted)
     return sum(part[0] for part in parts), sum(part[1] for part in parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -13,6 +13,8 @@ from oracles.directed_graph import DirectedGraph
 if TYPE_CHECKING:
     from oracles._kernels_influence_sets import World
 
+Model = Literal["ic", "lt"]
+MODELS: tuple[Model, ...] = ("ic", "lt")
 Sampler = Literal["auto", "coins", "skips", "pairs"]
 SAMPLERS: tuple[Sampler, ...] = ("auto", "coins", "skips", "pairs")
 
@@ -41,6 +43,8 @@ class ReverseGraph:
         Total weight that drawn sets stand for.
     certain : FloatArray, shape (n_components,)
         Expected weight that a component adds by itself where sets of one node are not drawn; 0 elsewhere.
+    model : {"ic", "lt"}
+        Independent cascade, or linear threshold (at most one live arc into each node).
     """
 
     component: AnyArray
@@ -48,6 +52,7 @@ class ReverseGraph:
     world: World
     scale: float
     certain: FloatArray
+    model: Model = "ic"
 
     @classmethod
     def of(
@@ -57,6 +62,7 @@ class ReverseGraph:
         weights: FloatArray | None = None,
         sampler: Sampler = "auto",
         contract: bool | None = None,
+        model: Model = "ic",
     ) -> ReverseGraph:
         """Return the reverse graph under `means`.
 
@@ -76,7 +82,27 @@ class ReverseGraph:
         n = int(component.max()) + 1
         masses = np.bincount(component, weights, n).astype(np.float64)
         arcs = kernels.reverse_arcs(graph.tails, graph.heads, limits, component, n)
-        return _with_sampler(component, masses, arcs, weights is None, sampler)
+        chosen = sampler if model == "ic" else "coins"
+        return replace(_with_sampler(component, masses, arcs, weights is None, chosen), model=model)
+
+    def draw(
+        self,
+        key: int,
+        first: int,
+        last: int,
+        marked: BoolArray,
+        ends: IntArray,
+        pool: AnyArray,
+        stamps: AnyArray,
+    ) -> tuple[int, int, int]:
+        """Draw sets; see `draw_sets`."""
+        if self.model == "ic":
+            from oracles._kernels_influence_sets import draw_sets
+
+            return draw_sets(self.world, key, first, last, marked, ends, pool, stamps)
+        from oracles._kernels_influence_walks import draw_walks
+
+        return draw_walks(self.world, key, first, last, marked, ends, pool, stamps)
 
     @property
     def n_components(self) -> int:
@@ -165,8 +191,6 @@ class SetCollection:
 
     def _drawn(self, first: int, last: int, most: int | None) -> tuple[IntArray, AnyArray, int]:
         """Return ends and pool of the sets ``first..last - 1`` and the arcs examined for them."""
-        from oracles._kernels_influence_sets import draw_sets
-
         n = self.graph.n_components
         ends, stamps = np.zeros(last - first + 1, np.int64), np.zeros(n, np.int32)
         unmarked = np.zeros(n, np.bool_)
@@ -174,8 +198,8 @@ class SetCollection:
         pool = np.empty(int(1.1 * known * (last - first)) + 2 * n, np.int32)
         done, edges = 0, 0
         while True:
-            drawn, _, examined = draw_sets(
-                self.graph.world, self.key, first + done, last, unmarked, ends[done:], pool, stamps
+            drawn, _, examined = self.graph.draw(
+                self.key, first + done, last, unmarked, ends[done:], pool, stamps
             )
             done, edges = done + drawn, edges + examined
             full = most is not None and len(pool) >= most + n

@@ -46,6 +46,27 @@ def estimated_spread(
     offsets, arms = graph.out_arcs
     worth = np.ones(graph.n_nodes) if weights is None else weights
     total, squares = spread_sums(offsets, arms, graph.out_heads, means[arms], worth, seeds, key, 0, cascades)
-    mean = total / cascades
-    variance = max(0.0, squares / cascades - mean**2)
-    return mean, float(np.sqrt(variance / max(cascades - 1, 1)))
+    return _mean_and_error(total, squares, cascades)
+
+
+def threshold_spread(
+    graph: DirectedGraph,
+    means: FloatArray,
+    seeds: IntArray,
+    cascades: int,
+    key: int = _KEY,
+    weights: FloatArray | None = None,
+) -> tuple[float, float]:
+    """Return what `estimated_spread` returns, for linear thresholds."""
+    from oracles._kernels_influence_walks import threshold_sums
+
+    offsets, arms = graph.out_arcs
+    worth = np.ones(graph.n_nodes) if weights is None else weights
+    sums = threshold_sums(offsets, graph.out_heads, means[arms], worth, seeds, key, cascades)
+    return _mean_and_error(*sums, cascades)
+
+
+def _mean_and_error(total: float, squares: float, count: int) -> tuple[float, float]:
+    mean = total / count
+    variance = max(0.0, squares / count - mean**2)
+    return mean, float(np.sqrt(variance / max(count - 1, 1)))

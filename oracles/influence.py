@@ -9,7 +9,7 @@ import numpy as np
 from cmab._validation import integer, real
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from oracles._opimc import Found, search
-from oracles._reverse_sets import SAMPLERS, ReverseGraph, Sampler
+from oracles._reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler
 from oracles.directed_graph import DirectedGraph
 from oracles.influence_certificate import GREEDY_RATIO, Certificate, Schedule, log_binomial
 from oracles.influence_oracle import InfluenceOracle
@@ -64,6 +64,9 @@ class InfluenceMaximization(InfluenceOracle):
         leaving out sets of one node.
     threads : int
         Threads to draw sets on.
+    model : {"ic", "lt"}
+        Independent cascade, or linear threshold: then means are weights, those of the edges into a node must
+        sum to at most 1 (which optimistic bounds do not), and sets are walks, for which `sampler` is ignored.
 
     Raises
     ------
@@ -100,8 +103,9 @@ class InfluenceMaximization(InfluenceOracle):
         first_samples: int | None = None,
         sampler: Sampler = "auto",
         threads: int = 1,
+        model: Model = "ic",
     ) -> None:
-        super().__init__(graph, k, weights=weights, candidates=candidates)
+        super().__init__(graph, k, weights=weights, candidates=candidates, model=model)
         self.epsilon = real("epsilon", epsilon, 0.0, GREEDY_RATIO, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_samples = None if max_samples is None else integer("max_samples", max_samples, 2)
@@ -120,9 +124,9 @@ class InfluenceMaximization(InfluenceOracle):
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certificate:
         """Return k seeds with the ratio that is certain, their estimated spread and what it took."""
-        probabilities = self._check_means(means, 0.0, 1.0)
+        probabilities = self._probabilities(means)
         choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
-        reverse = ReverseGraph.of(self.graph, probabilities, self.weights, self.sampler)
+        reverse = ReverseGraph.of(self.graph, probabilities, self.weights, self.sampler, model=self.model)
         lowest = reverse.representatives(self.candidates)
         allowed = lowest >= 0
         k = min(self.k, int(allowed.sum()))

@@ -10,13 +10,15 @@ import numpy as np
 from cmab._validation import arm_indices, frozen, integer, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
-from oracles._spread import estimated_spread, exact_spread
+from oracles._reverse_sets import MODELS, Model
+from oracles._spread import estimated_spread, exact_spread, threshold_spread
 from oracles.directed_graph import DirectedGraph, as_directed_graph
 
 if TYPE_CHECKING:
     import networkx as nx
 
 _CASCADES = 2000
+_ROUNDING = 1e-9
 
 
 class InfluenceOracle(Oracle):
@@ -34,6 +36,9 @@ class InfluenceOracle(Oracle):
         What each node is worth when active, not negative; 1 each if left out.
     candidates : array_like of int, optional
         Nodes that may be seeds; all of them if left out.
+    model : {"ic", "lt"}
+        Independent cascade, or linear threshold: then means are weights, and those of the edges into a node
+        must sum to at most 1.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class InfluenceOracle(Oracle):
         *,
         weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
+        model: Model = "ic",
     ) -> None:
         self.graph = as_directed_graph(graph)
         self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
@@ -53,6 +59,9 @@ class InfluenceOracle(Oracle):
         if self.weights is not None and not self.weights[self.candidates].max(initial=0.0) > 0.0:
             raise ValueError("weights must be positive for at least one candidate, got none")
         self.k = integer("k", k, 1, int(self.candidates.sum()))
+        if model not in MODELS:
+            raise ValueError(f"model must be one of {MODELS}, got {model!r}")
+        self.model: Model = model
         self.clusters = self.graph.tails.astype(np.int64)
 
     @property
@@ -68,8 +77,8 @@ class InfluenceOracle(Oracle):
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the expected number (or weight) of active nodes, seeds included.
 
-        Exact while at most 16 uncertain edges can be reached; otherwise the mean of 2,000 cascades with
-        fixed coins, whose standard error `spread` gives.
+        Exact for independent cascades while at most 16 uncertain edges can be reached; otherwise the mean of
+        2,000 cascades with fixed coins, whose standard error `spread` gives.
         """
         return self.spread(super_arm, means)[0]
 
@@ -77,14 +86,30 @@ class InfluenceOracle(Oracle):
         self, super_arm: IntArray, means: FloatArray, cascades: int = _CASCADES
     ) -> tuple[float, float]:
         """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
-        probabilities = self._check_means(means, 0.0, 1.0)
+        probabilities = self._probabilities(means)
         seeds = np.asarray(super_arm, np.int64)
+        if self.model == "lt":
+            cascades = integer("cascades", cascades, 2)
+            return threshold_spread(self.graph, probabilities, seeds, cascades, weights=self.weights)
         exact = exact_spread(self.graph, probabilities, seeds, self.weights)
         if exact is not None:
             return exact, 0.0
         return estimated_spread(
             self.graph, probabilities, seeds, integer("cascades", cascades, 2), weights=self.weights
         )
+
+    def _probabilities(self, means: FloatArray) -> FloatArray:
+        """Return `means`, refused unless they are probabilities that the model allows."""
+        probabilities = self._check_means(means, 0.0, 1.0)
+        if self.model == "lt":
+            sums = np.bincount(self.graph.heads, probabilities, self.graph.n_nodes)
+            if sums.max() > 1.0 + _ROUNDING:
+                node = int(sums.argmax())
+                raise ValueError(
+                    "means of the edges into a node must sum to at most 1 for linear thresholds,"
+                    f" got {sums[node]} at node {self.graph.label(node)!r}"
+                )
+        return probabilities
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm` has k nodes, all of them candidates."""

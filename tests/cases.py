@@ -131,6 +131,12 @@ ORACLES = [
         ),
         lambda: combinations([0, 1, 4, 5, 6], 2),
     ),
+    OracleCase(
+        "influence_threshold",
+        lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3, model="lt"),
+        lambda: combinations(range(7), 2),
+        high=0.5,
+    ),
     OracleCase("degree_discount", lambda: DegreeHeuristic(NETWORK, k=2), lambda: combinations(range(7), 2)),
     OracleCase(
         "monte_carlo_greedy",

@@ -1,0 +1,102 @@
+"""Linear thresholds: sets that are reverse walks, and cascades by thresholds."""
+
+import numpy as np
+
+from cmab._kernels import kernel
+from cmab._kernels_random import keyed_uniform, mix
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from oracles._kernels_influence_sets import World, draw_root
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_S33 = np.uint64(33)
+
+
+@kernel
+def draw_walks(
+    world: World,
+    key: int,
+    first: int,
+    last: int,
+    marked: BoolArray,
+    ends: IntArray,
+    pool: AnyArray,
+    stamps: AnyArray,
+) -> tuple[int, int, int]:
+    """Draw sets as `draw_sets` does, where at most one arc into each node is live.
+
+    Arc i is the live one with probability ``limits[i]`` (Kempe et al. 2003, Theorem 4.6).
+    """
+    roots, cuts, aliases = world.roots, world.cuts, world.aliases
+    offsets, tails, limits = world.offsets, world.tails, world.limits
+    base, n, keep = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0
+    hits, examined, start = 0, 0, ends[0] if keep else 0
+    for j in range(last - first):
+        if start + n > pool.shape[0]:
+            return j, hits, examined
+        stamp = first + j + 1
+        v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * _GOLDEN))
+        end = start
+        while stamps[v] != stamp:
+            stamps[v] = stamp
+            pool[end] = v
+            end += 1
+            if marked[v]:
+                hits += 1
+                break
+            state += _GOLDEN
+            drawn, below = int(mix(state) >> _S33), 0
+            examined += offsets[v + 1] - offsets[v]
+            for i in range(offsets[v], offsets[v + 1]):
+                below += int(limits[i])
+                if drawn < below:
+                    v = tails[i]
+                    break
+        if keep:
+            ends[j + 1] = end
+            start = end
+    return last - first, hits, examined
+
+
+@kernel
+def threshold_sums(
+    offsets: IntArray,
+    heads: AnyArray,
+    means: FloatArray,
+    weights: FloatArray,
+    seeds: IntArray,
+    key: int,
+    count: int,
+) -> tuple[float, float]:
+    """Return sum and sum of squares of the spreads of `count` cascades by thresholds.
+
+    A node becomes active when the weights of the arcs from active nodes exceed its threshold, which belongs
+    to (key, cascade, node). `heads` and `means` come in the order of the nodes that arcs leave.
+    """
+    n = offsets.shape[0] - 1
+    stamps, pressed = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    active, pressure = np.empty(n, np.int32), np.zeros(n)
+    total, squares = 0.0, 0.0
+    for i in range(count):
+        run = int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
+        size, at, spread = 0, 0, 0.0
+        for seed in seeds:
+            stamps[seed] = i + 1
+            active[size] = seed
+            size += 1
+        while at < size:
+            v = active[at]
+            spread += weights[v]
+            at += 1
+            for j in range(offsets[v], offsets[v + 1]):
+                w = heads[j]
+                if stamps[w] == i + 1:
+                    continue
+                pressure[w] = means[j] + (pressure[w] if pressed[w] == i + 1 else 0.0)
+                pressed[w] = i + 1
+                if keyed_uniform(run, w) < pressure[w]:
+                    stamps[w] = i + 1
+                    active[size] = w
+                    size += 1
+        total += spread
+        squares += spread * spread
+    return total, squares
