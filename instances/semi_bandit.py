@@ -61,7 +61,8 @@ class SemiBandit(Environment):
         """Expected reward of the best super arm; ``nan`` if the oracle is not exact."""
         if not self.oracle.is_exact:
             return float("nan")
-        best = self.oracle.solve(self.means, np.random.default_rng(0))
+        # A copy, for numba compiles a kernel once more for read-only arrays.
+        best = self.oracle.solve(np.array(self.means), np.random.default_rng(0))
         return self.oracle.expected_reward(best, self.means)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:

@@ -8,7 +8,7 @@ from cases import ORACLES, POLICIES
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from cmab import CUCB, LinearOracle, simulate
+from cmab import CTS, CUCB, LLR, LinearOracle, simulate
 from cmab._fused import open_doors
 from cmab._kernels_random import keyed_uniforms, normal_quantile
 from cmab.doors import open_door
@@ -57,6 +57,26 @@ def test_all_loops_give_the_same_run(case, sense, arms):
                 assert np.array_equal(getattr(a, name), getattr(b, name)), name
         for a, b in zip(fast.super_arms, plain.super_arms, strict=True):
             assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("make", [CUCB, CTS, LLR])
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_compiled_oracles_give_the_same_run(case, make):
+    if not isinstance(case.make(), LinearOracle) or open_door(case.make(), "solve") is None:
+        pytest.skip("no compiled form")
+    runs = []
+    for bandit in (SemiBandit, SemiBandit, PlainBandit):
+        oracle = case.make()
+        if runs:
+            oracle.solve = oracle.solve  # what an instance defines itself closes the compiled door
+        environment = bandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
+        runs.append(simulate(make(oracle), environment, 300, replications=2, rng=6))
+    assert [run.path for run in runs] == ["compiled", "mixed", "python"]
+    for run in runs[1:]:
+        assert np.array_equal(run.rewards, runs[0].rewards)
+        assert np.array_equal(run.expected_rewards, runs[0].expected_rewards)
+        assert np.array_equal(run.states[1].means, runs[0].states[1].means)
+        assert np.array_equal(run.super_arms[1], runs[0].super_arms[1])
 
 
 def test_cucb_on_top_k_is_fused():

@@ -59,7 +59,7 @@ class LLR(CompiledIndexPolicy):
     support: tuple[float, float] = (0.0, 1.0)
 
     def _rule(self) -> Any:
-        from cmab._kernels_policies import llr_indices
+        from cmab._kernels_llr import llr_indices
 
         return llr_indices
 
