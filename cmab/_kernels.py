@@ -60,11 +60,11 @@ def _compiled(function: Function, *signature: Any) -> Function:
 
 
 def _wrapping(function: Function) -> Function:
-    """Return `function` with numpy's scalar overflow as silent as compiled arithmetic."""
+    """Return `function` with numpy's scalar arithmetic as silent as compiled arithmetic."""
 
     @functools.wraps(function)
     def quiet(*args: object) -> object:
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             return function(*args)
 
     return quiet  # type: ignore[return-value]

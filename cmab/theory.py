@@ -93,6 +93,14 @@ class RewardGaps:
     clusters : IntArray or None, shape (n_arms,)
         See `Oracle.clusters`.
 
+    Examples
+    --------
+    >>> from cmab.theory import reward_gaps
+    >>> from oracles import TopK
+    >>> gaps = reward_gaps(TopK(3, k=1), [0.75, 0.5, 0.25], [[0], [1], [2]])
+    >>> gaps.smallest, gaps.bad, gaps.overall
+    (array([ nan, 0.25, 0.5 ]), array([0, 1, 1]), 0.5)
+
     References
     ----------
     Chen et al. (JMLR 2016), Definitions 5 and 6 and section 2.1.

@@ -20,8 +20,8 @@ class CTS(CompiledIndexPolicy):
     this stands for the Bernoulli draw with mean x of Agrawal and Goyal's, and needs no randomness in
     `update`. Means outside the support, possible only with outcomes outside it, are taken as its end.
 
-    The regret bounds of the literature need an exact oracle: with an approximate one, Thompson sampling can
-    have linear regret (Wang and Chen 2018, section 3.3). Rewards and costs are treated alike.
+    The regret bound needs an exact oracle: there are approximate ones, made for the purpose, with which
+    Thompson sampling does not learn (Wang and Chen 2018). Rewards and costs are treated alike.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class CTS(CompiledIndexPolicy):
 
     References
     ----------
-    S. Wang, W. Chen: Thompson Sampling for Combinatorial Semi-Bandits, ICML 2018, Algorithm 1.
+    S. Wang, W. Chen: Thompson Sampling for Combinatorial Semi-Bandits, ICML 2018.
     S. Agrawal, N. Goyal: Analysis of Thompson Sampling for the Multi-armed Bandit Problem, COLT 2012.
     """
 
