@@ -1,6 +1,9 @@
 """Combinatorial multi-armed bandits with graph oracles."""
 
 from cmab.environment import Environment
+from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
+from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocation
+from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle, Oracle
@@ -14,9 +17,13 @@ from cmab.simulation import Simulation, SimulationInterrupted, simulate
 from cmab.statistics import ArmStatistics
 
 __all__ = [
+    "CSAR",
     "CTS",
     "CUCB",
     "LLR",
+    "SAR",
+    "AdaptiveTopK",
+    "AdaptiveTopKBudget",
     "ArmStatistics",
     "Clairvoyant",
     "Environment",
@@ -25,14 +32,19 @@ __all__ = [
     "Explorer",
     "Feedback",
     "Greedy",
+    "Halving",
     "IndexPolicy",
     "LinearOracle",
+    "OptMAI",
     "Oracle",
     "Policy",
+    "SequentialHalving",
     "Session",
     "Simulation",
     "SimulationInterrupted",
+    "SuccessiveRejects",
     "Ticket",
+    "UniformAllocation",
     "UniformlyRandom",
     "simulate",
 ]

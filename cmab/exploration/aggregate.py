@@ -1,0 +1,224 @@
+"""Aggregate regret: the average mean of the returned k arms, against the k best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab._validation import integer, real
+from cmab.exploration.phases import (
+    BudgetExplorer,
+    PhasedExplorer,
+    Phases,
+    finish,
+    settle,
+    undecided_means,
+)
+from cmab.hardness import best_k, best_k_gaps
+
+_DECAY = math.exp(0.2) * 0.75  # OptMAI's share of the budget falls by this factor a round
+
+
+def _round_pulls(n_arms: int, delta: float, scale: float, phase: int) -> int:
+    """Return AdaptiveTopK's pulls of each arm in round ``phase + 1``."""
+    r = phase + 1
+    return math.ceil(scale * 4.0**r * math.log(2 * n_arms * r * r / delta))
+
+
+def _decide_clear_arms(state: Phases, k: int) -> None:
+    """Accept and reject every arm whose gap exceeds twice the round's width.
+
+    The paper recomputes the border after each arm. Arms that leave the top take their place with them and
+    arms that leave the bottom had none, so the border, and with it every gap, stays: one look decides all.
+    """
+    arms, means = undecided_means(state)
+    wanted = k - int(state.accepted.sum())
+    clear = best_k_gaps(means, wanted) > 2.0 * 2.0 ** -(state.phase + 1)
+    top = np.zeros(len(arms), np.bool_)
+    top[best_k(means, wanted)] = True
+    state.accepted[arms[clear & top]] = True
+    state.undecided[arms[clear]] = False
+    settle(state, k)
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveTopK(PhasedExplorer):
+    """AdaptiveTopK: k arms whose average mean is within `epsilon` of the best, with probability 1 - delta.
+
+    For independent outcomes in [0, 1]. Means are cumulative over rounds. The guarantee needs ``scale = 1``.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    k : int
+        How many to return, in ``[1, n_arms - 1]``.
+    epsilon : float
+        Tolerance of the average, in (0, 1).
+    delta : float
+        Probability of failure, in (0, 1).
+    scale : float
+        Factor of the pulls in each round; below 1 the guarantee is lost.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import AdaptiveTopK, Session
+    >>> Session(AdaptiveTopK(n_arms=1000, k=100, epsilon=0.01, delta=0.01), rng=0).ask().pulls
+    49
+
+    References
+    ----------
+    J. Chen, X. Chen, Q. Zhang, Y. Zhou: Adaptive Multiple-Arm Identification, ICML 2017, Algorithm 1.
+    """
+
+    n_arms: int
+    k: int
+    epsilon: float
+    delta: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
+        real("epsilon", self.epsilon, 0.0, 1.0, inside=True)
+        real("delta", self.delta, 0.0, 1.0, inside=True)
+        real("scale", self.scale, 0.0, inside=True)
+
+    def pulls_per_arm(self, state: Phases) -> int:
+        """Return ``ceil(scale 4^r ln(2 n r^2 / delta))``; 0 when the places left cannot cost epsilon."""
+        wanted = self.k - int(state.accepted.sum())
+        if 2.0 * 2.0**-state.phase * wanted <= self.epsilon * self.k:
+            return 0
+        return _round_pulls(self.n_arms, self.delta, self.scale, state.phase)
+
+    def decide(self, state: Phases) -> None:
+        """Accept and reject the arms that are clear of the border."""
+        _decide_clear_arms(state, self.k)
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveTopKBudget(BudgetExplorer):
+    """AdaptiveTopK with a fixed budget, as its paper's experiments run it; it certifies nothing.
+
+    With the literal constants (``scale = 1``) the first round alone takes ``4 ln(2 n / delta)`` pulls of each
+    arm: up to that budget it is uniform allocation. The last round is cut to what the budget allows.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    k : int
+        How many to return, in ``[1, n_arms - 1]``.
+    budget : int
+        Samples that may be taken, at least `n_arms`.
+    delta : float
+        Parameter of the number of pulls, in (0, 1).
+    scale : float
+        Factor of the pulls in each round.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import AdaptiveTopKBudget, Session
+    >>> Session(AdaptiveTopKBudget(n_arms=1000, k=100, budget=20_000), rng=0).ask().pulls
+    20
+
+    References
+    ----------
+    J. Chen, X. Chen, Q. Zhang, Y. Zhou: Adaptive Multiple-Arm Identification, ICML 2017, section 3.
+    """
+
+    n_arms: int
+    k: int
+    budget: int
+    delta: float = 0.01
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
+        real("delta", self.delta, 0.0, 1.0, inside=True)
+        real("scale", self.scale, 0.0, inside=True)
+        self._check_budget(self.n_arms)
+
+    def pulls_per_arm(self, state: Phases) -> int:
+        """Return the round's pulls, or what the budget allows."""
+        return self.affordable(state, _round_pulls(self.n_arms, self.delta, self.scale, state.phase))
+
+    def decide(self, state: Phases) -> None:
+        """Accept and reject the arms that are clear of the border, unless the budget cut the round short."""
+        if self.affordable(state, 1) < 1:
+            finish(state, self.k)
+        else:
+            _decide_clear_arms(state, self.k)
+
+
+@dataclass(frozen=True, eq=False)
+class OptMAI(BudgetExplorer):
+    """OptMAI (Zhou et al. 2014): each round decides a quarter of the arms; fixed budget, certifies nothing.
+
+    While there are 4k arms or more the worst quarter is dropped; afterwards the arms farthest from the border
+    are accepted or rejected. Means are cumulative. Every round takes at
+    least one sample of each arm that is left.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    k : int
+        How many to return, in ``[1, n_arms - 1]``; the analysis needs ``k <= n_arms / 2``.
+    budget : int
+        Samples that may be taken, at least `n_arms`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import OptMAI, Session
+    >>> Session(OptMAI(n_arms=1000, k=100, budget=50_000), rng=0).ask().pulls
+    4
+
+    References
+    ----------
+    Y. Zhou, X. Chen, J. Li: Optimal PAC Multiple Arm Identification with Applications to Crowdsourcing,
+    ICML 2014, Algorithms 1 to 3.
+    """
+
+    n_arms: int
+    k: int
+    budget: int
+
+    def __post_init__(self) -> None:
+        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
+        self._check_budget(self.n_arms)
+
+    def pulls_per_arm(self, state: Phases) -> int:
+        """Return this round's share of the budget for each arm that is left."""
+        share = _DECAY**state.phase * (1.0 - _DECAY) * self.budget
+        pulls = int(share // int(state.undecided.sum()))
+        return self.affordable(state, max(1, pulls))
+
+    def decide(self, state: Phases) -> None:
+        """Drop the worst quarter, or accept and reject the quarter that is farthest from the border."""
+        arms, means = undecided_means(state)
+        quarter = -(-len(arms) // 4)
+        wanted = self.k - int(state.accepted.sum())
+        if len(arms) >= 4 * self.k:
+            state.undecided[arms[np.argsort(-means, kind="stable")[len(arms) - quarter :]]] = False
+            return
+        farthest = arms[np.argsort(-best_k_gaps(means, wanted), kind="stable")[:quarter]]
+        state.accepted[np.intersect1d(farthest, arms[best_k(means, wanted)])] = True
+        state.undecided[farthest] = False
+        settle(state, self.k)

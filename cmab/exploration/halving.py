@@ -1,0 +1,169 @@
+"""Rules that halve the arms round by round, and uniform allocation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cmab._validation import integer, real
+from cmab.exploration.phases import BudgetExplorer, PhasedExplorer, Phases, best_undecided, finish
+from cmab.hardness import halving_schedule
+
+
+def _keep_half(state: Phases, k: int) -> None:
+    """Keep the better half of the undecided arms, at least `k`; accept them when `k` are left."""
+    size = max(-(-int(state.undecided.sum()) // 2), k)
+    state.undecided = best_undecided(state, size)
+    if size == k:
+        finish(state, k)
+
+
+@dataclass(frozen=True, eq=False)
+class Halving(PhasedExplorer):
+    """Halving (Kalyanakrishnan and Stone 2010): keep the better half until k arms are left.
+
+    With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
+    `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
+    (`cmab.hardness.halving_samples`). Means are fresh in every round.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    k : int
+        How many to return, in ``[1, n_arms - 1]``.
+    epsilon : float
+        Tolerance, in (0, 1).
+    delta : float
+        Probability of failure, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import Halving, Session
+    >>> ticket = Session(Halving(n_arms=100, k=5, epsilon=0.1, delta=0.1), rng=0).ask()
+    >>> len(ticket), ticket.pulls
+    (100, 18253)
+
+    References
+    ----------
+    S. Kalyanakrishnan, P. Stone: Efficient Selection of Multiple Bandit Arms, ICML 2010.
+    """
+
+    n_arms: int
+    k: int
+    epsilon: float
+    delta: float
+    fresh_means = True
+
+    def __post_init__(self) -> None:
+        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
+        real("epsilon", self.epsilon, 0.0, 1.0, inside=True)
+        real("delta", self.delta, 0.0, 1.0, inside=True)
+
+    def pulls_per_arm(self, state: Phases) -> int:
+        """Return the constant of Hoeffding's bound for this round's share of epsilon and delta."""
+        return halving_schedule(self.n_arms, self.k, self.epsilon, self.delta)[state.phase][1]
+
+    def decide(self, state: Phases) -> None:
+        """Keep the better half."""
+        _keep_half(state, self.k)
+
+
+@dataclass(frozen=True, eq=False)
+class SequentialHalving(BudgetExplorer):
+    """Sequential Halving (Karnin et al. 2013): the budget split evenly over rounds, then over arms; best arm.
+
+    Means are fresh in every round, as in the paper. It certifies nothing.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms, at least 2.
+    budget : int
+        Samples that may be taken; at least one of each arm in every round: ``n_arms ceil(log2 n_arms)``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import SequentialHalving, Session
+    >>> Session(SequentialHalving(n_arms=20, budget=2000), rng=0).ask().pulls
+    20
+
+    References
+    ----------
+    Z. Karnin, T. Koren, O. Somekh: Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013.
+    """
+
+    n_arms: int
+    budget: int
+    k = 1
+    fresh_means = True
+
+    def __post_init__(self) -> None:
+        n_arms = integer("n_arms", self.n_arms, 2)
+        self._check_budget(n_arms * self._rounds)
+
+    @property
+    def _rounds(self) -> int:
+        return math.ceil(math.log2(self.n_arms))
+
+    def pulls_per_arm(self, state: Phases) -> int:
+        """Return this round's share of the budget for each arm that is left."""
+        return self.budget // (int(state.undecided.sum()) * self._rounds)
+
+    def decide(self, state: Phases) -> None:
+        """Keep the better half."""
+        _keep_half(state, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class UniformAllocation(BudgetExplorer):
+    """Every arm gets the same number of samples, then the best means are returned: the baseline.
+
+    The remainder of `budget` divided by `n_arms` is not used. It certifies nothing.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    k : int
+        How many to return, in ``[1, n_arms]``.
+    budget : int
+        Samples that may be taken, at least `n_arms`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import Session, UniformAllocation
+    >>> Session(UniformAllocation(n_arms=3, k=1, budget=100), rng=0).ask().pulls
+    33
+    """
+
+    n_arms: int
+    k: int
+    budget: int
+
+    def __post_init__(self) -> None:
+        integer("k", self.k, 1, integer("n_arms", self.n_arms, 1))
+        self._check_budget(self.n_arms)
+
+    def pulls_per_arm(self, state: Phases) -> int:  # noqa: ARG002
+        """Return the budget for each arm."""
+        return self.budget // self.n_arms
+
+    def decide(self, state: Phases) -> None:
+        """Accept the best means."""
+        finish(state, self.k)

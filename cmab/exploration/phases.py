@@ -1,0 +1,143 @@
+"""Exploration in phases: the undecided arms are pulled up to a number, then some of them are decided."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab._validation import integer
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.explorer import Explorer
+from cmab.feedback import Feedback
+from cmab.hardness import best_k
+from cmab.statistics import ArmStatistics
+
+
+@dataclass(eq=False)
+class Phases:
+    """State of an exploration in phases.
+
+    Attributes
+    ----------
+    stats : ArmStatistics
+        Of all phases, or of the present one where a rule wants fresh means.
+    undecided, accepted : BoolArray, shape (n_arms,)
+        Arms still in the race, and arms that will be returned.
+    target : int
+        Outcomes in `stats` that each undecided arm has at the end of the phase.
+    phase : int
+        Phases that have ended.
+    samples : int
+        Outcomes seen in all.
+    """
+
+    stats: ArmStatistics
+    undecided: BoolArray
+    accepted: BoolArray
+    target: int = 0
+    phase: int = 0
+    samples: int = 0
+
+
+class PhasedExplorer(Explorer[Phases]):
+    """Base of explorers that decide about arms at the end of phases; one batch of pulls a phase.
+
+    A subclass sets `n_arms` and `k` and defines `pulls_per_arm` and `decide`.
+    """
+
+    k: int
+    fresh_means = False
+
+    @abstractmethod
+    def pulls_per_arm(self, state: Phases) -> int:
+        """Return how many outcomes each undecided arm gets in the phase that begins; 0 ends the run."""
+
+    @abstractmethod
+    def decide(self, state: Phases) -> None:
+        """Accept arms, and clear `undecided` for those decided, at the end of a phase."""
+
+    def initial_state(self) -> Phases:
+        """Return the state at the beginning of the first phase."""
+        n_arms = self.n_arms
+        state = Phases(ArmStatistics.empty(n_arms), np.ones(n_arms, np.bool_), np.zeros(n_arms, np.bool_))
+        self._begin(state)
+        return state
+
+    def select(self, state: Phases, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the undecided arms that lack outcomes."""
+        return np.flatnonzero(state.undecided & (state.stats.counts < state.target))
+
+    def pulls(self, state: Phases) -> int:
+        """Return the number of outcomes that every selected arm still lacks."""
+        counts = state.stats.counts[state.undecided]
+        return int(state.target - counts[counts < state.target].max(initial=0))
+
+    def update(self, state: Phases, feedback: Feedback) -> None:
+        """Take in outcomes; when the phase is complete, decide and begin the next."""
+        state.stats.update(feedback)
+        state.samples += int(len(feedback.arms) if feedback.pulls is None else feedback.pulls.sum())
+        while state.undecided.any() and state.stats.counts[state.undecided].min() >= state.target:
+            self.decide(state)
+            state.phase += 1
+            if state.undecided.any():
+                self._begin(state)
+
+    def is_done(self, state: Phases) -> bool:
+        """Return whether every arm is decided."""
+        return not state.undecided.any()
+
+    def recommend(self, state: Phases) -> IntArray:
+        """Return the accepted arms, filled up with the best undecided ones."""
+        return np.flatnonzero(state.accepted | best_undecided(state, self.k - int(state.accepted.sum())))
+
+    def _begin(self, state: Phases) -> None:
+        """Set the target of a new phase; if nothing can be bought any more, accept the best arms."""
+        if self.fresh_means and state.phase:
+            state.stats = ArmStatistics.empty(self.n_arms)
+        pulls = self.pulls_per_arm(state)
+        if pulls < 1:
+            finish(state, self.k)
+        state.target = pulls + (0 if self.fresh_means else state.target)
+
+
+class BudgetExplorer(PhasedExplorer):
+    """Base of explorers in phases that never take more than `budget` samples, and certify nothing."""
+
+    budget: int
+
+    def _check_budget(self, least: int) -> None:
+        budget = integer("budget", self.budget)
+        if budget < least:
+            raise ValueError(f"budget must be at least {least}, one sample of each arm, got {budget}")
+
+    def affordable(self, state: Phases, pulls: int) -> int:
+        """Return `pulls` of each undecided arm, or as many as the budget still allows."""
+        return min(pulls, (self.budget - state.samples) // int(state.undecided.sum()))
+
+
+def best_undecided(state: Phases, size: int) -> BoolArray:
+    """Return a mask of the `size` undecided arms with the largest means; ties go to the lower index."""
+    arms = np.flatnonzero(state.undecided)
+    mask = np.zeros(len(state.undecided), np.bool_)
+    mask[arms[best_k(state.stats.means[arms], size)]] = True
+    return mask
+
+
+def finish(state: Phases, k: int) -> None:
+    """Accept the best undecided arms up to `k`, and reject the rest."""
+    state.accepted |= best_undecided(state, k - int(state.accepted.sum()))
+    state.undecided[:] = False
+
+
+def settle(state: Phases, k: int) -> None:
+    """Decide the rest when there is nothing left to choose: all places taken, or as many arms as places."""
+    if int(state.accepted.sum()) + int(state.undecided.sum()) <= k or int(state.accepted.sum()) == k:
+        finish(state, k)
+
+
+def undecided_means(state: Phases) -> tuple[IntArray, FloatArray]:
+    """Return the undecided arms and their means."""
+    arms = np.flatnonzero(state.undecided)
+    return arms, state.stats.means[arms]
