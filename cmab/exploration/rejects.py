@@ -189,10 +189,10 @@ class CSAR(_OneAPhase):
     budget: int
 
     def __post_init__(self) -> None:
-        oracle = self.oracle
+        oracle: object = self.oracle
         if not (isinstance(oracle, LinearOracle) and oracle.is_exact):
             raise ValueError(f"oracle must be an exact LinearOracle, got {oracle!r}")
-        self._check_budget(oracle.n_arms + 1)
+        self._check_budget(self.oracle.n_arms + 1)
 
     @property
     def n_arms(self) -> int:  # type: ignore[override]
