@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from oracles._memory import require_memory
 from oracles.directed_graph import DirectedGraph
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ MODELS: tuple[Model, ...] = ("ic", "lt")
 Sampler = Literal["auto", "coins", "skips", "pairs"]
 SAMPLERS: tuple[Sampler, ...] = ("auto", "coins", "skips", "pairs")
 
+_BYTES_OF_ARC, _BYTES_OF_NODE = 20, 100
 _WORTH_CONTRACTING = 0.05
 _WORTH_PAIRS = 0.2
 
@@ -71,6 +73,8 @@ class ReverseGraph:
         """
         from oracles import _kernels_influence_graph as kernels
 
+        needed = _BYTES_OF_ARC * graph.n_arcs + _BYTES_OF_NODE * graph.n_nodes
+        require_memory(needed, f"the reverse graph of {graph!r}")
         limits, n_certain = kernels.limits_of(means)
         if contract is None:
             contract = n_certain > _WORTH_CONTRACTING * graph.n_arcs
@@ -207,7 +211,10 @@ class SetCollection:
                 return ends[: done + 1], pool, edges
             # Extrapolate from what is there, at least doubling, so that large collections are copied rarely.
             wanted = max(2 * len(pool), int(1.1 * ends[done] / max(done, 1) * (last - first)) + n)
-            larger = np.empty(wanted if most is None else min(wanted, most + n), np.int32)
+            room = wanted if most is None else min(wanted, most + n)
+            # Entries are kept three times at most: here, in the collection, in its index.
+            require_memory(12 * room, f"a sample of {self.n_sets + last - first} reverse-reachable sets")
+            larger = np.empty(room, np.int32)
             larger[: ends[done]] = pool[: ends[done]]
             pool = larger
 

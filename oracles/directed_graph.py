@@ -10,18 +10,21 @@ import numpy as np
 
 from cmab._validation import frozen, integer, shown, vector
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from oracles._memory import require_memory
 
 if TYPE_CHECKING:
     import networkx as nx
 
 _MOST = 2**31 - 2
+_BYTES_OF_ARC = 20
 
 
 class DirectedGraph:
     """A directed graph as arrays of 32-bit integers; arc i is base arm i.
 
     Influence classes take it wherever they take a networkx graph, and turn networkx graphs into it. It
-    needs 8 bytes an arc, 8 more to walk it forwards (cascades, contraction).
+    needs 8 bytes an arc, 8 more to walk it forwards (cascades, contraction). What does not fit into the free
+    memory of the machine is refused with ``MemoryError`` before it is allocated.
 
     Parallel arcs stay apart: each is a base arm with a coin of its own. Self-loops are refused, since no
     cascade ever uses one.
@@ -96,6 +99,7 @@ class DirectedGraph:
             If lengths differ, a number is out of range, an arc is a self-loop or a probability not in [0, 1].
         """
         tails, heads = _ends("sources", sources), _ends("targets", targets)
+        require_memory(_BYTES_OF_ARC * len(tails), f"a graph of {len(tails)} arcs")
         if len(tails) != len(heads):
             raise ValueError(f"sources and targets must be equally long, got {len(tails)} and {len(heads)}")
         largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))

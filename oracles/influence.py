@@ -39,6 +39,9 @@ class InfluenceMaximization(InfluenceOracle):
     (3) Where less than 20 % of the nodes would have a live edge, sets of one node are left out and accounted
     for exactly (``"pairs"``): SKIS, Nguyen et al. 2017. (4) Validation leaves each set at its first seed.
 
+    Memory: 20 bytes an arc and 100 a node during a call; 8 bytes a set and 8 for each of its nodes in the
+    sample that is stored.
+
     Parameters
     ----------
     graph : networkx graph or DirectedGraph

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances import read_edge_list, weighted_cascade
-from oracles import DegreeHeuristic, DirectedGraph, InfluenceMaximization, MonteCarloGreedy
+from oracles import DegreeHeuristic, DirectedGraph, InfluenceMaximization, MonteCarloGreedy, _memory
 from oracles._reverse_sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles._spread import estimated_spread, exact_spread, threshold_spread
 from oracles.directed_graph import as_directed_graph
@@ -428,6 +428,26 @@ def test_greedy_by_cascades_and_by_reverse_sets_agree():
         for o in (certified, simulated)
     ]
     assert values[1] == pytest.approx(values[0], rel=0.03)
+
+
+def test_too_little_memory_is_said_beforehand(monkeypatch):
+    monkeypatch.setattr(_memory, "_free", lambda: 10**7)
+    with pytest.raises(
+        MemoryError, match=r"a graph of 4000000 arcs needs about 0\.1 GB, and 0\.0 GB are free"
+    ):
+        DirectedGraph.from_edges(np.zeros(4_000_000, np.int8), np.ones(4_000_000, np.int8))
+    graph = nethept()
+    oracle = InfluenceMaximization(graph, 50, first_samples=10**7, epsilon=0.01)
+    with pytest.raises(MemoryError, match="reverse-reachable sets"):
+        oracle.solve(np.full(graph.n_arcs, 0.5), np.random.default_rng(0))
+    assert _memory._free() == 10**7
+
+
+def test_free_memory_where_the_system_tells(monkeypatch, tmp_path):
+    monkeypatch.setattr(_memory, "_MEMINFO", tmp_path / "meminfo")
+    assert _memory._free() is None
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   7 kB\n")
+    assert _memory._free() == 7 * 1024
 
 
 def test_labels_are_the_users():
