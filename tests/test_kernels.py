@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from cases import POLICIES
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -19,6 +20,24 @@ TOP = """
 import numpy as np
 from oracles import TopK
 print(TopK(6, 2).solve(np.array([0.1, 0.9, 0.5, 0.9, 0.2, 0.3]), np.random.default_rng(0)))
+"""
+
+# Every enrolled policy on two distributions, by what it plays.
+RUNS = """
+import sys, warnings
+warnings.simplefilter("error")
+sys.path.insert(0, "tests")
+import numpy as np
+from cases import POLICIES
+from cmab import simulate
+from instances import BernoulliArms, GaussianArms, SemiBandit
+from oracles import TopK
+for sense in ("max", "min"):
+    oracle = TopK(8, 3, sense)
+    for arms in (BernoulliArms(np.linspace(0.1, 0.9, 8)), GaussianArms(np.linspace(0.1, 0.9, 8), 0.3)):
+        for case in POLICIES:
+            result = simulate(case.make(oracle), SemiBandit(arms, oracle), 150, checkpoints=[50, 150], rng=3)
+            print(sense, case.name, result.path, result.expected_rewards.round(9).tolist())
 """
 
 
@@ -54,6 +73,12 @@ def test_keyed_uniforms_are_uniform_and_independent():
 
 def test_the_same_answers_without_compilation():
     assert run(TOP, NUMBA_DISABLE_JIT="1") == run(TOP) == "[1 3]"
+
+
+def test_the_same_runs_without_compilation():
+    interpreted, compiled = run(RUNS, NUMBA_DISABLE_JIT="1"), run(RUNS)
+    assert interpreted == compiled
+    assert len(compiled.splitlines()) == 4 * len(POLICIES)
 
 
 def test_no_home_directory_is_no_obstacle():
