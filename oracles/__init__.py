@@ -1,5 +1,6 @@
 """Oracles: families of super arms, each with its approximation guarantee."""
 
+from oracles._mixed_integer import SolverError
 from oracles.brute_force import BruteForce, BruteForceReward
 from oracles.directed_graph import DirectedGraph
 from oracles.graphic_matroid import GraphicMatroid
@@ -8,6 +9,8 @@ from oracles.influence_certificate import Certificate
 from oracles.influence_heuristics import DegreeHeuristic, MonteCarloGreedy
 from oracles.laminar_matroids import LaminarMatroid, PartitionMatroid, UniformMatroid
 from oracles.linear_matroid import LinearMatroid
+from oracles.linear_program import PuLPOracle
+from oracles.matching import Matching
 from oracles.matroids import Matroid
 from oracles.top_k import TopK
 from oracles.transversal_matroid import TransversalMatroid
@@ -22,9 +25,12 @@ __all__ = [
     "InfluenceMaximization",
     "LaminarMatroid",
     "LinearMatroid",
+    "Matching",
     "Matroid",
     "MonteCarloGreedy",
     "PartitionMatroid",
+    "PuLPOracle",
+    "SolverError",
     "TopK",
     "TransversalMatroid",
     "UniformMatroid",

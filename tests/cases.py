@@ -11,6 +11,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pulp
 
 from cmab import (
     CTS,
@@ -36,9 +37,11 @@ from oracles import (
     InfluenceMaximization,
     LaminarMatroid,
     LinearMatroid,
+    Matching,
     Matroid,
     MonteCarloGreedy,
     PartitionMatroid,
+    PuLPOracle,
     TopK,
     TransversalMatroid,
     UniformMatroid,
@@ -106,7 +109,46 @@ def can_represent(arms: tuple[int, ...]) -> bool:
     return any(all(map(set.__contains__, order, arms)) for order in permutations(sets, len(arms)))
 
 
+# A triangle with a tail: degree constraints alone would allow half of each of its sides.
+FRIENDS = nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3)])
+TASKS = nx.complete_bipartite_graph(2, 3)
+
+
+def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list[tuple[int, ...]]:
+    """Return the sets of edges with at most (exactly) `capacity` at each node, by enumeration."""
+    edges = list(graph.edges)
+
+    def fits(arms: tuple[int, ...]) -> bool:
+        degrees = [sum(node in edges[arm] for arm in arms) for node in graph]
+        return all(d == capacity for d in degrees) if perfect else max(degrees) <= capacity
+
+    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in range(len(edges) + 1))
+    return [arms for arms in subsets if fits(arms)]
+
+
+def knapsack() -> PuLPOracle:
+    """Weights 3, 2, 2, 1 and capacity 5."""
+    problem = pulp.LpProblem("knapsack", pulp.LpMaximize)
+    x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(4)]
+    problem += 3 * x[0] + 2 * x[1] + 2 * x[2] + x[3] <= 5
+    return PuLPOracle(problem, x)
+
+
+def knapsack_sets() -> list[tuple[int, ...]]:
+    """Return all that fit."""
+    subsets = chain.from_iterable(combinations(range(4), size) for size in range(5))
+    return [arms for arms in subsets if sum((3, 2, 2, 1)[arm] for arm in arms) <= 5]
+
+
 ORACLES = [
+    OracleCase("matching", lambda: Matching(FRIENDS), lambda: edge_sets(FRIENDS)),
+    OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
+    OracleCase("matching_two", lambda: Matching(FRIENDS, capacity=2), lambda: edge_sets(FRIENDS, 2)),
+    OracleCase(
+        "matching_perfect", lambda: Matching(FRIENDS, True), lambda: edge_sets(FRIENDS, 1, True), -1.0, 1.0
+    ),
+    OracleCase("assignment", lambda: Matching(TASKS, method="assignment"), lambda: edge_sets(TASKS)),
+    OracleCase("knapsack", knapsack, knapsack_sets, -1.0, 1.0),
     OracleCase(
         "brute_force", lambda: BruteForce(5, [(0, 1), (2,), (4, 2, 3)]), lambda: [(0, 1), (2,), (2, 3, 4)]
     ),

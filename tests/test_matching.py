@@ -1,0 +1,141 @@
+"""Matchings: enumeration, networkx, two methods that must agree, graphs that cannot be used."""
+
+from itertools import chain, combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from oracles import Matching
+
+RNG = np.random.default_rng(0)
+
+
+def random_graph(seed, bipartite=False):
+    if bipartite:
+        graph = nx.bipartite.random_graph(4, 4, 0.6, seed=seed)
+    else:
+        graph = nx.gnp_random_graph(6, 0.6, seed=seed)
+    return graph if graph.number_of_edges() else nx.path_graph(4)
+
+
+def best_value(oracle, means):
+    """The best of all edge sets that `is_feasible` accepts (which is checked by degrees below)."""
+    sizes = range(oracle.max_size + 1)
+    sets = chain.from_iterable(combinations(range(oracle.n_arms), size) for size in sizes)
+    values = [means[list(arms)].sum() for arms in sets if oracle.is_feasible(np.array(arms, np.int64))]
+    return (max if oracle.sense == "max" else min)(values)
+
+
+def weights(n, rng):
+    yield rng.random(n)
+    yield rng.choice([0.0, 0.5, 1.0], n)
+    yield rng.normal(size=n)
+    yield np.ones(n)
+    yield np.zeros(n)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("capacity", [1, 2])
+def test_general_graphs_against_enumeration(sense, capacity):
+    rng = np.random.default_rng(1)
+    for seed in range(12):
+        oracle = Matching(random_graph(seed), sense=sense, capacity=capacity)
+        if oracle.n_arms > 11:
+            continue
+        for means in weights(oracle.n_arms, rng):
+            chosen = oracle.solve(means, rng)
+            assert oracle.is_feasible(chosen)
+            assert means[chosen].sum() == pytest.approx(best_value(oracle, means), abs=1e-9)
+
+
+def test_maximum_weight_against_networkx():
+    for seed in range(15):
+        graph = nx.gnp_random_graph(14, 0.3, seed=seed)
+        oracle = Matching(graph)
+        means = np.random.default_rng(seed).random(oracle.n_arms)
+        nx.set_edge_attributes(graph, dict(zip(graph.edges, means, strict=True)), "weight")
+        other = sum(graph.edges[edge]["weight"] for edge in nx.max_weight_matching(graph))
+        assert means[oracle.solve(means, RNG)].sum() == pytest.approx(other)
+
+
+@pytest.mark.parametrize("perfect", [False, True])
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_both_methods_agree(perfect, sense):
+    rng, compared = np.random.default_rng(2), 0
+    for seed in range(25):
+        graph = random_graph(seed, bipartite=True)
+        try:
+            kept = Matching(graph, perfect, sense=sense)
+        except ValueError:
+            with pytest.raises(ValueError, match="perfect"):
+                Matching(graph, perfect, sense=sense, method="assignment")
+            continue
+        quick = Matching(graph, perfect, sense=sense, method="assignment")
+        for means in weights(kept.n_arms, rng):
+            one, two = kept.solve(means, rng), quick.solve(means, rng)
+            assert kept.is_feasible(one)
+            assert quick.is_feasible(two)
+            assert means[one].sum() == pytest.approx(means[two].sum(), abs=1e-9)
+            compared += 1
+    assert compared > 50
+
+
+def test_parallel_edges_are_arms_of_their_own():
+    graph = nx.MultiGraph([("a", "x"), ("a", "x"), ("b", "x"), ("b", "y")])
+    for method in ("pulp", "assignment"):
+        oracle = Matching(graph, method=method)
+        chosen = oracle.solve(np.array([0.2, 0.9, 0.5, 0.4]), RNG)
+        assert oracle.labels(chosen) == [("a", "x", 1), ("b", "y", 0)]
+
+
+def test_capacities_of_each_node():
+    graph = nx.star_graph(4)
+    means = np.array([0.1, 0.4, 0.3, 0.2])
+    assert Matching(graph, capacity={0: 3, **dict.fromkeys(range(1, 5), 1)}).solve(means, RNG).tolist() == [
+        1,
+        2,
+        3,
+    ]
+    nx.set_node_attributes(graph, 1, "room")
+    graph.nodes[0]["room"] = 2
+    assert Matching(graph, capacity="room").solve(means, RNG).tolist() == [1, 2]
+
+
+def test_is_feasible_counts_degrees():
+    graph = nx.gnp_random_graph(7, 0.5, seed=3)
+    loose, exact = Matching(graph), Matching(nx.cycle_graph(6), perfect=True)
+    for oracle, whole in ((loose, False), (exact, True)):
+        for arms in combinations(range(oracle.n_arms), 3):
+            ends = [node for arm in arms for node in oracle.edges[arm]]
+            matching = len(set(ends)) == len(ends) and (not whole or len(ends) == 6)
+            assert oracle.is_feasible(np.array(arms)) == matching
+
+
+@pytest.mark.parametrize(
+    ("graph", "arguments", "message"),
+    [
+        (nx.DiGraph([(0, 1)]), {}, "undirected"),
+        (nx.empty_graph(3), {}, "must have an edge"),
+        (nx.Graph([(0, 0), (0, 1)]), {}, "self-loops"),
+        (nx.path_graph(3), {"perfect": True}, "perfect matching"),
+        (nx.Graph([(0, 1), (2, 3), (3, 4)]), {"perfect": True}, "perfect matching"),
+        (nx.path_graph(2), {"capacity": 0}, "capacity"),
+        (nx.path_graph(2), {"capacity": {0: 1}}, "every node"),
+        (nx.path_graph(2), {"capacity": "room"}, "every node"),
+        (nx.path_graph(2), {"method": "magic"}, "method"),
+        (nx.path_graph(2), {"sense": "most"}, "sense"),
+        (nx.cycle_graph(3), {"method": "assignment"}, "bipartite"),
+        (nx.path_graph(3), {"method": "assignment", "capacity": 2}, "capacity"),
+    ],
+)
+def test_bad_input_is_refused(graph, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Matching(graph, **arguments)
+
+
+def test_an_isolated_node_has_no_perfect_matching():
+    graph = nx.path_graph(2)
+    graph.add_node("alone")
+    with pytest.raises(ValueError, match="perfect matching"):
+        Matching(graph, perfect=True)
