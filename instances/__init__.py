@@ -1,6 +1,8 @@
 """Problem instances: arm distributions, environments, and builders of the papers' experiments."""
 
 from instances.arms import Arms, BernoulliArms, GaussianArms
+from instances.bounded_arms import BetaArms, EmpiricalArms
+from instances.coverage import Coverage
 from instances.graphs import constant, read_edge_list, trivalency, uniform, weighted_cascade
 from instances.independent_cascade import IndependentCascade
 from instances.semi_bandit import SemiBandit
@@ -8,6 +10,9 @@ from instances.semi_bandit import SemiBandit
 __all__ = [
     "Arms",
     "BernoulliArms",
+    "BetaArms",
+    "Coverage",
+    "EmpiricalArms",
     "GaussianArms",
     "IndependentCascade",
     "SemiBandit",

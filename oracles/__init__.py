@@ -2,6 +2,7 @@
 
 from oracles._mixed_integer import SolverError
 from oracles.brute_force import BruteForce, BruteForceReward
+from oracles.coverage import MaxCoverage
 from oracles.directed_graph import DirectedGraph
 from oracles.graphic_matroid import GraphicMatroid
 from oracles.influence import InfluenceMaximization
@@ -12,6 +13,7 @@ from oracles.linear_matroid import LinearMatroid
 from oracles.linear_program import PuLPOracle
 from oracles.matching import Matching
 from oracles.matroids import Matroid
+from oracles.paths import MostReliablePath, ShortestPath
 from oracles.top_k import TopK
 from oracles.transversal_matroid import TransversalMatroid
 
@@ -27,9 +29,12 @@ __all__ = [
     "LinearMatroid",
     "Matching",
     "Matroid",
+    "MaxCoverage",
     "MonteCarloGreedy",
+    "MostReliablePath",
     "PartitionMatroid",
     "PuLPOracle",
+    "ShortestPath",
     "SolverError",
     "TopK",
     "TransversalMatroid",

@@ -27,7 +27,15 @@ from cmab import (
 )
 from cmab.confidence import LogRadius
 from cmab.policy import AnyPolicy
-from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandit
+from instances import (
+    BernoulliArms,
+    BetaArms,
+    Coverage,
+    EmpiricalArms,
+    GaussianArms,
+    IndependentCascade,
+    SemiBandit,
+)
 from oracles import (
     BruteForce,
     BruteForceReward,
@@ -39,9 +47,12 @@ from oracles import (
     LinearMatroid,
     Matching,
     Matroid,
+    MaxCoverage,
     MonteCarloGreedy,
+    MostReliablePath,
     PartitionMatroid,
     PuLPOracle,
+    ShortestPath,
     TopK,
     TransversalMatroid,
     UniformMatroid,
@@ -140,7 +151,40 @@ def knapsack_sets() -> list[tuple[int, ...]]:
     return [arms for arms in subsets if sum((3, 2, 2, 1)[arm] for arm in arms) <= 5]
 
 
+# Parallel roads, a cycle, a dead end; and an acyclic plan with a chord.
+ROADS = nx.MultiGraph([(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 1), (3, 4)])
+PLAN = nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (3, 4), (2, 4)])
+
+
+def paths(graph: nx.Graph, source: int, target: int) -> list[tuple[int, ...]]:
+    """Return the simple paths between two nodes, as positions in ``graph.edges``, by enumeration."""
+    number = {edge: i for i, edge in enumerate(graph.edges)}
+    number |= (
+        {(edge[1], edge[0], *edge[2:]): i for edge, i in number.items()} if not graph.is_directed() else {}
+    )
+    return [tuple(number[edge] for edge in path) for path in nx.all_simple_edge_paths(graph, source, target)]
+
+
+def pages() -> nx.Graph:
+    """Four pages, one of them without readers, and five readers of different worth."""
+    graph = nx.Graph()
+    graph.add_nodes_from("abcd", bipartite=0)
+    graph.add_nodes_from(((reader, {"worth": 1.0 + reader}) for reader in range(5)), bipartite=1)
+    readers = {"a": (0, 1, 2), "b": (2, 3), "d": (0, 4)}
+    graph.add_edges_from(((page, r) for page, read in readers.items() for r in read), p=0.4)
+    return graph
+
+
 ORACLES = [
+    OracleCase("coverage", lambda: MaxCoverage(pages(), k=2), lambda: combinations(range(4), 2)),
+    OracleCase(
+        "coverage_weights", lambda: MaxCoverage(pages(), 1, "worth"), lambda: combinations(range(4), 1)
+    ),
+    OracleCase("coverage_all", lambda: MaxCoverage(pages(), k=4), lambda: [range(4)]),
+    OracleCase("shortest_path", lambda: ShortestPath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
+    OracleCase("acyclic_path", lambda: ShortestPath(PLAN, 0, 4), lambda: paths(PLAN, 0, 4), -1.0, 1.0),
+    OracleCase("longest", lambda: ShortestPath(PLAN, 0, 4, "max"), lambda: paths(PLAN, 0, 4), -1.0, 1.0),
+    OracleCase("reliable_path", lambda: MostReliablePath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
     OracleCase("matching", lambda: Matching(FRIENDS), lambda: edge_sets(FRIENDS)),
     OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase("matching_two", lambda: Matching(FRIENDS, capacity=2), lambda: edge_sets(FRIENDS, 2)),
@@ -242,6 +286,12 @@ POLICIES = [
 ]
 
 ENVIRONMENTS = [
+    EnvironmentCase("beta", lambda: SemiBandit(BetaArms(MEANS, 1 - MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
+    EnvironmentCase(
+        "empirical", lambda: EmpiricalArms([[0.0, 1.0, 0.3], [0.6], [0.1, 0.9]]), ((0, 1), (0, 2))
+    ),
+    EnvironmentCase("coverage", lambda: Coverage(pages(), 2, "p"), ((0, 1), (1, 2), (1, 3))),
+    EnvironmentCase("coverage_weights", lambda: Coverage(pages(), 1, "p", "worth"), ((0,), (2,))),
     EnvironmentCase(
         "cascade",
         lambda: IndependentCascade(NETWORK, [0.5, 0.3, 0.2, 0.7, 0.0, 1.0, 0.1, 0.4], k=2),

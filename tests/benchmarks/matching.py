@@ -1,7 +1,7 @@
 """Seconds a call of the matching oracles on complete bipartite graphs, with weights that drift.
 
-Run: python tests/benchmarks/matching.py. Columns: the kept model, the PuLP model built and solved anew in each
-call (HiGHS through PuLP), and scipy's assignment solver.
+Run: python tests/benchmarks/matching.py. Columns: the kept model, the PuLP model built and solved anew each
+time (HiGHS through PuLP), and scipy's assignment solver.
 """
 
 from __future__ import annotations

@@ -1,0 +1,115 @@
+"""Greedy for probabilistic maximum coverage, lazily: gains only fall, so most need not be computed again."""
+
+import numpy as np
+
+from cmab._kernels import kernel
+from cmab._kernels_doors import solve_kernel
+from cmab.arrays import FloatArray, IntArray
+
+
+@kernel
+def gain(
+    node: int,
+    offsets: IntArray,
+    arms: IntArray,
+    heads: IntArray,
+    means: FloatArray,
+    weights: FloatArray,
+    missing: FloatArray,
+) -> float:
+    """Return what `node` adds: ``missing[v]`` is the probability that v is not covered yet."""
+    total = 0.0
+    for i in range(offsets[node], offsets[node + 1]):
+        v = heads[arms[i]]
+        total += weights[v] * missing[v] * means[arms[i]]
+    return total
+
+
+@kernel
+def _before(gains: FloatArray, a: int, b: int) -> bool:
+    return bool(gains[a] > gains[b] or (gains[a] == gains[b] and a < b))
+
+
+@kernel
+def _sink(heap: IntArray, size: int, at: int, gains: FloatArray) -> None:
+    """Move the node at a place of the heap down to where it belongs."""
+    node = heap[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _before(gains, heap[child + 1], heap[child]):
+            child += 1
+        if _before(gains, node, heap[child]):
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = node
+
+
+@kernel
+def cover_greedily(
+    k: int,
+    offsets: IntArray,
+    arms: IntArray,
+    heads: IntArray,
+    means: FloatArray,
+    weights: FloatArray,
+    chosen: IntArray,
+) -> None:
+    """Write the k nodes of largest gain, one after the other, ties to the lower node, to `chosen`."""
+    n = offsets.shape[0] - 1
+    missing, gains, age = np.ones(weights.shape[0]), np.empty(n), np.zeros(n, np.int64)
+    heap = np.empty(n, np.int64)
+    for node in range(n):
+        heap[node] = node
+        gains[node] = gain(node, offsets, arms, heads, means, weights, missing)
+    for at in range(n // 2 - 1, -1, -1):
+        _sink(heap, n, at, gains)
+    size = n
+    for step in range(k):
+        while age[heap[0]] < step:  # the gain at the top is from an earlier step: an upper bound
+            node = heap[0]
+            gains[node] = gain(node, offsets, arms, heads, means, weights, missing)
+            age[node] = step
+            _sink(heap, size, 0, gains)
+        node = heap[0]
+        chosen[step] = node
+        for i in range(offsets[node], offsets[node + 1]):
+            missing[heads[arms[i]]] *= 1.0 - means[arms[i]]
+        size -= 1
+        heap[0] = heap[size]
+        _sink(heap, size, 0, gains)
+
+
+@kernel
+def covered(
+    chosen: IntArray,
+    size: int,
+    offsets: IntArray,
+    arms: IntArray,
+    heads: IntArray,
+    means: FloatArray,
+    weights: FloatArray,
+) -> float:
+    """Return the expected weight covered by the first `size` nodes of `chosen`."""
+    missing, total = np.ones(weights.shape[0]), 0.0
+    for j in range(size):
+        node = chosen[j]
+        total += gain(node, offsets, arms, heads, means, weights, missing)
+        for i in range(offsets[node], offsets[node + 1]):
+            missing[heads[arms[i]]] *= 1.0 - means[arms[i]]
+    return total
+
+
+@solve_kernel
+def solve_coverage(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+    """`integers`: k, left nodes, offsets (left + 1), arms, heads; `reals`: weights of the right nodes."""
+    m, k, n = means.shape[0], integers[0], integers[1]
+    offsets, arcs = integers[2 : 3 + n], integers[3 + n :]
+    cover_greedily(k, offsets, arcs[:m], arcs[m:], means, reals, out)
+    for i in range(1, k):  # in increasing order
+        node, j = out[i], i
+        while j > 0 and out[j - 1] > node:
+            out[j] = out[j - 1]
+            j -= 1
+        out[j] = node
+    return int(k)

@@ -1,0 +1,160 @@
+"""Probabilistic maximum coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab._validation import integer, real, shown
+from cmab.arrays import FloatArray, IntArray
+from cmab.doors import Kernel
+from cmab.oracle import Oracle
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class MaxCoverage(Oracle):
+    """k left nodes of a bipartite graph that cover as much of the right side as possible, by greedy.
+
+    Base arm i is the i-th edge of ``graph.edges``, with the probability that its left node covers its right
+    node; a super arm lists left nodes, positions among the nodes with ``bipartite=0``, and triggers all
+    their edges. It is worth the expected weight covered, ``sum_v w_v (1 - prod (1 - p_uv))``. Lazy greedy,
+    ``alpha = 1 - 1/e``, or 1 where all left nodes are chosen.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Each edge joins a node with the attribute ``bipartite=0`` to one with ``bipartite=1``.
+    k : int
+        Number of left nodes chosen, in ``[1, number of left nodes]``.
+    weight : str, optional
+        Node attribute with the weights of right nodes, not negative; all 1 if left out.
+
+    Attributes
+    ----------
+    left, right : list of node
+        The nodes of each side, in the order of the graph.
+
+    Raises
+    ------
+    ValueError
+        If a node has no side, an edge joins two nodes of one side, the graph has parallel edges or no edge,
+        a weight is missing or negative, or `k` is out of its range.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from oracles import MaxCoverage
+    >>> graph = nx.Graph()
+    >>> graph.add_nodes_from(["news", "blog"], bipartite=0)
+    >>> graph.add_nodes_from(["ann", "bob", "cy"], bipartite=1)
+    >>> graph.add_edges_from([("news", "ann"), ("news", "bob"), ("blog", "cy")])
+    >>> oracle = MaxCoverage(graph, k=1)
+    >>> page = oracle.solve(np.array([0.5, 0.5, 0.9]), np.random.default_rng(0))
+    >>> oracle.labels(page), oracle.expected_reward(page, np.array([0.5, 0.5, 0.9]))
+    (['news'], 1.0)
+
+    References
+    ----------
+    Chen et al. (JMLR 2016), section 4.1; G. Nemhauser, L. Wolsey, M. Fisher: An analysis of approximations
+    for maximizing submodular set functions, Mathematical Programming 14 (1978).
+    """
+
+    def __init__(self, graph: nx.Graph[Any], k: int, weight: str | None = None) -> None:
+        sides = dict(graph.nodes(data="bipartite"))
+        wrong = [node for node, side in sides.items() if side not in (0, 1)]
+        if wrong:
+            raise ValueError(
+                f"every node must have bipartite=0 or bipartite=1, got {shown(wrong)} without it"
+            )
+        if graph.is_multigraph() or graph.number_of_edges() == 0:
+            raise ValueError(f"graph must have edges, and no parallel ones, got {graph}")
+        same = [edge for edge in graph.edges if sides[edge[0]] == sides[edge[1]]]
+        if same:
+            raise ValueError(f"every edge must join the two sides, got {shown(same)}")
+        self.left = [node for node, side in sides.items() if side == 0]
+        self.right = [node for node, side in sides.items() if side == 1]
+        self.edges: list[tuple[Hashable, Hashable]] = [
+            (u, v) if sides[u] == 0 else (v, u) for u, v in graph.edges
+        ]
+        self.n_arms = len(self.edges)
+        self.k = integer("k", k, 1, len(self.left))
+        self.alpha = 1.0 if self.k == len(self.left) else 1.0 - 1.0 / np.e
+        self.weights = _weights(graph, self.right, weight)
+        rows, columns = ({node: i for i, node in enumerate(side)} for side in (self.left, self.right))
+        tails = np.array([rows[u] for u, _ in self.edges], np.int64)
+        self._heads = np.array([columns[v] for _, v in self.edges], np.int64)
+        self._arms = np.argsort(tails, kind="stable")
+        degrees = np.bincount(tails, minlength=len(self.left))
+        self._offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+        # Counters are numbered without gaps: left nodes without edges have none.
+        self.clusters = (np.cumsum(degrees > 0) - 1)[tails]
+
+    def __repr__(self) -> str:
+        return (
+            f"MaxCoverage(left={len(self.left)}, right={len(self.right)}, n_arms={self.n_arms}, k={self.k})"
+        )
+
+    @property
+    def n_choices(self) -> int:
+        """Number of left nodes."""
+        return len(self.left)
+
+    @property
+    def max_size(self) -> int:
+        """Largest number of edges at k left nodes."""
+        return int(np.sort(np.diff(self._offsets))[-self.k :].sum())
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the greedy choice of k left nodes, in increasing order."""
+        from oracles._kernels_coverage import cover_greedily
+
+        chosen = np.empty(self.k, np.int64)
+        probabilities = self._check_means(means, 0.0, 1.0)
+        cover_greedily(self.k, self._offsets, self._arms, self._heads, probabilities, self.weights, chosen)
+        return np.sort(chosen)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule."""
+        from oracles._kernels_coverage import solve_coverage
+
+        integers = np.concatenate([[self.k, len(self.left)], self._offsets, self._arms, self._heads])
+        return Kernel(solve_coverage, integers, self.weights)
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return the expected weight of the right nodes covered."""
+        from oracles._kernels_coverage import covered
+
+        chosen = np.asarray(super_arm, np.int64)
+        probabilities = np.asarray(means, np.float64)
+        parts = (self._offsets, self._arms, self._heads, probabilities, self.weights)
+        return float(covered(chosen, len(chosen), *parts))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether `super_arm` has k left nodes."""
+        return len(super_arm) == self.k
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the edges at the chosen left nodes, node by node."""
+        if len(super_arm) == 0:
+            return np.empty(0, np.int64)
+        return np.concatenate([self._arms[self._offsets[u] : self._offsets[u + 1]] for u in super_arm])
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the left nodes."""
+        return [self.left[entry] for entry in super_arm]
+
+
+def _weights(graph: nx.Graph[Any], right: list[Any], weight: str | None) -> FloatArray:
+    if weight is None:
+        return np.ones(len(right))
+    missing = [node for node in right if weight not in graph.nodes[node]]
+    if missing:
+        raise ValueError(
+            f"every right node must have the attribute {weight!r}, got {shown(missing)} without it"
+        )
+    return np.array([real(f"{weight} of {node!r}", graph.nodes[node][weight], 0.0) for node in right])
