@@ -2,6 +2,7 @@
 
 from cmab.environment import Environment
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
+from cmab.exploration.gap_based import UCBE, GapE, MultiBanditUGapEb, UGapEb
 from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocation
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
 from cmab.explorer import Explorer
@@ -22,6 +23,7 @@ __all__ = [
     "CUCB",
     "LLR",
     "SAR",
+    "UCBE",
     "AdaptiveTopK",
     "AdaptiveTopKBudget",
     "ArmStatistics",
@@ -31,10 +33,12 @@ __all__ = [
     "ExploreThenCommit",
     "Explorer",
     "Feedback",
+    "GapE",
     "Greedy",
     "Halving",
     "IndexPolicy",
     "LinearOracle",
+    "MultiBanditUGapEb",
     "OptMAI",
     "Oracle",
     "Policy",
@@ -44,6 +48,7 @@ __all__ = [
     "SimulationInterrupted",
     "SuccessiveRejects",
     "Ticket",
+    "UGapEb",
     "UniformAllocation",
     "UniformlyRandom",
     "simulate",
