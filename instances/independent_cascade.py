@@ -14,7 +14,7 @@ from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from oracles import DirectedGraph
-from oracles._opimc import choose
+from oracles._opimc import choose_some
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles._spread import estimated_spread, exact_spread
 from oracles.directed_graph import as_directed_graph
@@ -182,7 +182,7 @@ class IndependentCascade(Environment):
         # Another sample than the one that judges: the greedy choice flatters itself on its own.
         sets = self._drawn(_CHOOSING)
         allowed = np.ones(sets.graph.n_components, np.bool_)
-        chosen, _, _ = choose(sets, min(k, len(allowed)), allowed, 0.0)
+        chosen, _, _ = choose_some(sets, min(k, len(allowed)), allowed, 0.0)
         seeds = sets.graph.representatives()[chosen]
         others = np.setdiff1d(np.arange(n), seeds)
         return np.concatenate((seeds, others[: k - len(seeds)])), False

@@ -6,6 +6,7 @@ from oracles.coverage import MaxCoverage
 from oracles.directed_graph import DirectedGraph
 from oracles.graphic_matroid import GraphicMatroid
 from oracles.influence import InfluenceMaximization
+from oracles.influence_budget import BudgetedInfluence
 from oracles.influence_certificate import Certificate
 from oracles.influence_heuristics import DegreeHeuristic, MonteCarloGreedy
 from oracles.laminar_matroids import LaminarMatroid, PartitionMatroid, UniformMatroid
@@ -20,6 +21,7 @@ from oracles.transversal_matroid import TransversalMatroid
 __all__ = [
     "BruteForce",
     "BruteForceReward",
+    "BudgetedInfluence",
     "Certificate",
     "DegreeHeuristic",
     "DirectedGraph",

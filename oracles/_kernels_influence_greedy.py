@@ -143,6 +143,37 @@ def cover_and_gain(
 
 
 @kernel
+def cover_within(
+    ends: IntArray, pool: AnyArray, offsets: IntArray, sets: AnyArray, costs: FloatArray, budget: float
+) -> tuple[IntArray, int, IntArray]:
+    """Choose nodes greedily by gain per cost, ties to the lowest, while the budget allows any gain.
+
+    Return the nodes, the number of sets they cover, and the gains that are left.
+    """
+    n = offsets.shape[0] - 1
+    gains, chosen, size, covered = np.empty(n, np.int64), np.empty(n, np.int64), 0, 0
+    for v in range(n):
+        gains[v] = offsets[v + 1] - offsets[v]
+    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    while True:
+        best, rate = -1, 0.0
+        for v in range(n):
+            if costs[v] <= budget and gains[v] > rate * costs[v]:
+                best, rate = v, gains[v] / costs[v]
+        if best < 0:
+            return chosen[:size], covered, gains
+        chosen[size] = best
+        size += 1
+        covered += gains[best]
+        budget -= costs[best]
+        for j in range(offsets[best], offsets[best + 1]):
+            if not covered_sets[sets[j]]:
+                covered_sets[sets[j]] = True
+                for at in range(ends[sets[j]], ends[sets[j] + 1]):
+                    gains[pool[at]] -= 1
+
+
+@kernel
 def count_covered(offsets: IntArray, sets: AnyArray, nodes: IntArray, seen: BoolArray) -> int:
     """Return how many sets hold one of `nodes`; `seen`, one entry a set, is false before and after."""
     covered = 0

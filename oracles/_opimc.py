@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from cmab.arrays import BoolArray, IntArray
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles.influence_certificate import Schedule, estimate, lower_bound, upper_bound
+
+Chooser = Callable[[SetCollection, float], tuple[IntArray, int, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +29,20 @@ class Found:
 
 def search(
     reverse: ReverseGraph,
-    k: int,
-    allowed: BoolArray,
+    choose: Chooser,
     target: float,
     plan: Schedule,
     most: int,
     keys: tuple[int, int],
     threads: int = 1,
+    *,
+    aim: float | None = None,
+    patience: int = 0,
 ) -> Found:
-    """Return at most `k` allowed components of certified ratio `target`, or of less after `most` sets.
+    """Return components of certified ratio `target`, or of less after `most` sets.
+
+    `choose` returns components that cover many sets, how many, and an upper bound on the best spread. Below
+    `patience` sets the higher ratio `aim` is wanted.
 
     The first key's sets choose and bound the optimum, the second's validate: each of those is left at its
     first seed, none is stored, and they are drawn again, the same, for the next choice.
@@ -44,16 +52,17 @@ def search(
     n_sets, edges, ratio = min(plan.first, most), 0, 0.0
     while True:
         sets.grow(n_sets)
-        chosen, covered, optimum = choose(sets, k, allowed, plan.log_term)
+        wanted = target if aim is None or n_sets >= patience else aim
+        chosen, covered, optimum = choose(sets, plan.log_term)
         # The choice's own coverage is optimistic: validation is worth its time only where even that passes.
-        if _secured(reverse, chosen, covered, n_sets, plan.log_term) >= target * optimum or n_sets == most:
+        if _secured(reverse, chosen, covered, n_sets, plan.log_term) >= wanted * optimum or n_sets == most:
             marked = np.zeros(reverse.n_components, np.bool_)
             marked[chosen] = True
             hits, examined = count_hits(reverse, keys[1], n_sets, marked, threads)
             edges += examined
             secured = _secured(reverse, chosen, hits, n_sets, plan.log_term)
             ratio = min(1.0, secured / max(optimum, secured))
-            if ratio >= target or n_sets == most:
+            if ratio >= wanted or n_sets == most:
                 break
         n_sets = min(2 * n_sets, most)
     if n_sets == plan.last:  # so many sets are enough in themselves (Tang et al. 2018, Lemma 6.1)
@@ -79,8 +88,10 @@ def count_hits(
     return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
 
-def choose(sets: SetCollection, k: int, allowed: BoolArray, log_term: float) -> tuple[IntArray, int, float]:
-    """Return the greedy choice, its coverage, and an upper bound on the optimum."""
+def choose_some(
+    sets: SetCollection, k: int, allowed: BoolArray, log_term: float
+) -> tuple[IntArray, int, float]:
+    """Return greedily chosen, at most `k` allowed components, their coverage, a bound on the best spread."""
     from oracles._kernels_influence_greedy import cover, cover_and_gain
 
     reverse, n_sets = sets.graph, sets.n_sets

@@ -8,7 +8,7 @@ import numpy as np
 
 from cmab._validation import integer, real
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from oracles._opimc import Found, search
+from oracles._opimc import Found, choose_some, search
 from oracles._reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler
 from oracles.directed_graph import DirectedGraph
 from oracles.influence_certificate import GREEDY_RATIO, Certificate, Schedule, log_binomial
@@ -149,7 +149,15 @@ class InfluenceMaximization(InfluenceOracle):
             )
             most = plan.last if self.max_samples is None else self.max_samples // 2
             keys = (choosing, validating)
-            found = search(reverse, k, allowed, self.alpha, plan, most, keys, self.threads)
+            found = search(
+                reverse,
+                lambda sets, log_term: choose_some(sets, k, allowed, log_term),
+                self.alpha,
+                plan,
+                most,
+                keys,
+                self.threads,
+            )
         return Certificate(
             self._filled(lowest[found.chosen]),
             found.ratio,

@@ -93,7 +93,7 @@ def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
     return max(0.0, root**2 - log_term / 18.0) * scale / n_sets
 
 
-def upper_bound(coverage: int, n_sets: int, scale: float, log_term: float) -> float:
+def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> float:
     """Return what the optimum stays below with confidence (Tang et al. 2018, eq. 8).
 
     `coverage` bounds the number of the sets that the best seeds cover.

@@ -39,6 +39,7 @@ from instances import (
 from oracles import (
     BruteForce,
     BruteForceReward,
+    BudgetedInfluence,
     DegreeHeuristic,
     DirectedGraph,
     GraphicMatroid,
@@ -175,6 +176,13 @@ def pages() -> nx.Graph:
     return graph
 
 
+def affordable():
+    """Seeds of `NETWORK` within the budget of the case below."""
+    costs = np.array([1.0, 2.0, 2.0, 1.0, 0.5, 1.5, 3.0])
+    families = (np.array(s) for size in range(1, 8) for s in combinations(range(7), size))
+    return [seeds for seeds in families if costs[seeds].sum() <= 3.0]
+
+
 ORACLES = [
     OracleCase("coverage", lambda: MaxCoverage(pages(), k=2), lambda: combinations(range(4), 2)),
     OracleCase(
@@ -222,6 +230,11 @@ ORACLES = [
         lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3, model="lt"),
         lambda: combinations(range(7), 2),
         high=0.5,
+    ),
+    OracleCase(
+        "influence_budget",
+        lambda: BudgetedInfluence(NETWORK, [1.0, 2.0, 2.0, 1.0, 0.5, 1.5, 3.0], budget=3.0, epsilon=0.1),
+        affordable,
     ),
     OracleCase("degree_discount", lambda: DegreeHeuristic(NETWORK, k=2), lambda: combinations(range(7), 2)),
     OracleCase(

@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances import read_edge_list, weighted_cascade
-from oracles import DegreeHeuristic, DirectedGraph, InfluenceMaximization, MonteCarloGreedy, _memory
+from oracles import (
+    BudgetedInfluence,
+    DegreeHeuristic,
+    DirectedGraph,
+    InfluenceMaximization,
+    MonteCarloGreedy,
+    _memory,
+)
 from oracles._reverse_sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles._spread import estimated_spread, exact_spread, threshold_spread
 from oracles.directed_graph import as_directed_graph
@@ -428,6 +435,56 @@ def test_greedy_by_cascades_and_by_reverse_sets_agree():
         for o in (certified, simulated)
     ]
     assert values[1] == pytest.approx(values[0], rel=0.03)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_budgets_against_enumeration(weighted):
+    """Seeds with costs: certified ratios against the best affordable seeds, failures at most 0.05 each.
+
+    More than 20 failures in 100 have probability below 1e-7.
+    """
+    rng = np.random.default_rng(14)
+    failures = 0
+    for trial in range(100):
+        graph, means = random_graph(rng, n=6, arcs=9), random_means(rng, 9, 6)
+        costs, budget = rng.choice([0.5, 1.0, 2.0, 3.0], 6), 3.0
+        weights = rng.random(6) if weighted else None
+        oracle = BudgetedInfluence(graph, costs, budget, 0.15, 0.05, weights=weights)
+        answer = oracle.solve_certified(means, np.random.default_rng(trial))
+        assert answer.certified
+        assert oracle.is_feasible(answer.seeds)
+        families = [np.array(s) for size in range(1, 7) for s in combinations(range(6), size)]
+        best = max(oracle.expected_reward(s, means) for s in families if costs[s].sum() <= budget)
+        failures += oracle.expected_reward(answer.seeds, means) < answer.ratio * best - 1e-9
+    assert failures <= 20
+
+
+def test_equal_costs_are_cardinality():
+    graph = nethept()
+    means = weighted_cascade(graph)
+    budgeted = BudgetedInfluence(graph, np.full(graph.n_nodes, 2.0), 61.0, epsilon=0.1)
+    counted = InfluenceMaximization(graph, 30)
+    values = [
+        counted.spread(o.solve(means, np.random.default_rng(0))[:30], means)[0] for o in (budgeted, counted)
+    ]
+    assert budgeted.k == 30
+    assert values[0] > 0.85 * values[1]
+    assert budgeted.solve_certified(means, np.random.default_rng(0)).ratio > budgeted.alpha
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1.0, 0.0], 1.0), "costs must be positive"),
+        (([1.0, -1.0], 1.0), "costs"),
+        (([1.0], 1.0), "costs|candidates"),
+        (([1.0, 2.0], 0.5), "budget"),
+        (([1.0, 2.0], 2.0, 0.4), "epsilon"),
+    ],
+)
+def test_budgets_refuse(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        BudgetedInfluence(DirectedGraph.from_edges([0], [1]), *arguments)
 
 
 def test_too_little_memory_is_said_beforehand(monkeypatch):
