@@ -16,6 +16,7 @@ from cmab.policy import IndexPolicy, Policy
 from cmab.session import Session, Ticket
 from cmab.simulation import Simulation, SimulationInterrupted, simulate
 from cmab.statistics import ArmStatistics
+from cmab.study import Study
 
 __all__ = [
     "CSAR",
@@ -46,6 +47,7 @@ __all__ = [
     "Session",
     "Simulation",
     "SimulationInterrupted",
+    "Study",
     "SuccessiveRejects",
     "Ticket",
     "UGapEb",

@@ -65,7 +65,42 @@ def _parser() -> argparse.ArgumentParser:
         )
         running.add_argument("arguments", nargs=argparse.REMAINDER, help="its options; --help lists them")
         running.set_defaults(command=_run, group=group, word=name)
+    study = commands.add_parser("run", help="run a study, or what is missing of it")
+    study.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
+    study.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the results")
+    study.add_argument("--jobs", type=int, default=1, metavar="N", help="workers, -1 for all cores")
+    study.set_defaults(command=_run_study)
+    checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
+    checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
+    checking.set_defaults(command=_validate)
     return parser
+
+
+def _run_study(options: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from cmab.study import Study
+
+    study = Study.load(options.file)
+    _check_output(options.out)
+    missing = len(study.missing(options.out))
+    print(f"{study}: {missing} of {len(study.pieces)} pieces to do", file=sys.stderr)
+    try:
+        with tqdm(total=missing, unit=" pieces", disable=not sys.stderr.isatty()) as bar:
+            study.run(options.out, n_jobs=options.jobs, report=lambda _: bar.update())
+    except KeyboardInterrupt:
+        _finish(study.table(options.out), options.out)
+        left = len(study.missing(options.out))
+        return _fail(f"interrupted with {left} pieces left; run the same command to go on", _INTERRUPTED)
+    _finish(study.table(options.out), options.out)
+    return 0
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from cmab.study import Study
+
+    print(f"{Study.load(options.file)}: nothing wrong")
+    return 0
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -129,7 +164,7 @@ def _note(row: _tables.Row) -> None:
         print("  ".join(f"{key}: {_tables.shown(value)}" for key, value in row.items()), file=sys.stderr)
 
 
-def _finish(rows: list[_tables.Row], out: Path | None) -> None:
+def _finish(rows: Sequence[_tables.Row], out: Path | None) -> None:
     if rows:
         print(_tables.text(rows))
         if out is not None:

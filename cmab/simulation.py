@@ -199,7 +199,7 @@ def simulate(
             f" and {environment.n_arms}"
         )
     benchmark(policy.oracle, environment.optimum)
-    rounds = default_checkpoints(horizon) if checkpoints is None else _checked(checkpoints, horizon)
+    rounds = check_rounds(checkpoints, horizon)
     doors = open_doors(policy, environment)
     run = partial(replicate, policy, environment, rounds, root(rng))
     records: dict[int, Record] = {}
@@ -223,7 +223,10 @@ def default_checkpoints(horizon: int) -> IntArray:
     return np.unique(np.round(np.geomspace(1, horizon, 200)).astype(np.int64))
 
 
-def _checked(checkpoints: Sequence[int] | IntArray, horizon: int) -> IntArray:
+def check_rounds(checkpoints: Sequence[int] | IntArray | None, horizon: int) -> IntArray:
+    """Return `checkpoints` as an array, the default ones for None; refuse what is not increasing."""
+    if checkpoints is None:
+        return default_checkpoints(horizon)
     rounds = np.asarray(checkpoints)
     listed = rounds.ndim == 1 and rounds.size > 0 and rounds.dtype.kind in "iu"
     if not listed or (np.diff(rounds) <= 0).any() or rounds[0] < 1 or rounds[-1] > horizon:

@@ -1,0 +1,123 @@
+"""Objects from plain data (TOML tables), and the keys under which their results are stored."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from cmab import _registry
+from cmab._validation import shown
+
+_GROUPS = ("instances", "oracles", "policies")
+_DEPENDENCIES = ("numpy", "scipy", "networkx", "numba", "highspy", "pulp")
+
+
+def build(value: Any, names: Mapping[str, Any], where: str, **extra: Any) -> Any:
+    """Return the object that a specification describes.
+
+    Parameters
+    ----------
+    value : object
+        A table with ``class``, a registered name, is a call with the table's other entries; one with
+        ``networkx``, the name of one of networkx's generators, likewise; ``"$name"`` is one of `names`; lists
+        are built entry by entry; everything else is itself.
+    names : mapping
+        What ``$`` refers to.
+    where : str
+        Place in the file, for messages.
+    **extra : object
+        Further arguments of the outermost call.
+
+    Raises
+    ------
+    ValueError
+        With the place, if something is unknown or refused.
+    """
+    if isinstance(value, str) and value.startswith("$"):
+        if value[1:] not in names:
+            known = ", ".join(f"${name}" for name in names) or "none here"
+            raise ValueError(f"{where} must refer to one of the known objects ({known}), got {value!r}")
+        return names[value[1:]]
+    if isinstance(value, list):
+        return [build(entry, names, f"{where}[{i}]") for i, entry in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    makers = [name for name in ("class", "networkx") if name in value]
+    if len(makers) != 1 or not isinstance(value[makers[0]], str):
+        raise ValueError(f"{where} must have one name as class or networkx, got {shown(dict(value))}")
+    given = {key: entry for key, entry in value.items() if key not in ("class", "networkx")}
+    arguments = {key: build(entry, names, f"{where}.{key}") for key, entry in given.items()}
+    maker = _maker(makers[0], value[makers[0]], where)
+    try:
+        return maker(**extra, **arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _maker(kind: str, name: str, where: str) -> Any:
+    if kind == "class":
+        for group in _GROUPS:
+            if name in _registry.entries(group):
+                return _registry.load(group, name)
+        known = ", ".join(name for group in _GROUPS for name in _registry.entries(group))
+        raise ValueError(f"{where}.class must be one of {known}; got {name!r}")
+    import networkx as nx
+
+    if not hasattr(nx, name):
+        raise ValueError(f"{where}.networkx must be a function of networkx, got {name!r}")
+    return getattr(nx, name)
+
+
+def classes(value: Any) -> Iterable[str]:
+    """Yield the names of all classes in a specification."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("class"), str):
+            yield value["class"]
+        for entry in value.values():
+            yield from classes(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from classes(entry)
+
+
+def key_of(content: Mapping[str, Any]) -> str:
+    """Return a key that any change of the content changes, and the order of its entries does not."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def versions(specification: Any) -> dict[str, str]:
+    """Return the versions of Python and the dependencies, and the content of each package that is used."""
+    packages = {"cmab"}
+    for name in classes(specification):
+        entry = next(e for group in _GROUPS for e in [_registry.entries(group).get(name)] if e is not None)
+        packages.add(entry.module.split(".")[0])
+        # A class may be exported from another package than the one that defines it.
+        packages.add(entry.load().__module__.split(".")[0])
+    if "instances" in packages:
+        packages.add("oracles")
+    found = {"python": platform.python_version(), **{name: _content(name) for name in sorted(packages)}}
+    return found | {name: metadata.version(name) for name in _DEPENDENCIES}
+
+
+@cache
+def _content(package: str) -> str:
+    """Return a hash of a package's (or a single module's) source files."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    folders = spec.submodule_search_locations
+    if folders is None:
+        files = [Path(str(spec.origin))]
+    else:
+        files = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
