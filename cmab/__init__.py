@@ -4,6 +4,7 @@ from cmab.environment import Environment
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
 from cmab.exploration.gap_based import UCBE, GapE, MultiBanditUGapEb, UGapEb
 from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocation
+from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
@@ -28,6 +29,7 @@ __all__ = [
     "AdaptiveTopK",
     "AdaptiveTopKBudget",
     "ArmStatistics",
+    "BernsteinRace",
     "Clairvoyant",
     "Environment",
     "EpsilonGreedy",
@@ -37,6 +39,7 @@ __all__ = [
     "GapE",
     "Greedy",
     "Halving",
+    "HoeffdingRace",
     "IndexPolicy",
     "LinearOracle",
     "MultiBanditUGapEb",

@@ -1,0 +1,168 @@
+"""Races: all undecided arms are sampled in turn, and decided as soon as their intervals are clear."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab._validation import integer, real
+from cmab.arrays import FloatArray
+from cmab.confidence import scaled_radius
+from cmab.exploration.phases import PhasedExplorer, Phases, settle, undecided_means
+from cmab.statistics import ArmStatistics
+
+
+class _Race(PhasedExplorer):
+    """A race for the k best arms; a subclass defines `radii`."""
+
+    delta: float
+    max_pulls: int
+    b: float
+
+    @abstractmethod
+    def radii(self, stats: ArmStatistics) -> FloatArray:
+        """Return confidence radii that hold for all arms and all counts up to `max_pulls`."""
+
+    def is_certified(self, state: Phases) -> bool:
+        """Return whether all arms were decided by their intervals, none by running out of pulls."""
+        return self.is_done(state) and state.target <= self.max_pulls
+
+    def pulls_per_arm(self, state: Phases) -> int:
+        """Return 1; 0 when every undecided arm has had `max_pulls`."""
+        if state.target < self.max_pulls:
+            return 1
+        state.target = self.max_pulls + 1  # marks a race that ends undecided
+        return 0
+
+    def decide(self, state: Phases) -> None:
+        """Decide the arms whose intervals are clear of enough others, until no more are."""
+        radii = self.radii(state.stats)
+        while state.undecided.any():
+            arms, means = undecided_means(state)
+            lower, upper = np.sort(means - radii[arms]), np.sort(means + radii[arms])
+            wanted = self.k - int(state.accepted.sum())
+            # Below its lower bound lie the upper bounds of all but those wanted: at least n - k others.
+            beats = np.searchsorted(upper, means - radii[arms], side="left") >= len(arms) - wanted
+            loses = len(arms) - np.searchsorted(lower, means + radii[arms], side="right") >= wanted
+            if not (beats | loses).any():
+                return
+            state.accepted[arms[beats]] = True
+            state.undecided[arms[beats | loses]] = False
+            settle(state, self.k)
+
+    def _check(self) -> None:
+        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
+        real("delta", self.delta, 0.0, 1.0, inside=True)
+        integer("max_pulls", self.max_pulls, 1)
+        real("b", self.b, 0.0, inside=True)
+
+
+@dataclass(frozen=True, eq=False)
+class HoeffdingRace(_Race):
+    """Hoeffding race (Maron and Moore 1994), for the k best arms.
+
+    An arm is accepted when its lower bound exceeds the upper bounds of all but k - 1 others, rejected when
+    k others exceed it. With probability at least ``1 - delta`` no decision is wrong. Arms still undecided
+    after `max_pulls` are ranked by their means; `is_certified` tells.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    k : int
+        How many to return, in ``[1, n_arms - 1]``.
+    delta : float
+        Probability of failure, in (0, 1).
+    max_pulls : int
+        The most samples of one arm.
+    b : float
+        Length of the outcomes' support.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import Feedback, HoeffdingRace, Session
+    >>> session = Session(HoeffdingRace(n_arms=3, k=1, delta=0.1, max_pulls=1000), rng=0)
+    >>> while not session.is_done:
+    ...     arms = session.ask().super_arm
+    ...     session.tell(Feedback(arms, 0.5 * (arms == 2)))
+    >>> session.recommend(), session.state.target
+    (array([2]), 89)
+
+    References
+    ----------
+    O. Maron, A. Moore: Hoeffding Races, NIPS 1993. V. Heidrich-Meisner, C. Igel: Hoeffding and Bernstein
+    Races for Selecting Policies in Evolutionary Direct Policy Search, ICML 2009.
+    """
+
+    n_arms: int
+    k: int
+    delta: float
+    max_pulls: int
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def radii(self, stats: ArmStatistics) -> FloatArray:
+        """Return ``b sqrt(ln(2 N max_pulls / delta) / 2T)``."""
+        log = math.log(2 * self.n_arms * self.max_pulls / self.delta)
+        return self.b * scaled_radius(stats.counts, log / 2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class BernsteinRace(_Race):
+    """Bernstein race (Mnih et al. 2008): the race with empirical-Bernstein intervals, for small variances.
+
+    Parameters
+    ----------
+    n_arms, k, delta, max_pulls, b
+        As for `HoeffdingRace`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import BernsteinRace, Feedback, Session
+    >>> session = Session(BernsteinRace(n_arms=3, k=1, delta=0.1, max_pulls=1000), rng=0)
+    >>> while not session.is_done:
+    ...     arms = session.ask().super_arm
+    ...     session.tell(Feedback(arms, 0.1 * (arms == 2)))
+    >>> session.recommend()
+    array([2])
+
+    References
+    ----------
+    V. Mnih, C. Szepesvari, J.-Y. Audibert: Empirical Bernstein Stopping, ICML 2008.
+    """
+
+    n_arms: int
+    k: int
+    delta: float
+    max_pulls: int
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def radii(self, stats: ArmStatistics) -> FloatArray:
+        """Return ``sqrt(2 V l / T) + 3 b l / T`` with V the biased variance, ``l = ln(3 N max_pulls / delta)``.
+
+        The law is Audibert, Munos and Szepesvari's (2009, Theorem 1).
+        """
+        counts = np.maximum(stats.counts, 1)
+        log = math.log(3 * self.n_arms * self.max_pulls / self.delta)
+        radii: FloatArray = (
+            np.sqrt(2.0 * stats.deviations / counts * log / counts) + 3.0 * self.b * log / counts
+        )
+        return radii
