@@ -89,9 +89,8 @@ def characteristic_time(
 
     def excess(y: float) -> float:
         mids = [(top + x * value) / (1 + x) for x, value in zip(weights(y), others, strict=True)]
-        ratios = [
-            divergence(top, mid) / divergence(float(v), mid) for v, mid in zip(others, mids, strict=True)
-        ]
+        pairs = zip(others, mids, strict=True)  # at the far end an arm's own divergence rounds to 0
+        ratios = [divergence(top, mid) / max(divergence(float(value), mid), 1e-300) for value, mid in pairs]
         return sum(ratios) - 1.0
 
     y = _root(excess, 0.0, min(divergence(top, float(others.max())), 1e3))

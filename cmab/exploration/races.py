@@ -156,13 +156,12 @@ class BernsteinRace(_Race):
         self._check()
 
     def radii(self, stats: ArmStatistics) -> FloatArray:
-        """Return ``sqrt(2 V l / T) + 3 b l / T`` with V the biased variance, ``l = ln(3 N max_pulls / delta)``.
+        """Return ``sqrt(2 V l / T) + 3 b l / T``, V the biased variance, ``l = ln(3 N max_pulls / delta)``.
 
         The law is Audibert, Munos and Szepesvari's (2009, Theorem 1).
         """
         counts = np.maximum(stats.counts, 1)
         log = math.log(3 * self.n_arms * self.max_pulls / self.delta)
-        radii: FloatArray = (
-            np.sqrt(2.0 * stats.deviations / counts * log / counts) + 3.0 * self.b * log / counts
-        )
+        spread = 2.0 * stats.deviations / counts
+        radii: FloatArray = np.sqrt(spread * log / counts) + 3.0 * self.b * log / counts
         return radii
