@@ -16,7 +16,7 @@ from cmab.feedback import Feedback
 from oracles import DirectedGraph
 from oracles._opimc import choose_some
 from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles._spread import estimated_spread, exact_spread
+from oracles._spread import MOST_UNCERTAIN, estimated_spread, exact_spread
 from oracles.directed_graph import as_directed_graph
 from oracles.influence_certificate import estimate
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 _JUDGING, _CHOOSING = 0x1A11, 0x2B22
 _MOST_ENTRIES = 2**25
-_MOST_ENUMERATED = 2000
+_MOST_ENUMERATED = 2**22
+_MOST_REMEMBERED = 1024
+_DERIVED = ("_judging", "_out_means", "_values")
 
 
 class IndependentCascade(Environment):
@@ -146,6 +148,15 @@ class IndependentCascade(Environment):
         return self._value(arm_indices("super_arm", super_arm, self.graph.n_nodes))[1]
 
     def _value(self, seeds: IntArray) -> tuple[float, float]:
+        """Return expected reward and standard error, remembered: policies come back to the same seeds."""
+        name = np.sort(seeds).tobytes()
+        if name not in self._values:
+            if len(self._values) >= _MOST_REMEMBERED:
+                self._values.clear()
+            self._values[name] = self._computed(seeds)
+        return self._values[name]
+
+    def _computed(self, seeds: IntArray) -> tuple[float, float]:
         from oracles._kernels_influence_greedy import count_covered
 
         exact = exact_spread(self.graph, self.means, seeds)
@@ -156,6 +167,10 @@ class IndependentCascade(Environment):
         hits = count_covered(offsets, sets, components, seen)
         value, error = estimate(hits, len(seen), reverse.scale)
         return value + float(reverse.certain[components].sum()), error
+
+    @cached_property
+    def _values(self) -> dict[bytes, tuple[float, float]]:
+        return {}
 
     @cached_property
     def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, BoolArray]:
@@ -173,7 +188,8 @@ class IndependentCascade(Environment):
         """The best k seeds that are known, and whether they are the best there are."""
         k, n = self.k, self.graph.n_nodes
         assert k is not None
-        if comb(n, k) <= _MOST_ENUMERATED:
+        uncertain = int(((self.means > 0.0) & (self.means < 1.0)).sum())
+        if comb(n, k) << min(uncertain, MOST_UNCERTAIN) <= _MOST_ENUMERATED:
             families = [np.array(seeds, np.int64) for seeds in combinations(range(n), k)]
             values = [exact_spread(self.graph, self.means, seeds) for seeds in families]
             known = [value for value in values if value is not None]
