@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, LLR, EpsilonGreedy, LinearOracle, UniformlyRandom
+from cmab import CTS, CUCB, LLR, EpsilonGreedy, LinearOracle, Oracle, UniformlyRandom
 from cmab.arrays import IntArray
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, root, stream
@@ -98,13 +98,14 @@ def spanning_tree(
     yield from comparison.run(rounds, replications, seed, jobs, out)
 
 
-def learners(oracle: LinearOracle) -> dict[str, AnyPolicy]:
-    """Return the learners of these demos."""
+def learners(oracle: Oracle) -> dict[str, AnyPolicy]:
+    """Return the learners of these demos; LLR knows linear rewards only."""
+    linear: dict[str, AnyPolicy] = {"LLR": LLR(oracle)} if isinstance(oracle, LinearOracle) else {}
     return {
         "Thompson": CTS(oracle),
         "CUCB": CUCB(oracle),
         "CUCB, radius / 4": CUCB(oracle, scale=0.25),
-        "LLR": LLR(oracle),
+        **linear,
         "Epsilon-greedy": EpsilonGreedy(oracle),
         "Random": UniformlyRandom(oracle),
     }

@@ -54,10 +54,10 @@ def test_influence_on_a_file(tmp_path):
     assert (tmp_path / "out" / "picture.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("name", ["top-k", "spanning-tree"])
-def test_linear_families(name, tmp_path):
+@pytest.mark.parametrize("name", ["top-k", "spanning-tree", "coverage", "matching", "routing"])
+def test_other_families(name, tmp_path):
     assert main(["demo", name, "--rounds", "40", "--replications", "2", "--out", str(tmp_path)]) == 0
-    assert len(table(tmp_path)) == 6
+    assert len(table(tmp_path)) == (5 if name == "coverage" else 6)
     assert {path.name for path in tmp_path.iterdir()} >= (PICTURES | NUMBERS) - {"picture.png", "picture.pdf"}
 
 
