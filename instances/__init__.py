@@ -1,6 +1,7 @@
 """Problem instances: arm distributions, environments, and builders of the papers' experiments."""
 
 from instances.arms import Arms, BernoulliArms, GaussianArms
+from instances.best_k import audibert_bubeck_munos, lucb_lower_bound, synthetic, two_groups
 from instances.bounded_arms import BetaArms, EmpiricalArms
 from instances.coverage import Coverage
 from instances.graphs import constant, read_edge_list, trivalency, uniform, weighted_cascade
@@ -16,9 +17,13 @@ __all__ = [
     "GaussianArms",
     "IndependentCascade",
     "SemiBandit",
+    "audibert_bubeck_munos",
     "constant",
+    "lucb_lower_bound",
     "read_edge_list",
+    "synthetic",
     "trivalency",
+    "two_groups",
     "uniform",
     "weighted_cascade",
 ]

@@ -1,0 +1,77 @@
+"""What the experiments on exploration share: many runs of explorers on Bernoulli arms, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.explorer import AnyExplorer
+from cmab.feedback import Feedback
+from cmab.seeding import Purpose, Seed, root, stream
+from instances.arms import BernoulliArms
+
+Row = dict[str, Any]
+Judge = Callable[[FloatArray, IntArray], bool]
+
+
+def explore(explorer: AnyExplorer, means: FloatArray, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """Run to the end on Bernoulli arms; return the arms named and the samples taken."""
+    arms, state, samples = BernoulliArms(means), explorer.initial_state(), 0
+    while not explorer.is_done(state):
+        chosen = explorer.select(state, rng)
+        pulls = np.full(len(chosen), explorer.pulls(state))
+        sums, squares = arms.pull_many(chosen, pulls, rng)
+        explorer.update(state, Feedback(chosen, sums, pulls=pulls, squares=squares))
+        samples += int(pulls.sum())
+    return explorer.recommend(state), samples
+
+
+def compare(
+    explorers: Mapping[str, AnyExplorer],
+    means: FloatArray,
+    is_wrong: Judge,
+    replications: int,
+    rng: Seed,
+    n_jobs: int = 1,
+) -> list[Row]:
+    """Return a row for each explorer: its failures, their rate with a 95 % interval, its mean samples.
+
+    The labels of the arms are shuffled in each replication, so that ties favour nobody.
+    """
+    from joblib import Parallel, delayed
+
+    seed = root(rng)
+
+    def one(replication: int) -> list[tuple[bool, int]]:
+        shuffled = stream(seed, Purpose.ENVIRONMENT, replication).permutation(means)
+        results = []
+        for explorer in explorers.values():
+            named, samples = explore(explorer, shuffled, stream(seed, Purpose.LEARNER, replication))
+            results.append((is_wrong(shuffled, named), samples))
+        return results
+
+    runs = np.array(Parallel(n_jobs=n_jobs)(delayed(one)(r) for r in range(replications)), np.float64)
+    return [_row(name, runs[:, i]) for i, name in enumerate(explorers)]
+
+
+def _row(name: str, runs: FloatArray) -> Row:
+    failures = int(runs[:, 0].sum())
+    low, high = wilson_interval(failures, len(runs))
+    rate = failures / len(runs)
+    return {"explorer": name, "failures": failures, "replications": len(runs), "rate": rate} | {
+        "low": low,
+        "high": high,
+        "samples": float(runs[:, 1].mean()),
+    }
+
+
+def wilson_interval(failures: int, runs: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval for a rate."""
+    z = 1.959964
+    rate, shrink = failures / runs, 1.0 + z * z / runs
+    centre = rate + z * z / (2 * runs)
+    half = z * np.sqrt(rate * (1 - rate) / runs + z * z / (4 * runs * runs))
+    return max(0.0, float((centre - half) / shrink)), min(1.0, float((centre + half) / shrink))

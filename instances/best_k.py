@@ -1,0 +1,108 @@
+"""Means of the papers on identifying the best arms; the best ones come first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab._validation import arm_indices, integer, real
+from cmab.arrays import ArrayLike, FloatArray
+
+_PROBLEMS: dict[int, tuple[list[float], int]] = {
+    1: ([0.5] + 19 * [0.4], 2000),
+    2: ([0.5] + 5 * [0.42] + 14 * [0.38], 2000),
+    3: ([0.5] + [0.5 - 0.37**i for i in (2, 3, 4)], 2000),
+    4: ([0.5, 0.42, 0.4, 0.4, 0.35, 0.35], 600),
+    5: ([0.5] + [0.5 - 0.025 * i for i in range(2, 16)], 4000),
+    6: ([0.5, 0.48] + 18 * [0.37], 6000),
+    7: ([0.5] + 5 * [0.45] + 14 * [0.43] + 10 * [0.38], 6000),
+}
+
+
+def two_groups(n_arms: int, k: int, high: float = 0.7, low: float = 0.3) -> FloatArray:
+    """Return `k` means of `high` and the rest `low` (TWOGROUP; ``high=0.5, low=0`` is 1-sparse).
+
+    Examples
+    --------
+    >>> from instances import two_groups
+    >>> two_groups(4, k=1)
+    array([0.7, 0.3, 0.3, 0.3])
+    """
+    integer("k", k, 1, integer("n_arms", n_arms, 1))
+    return np.where(np.arange(n_arms) < k, high, low)
+
+
+def synthetic(n_arms: int, k: int, exponent: float = 1.0) -> FloatArray:
+    """Return means that leave the border as a power (SYNTHETIC-p); UNIFORM ``1 - i/n`` at ``exponent=1``.
+
+    Below 1 the means are far from the border of the k best, above 1 close to it.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    k : int
+        Size of the best set, in ``[1, n_arms - 1]``.
+    exponent : float
+        The power, positive.
+
+    Examples
+    --------
+    >>> from instances import synthetic
+    >>> synthetic(4, k=2).tolist()
+    [0.75, 0.5, 0.25, 0.0]
+
+    References
+    ----------
+    J. Chen, X. Chen, Q. Zhang, Y. Zhou: Adaptive Multiple-Arm Identification, ICML 2017, section 3.
+    """
+    integer("k", k, 1, integer("n_arms", n_arms, 2) - 1)
+    real("exponent", exponent, 0.0, inside=True)
+    i, border = np.arange(1, n_arms + 1), 1.0 - k / n_arms
+    above = border + (k / n_arms) * (1.0 - np.minimum(i, k) / k) ** exponent
+    below = border - border * (np.maximum(i - k, 0) / (n_arms - k)) ** exponent
+    return np.where(i <= k, above, below)
+
+
+def audibert_bubeck_munos(problem: int) -> tuple[FloatArray, int]:
+    """Return means and budget of one of the seven fixed-budget problems (Audibert et al., COLT 2010).
+
+    Parameters
+    ----------
+    problem : int
+        1 to 7. In problem 5 arm i, from the second on, has mean ``0.5 - 0.025 i``.
+
+    Examples
+    --------
+    >>> from instances import audibert_bubeck_munos
+    >>> audibert_bubeck_munos(4)
+    (array([0.5 , 0.42, 0.4 , 0.4 , 0.35, 0.35]), 600)
+    """
+    means, budget = _PROBLEMS[integer("problem", problem, 1, 7)]
+    return np.array(means), budget
+
+
+def lucb_lower_bound(n_arms: int, good: ArrayLike, epsilon: float) -> FloatArray:
+    """Return the instance of the lower bound for (epsilon, m)-optimal arms (Kalyanakrishnan et al. 2012).
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    good : array_like of int
+        Arms with mean ``1/2 + 2 epsilon``, m or m - 1 of them; arm 0, with mean 1/2, is not among them. The
+        assignment is rebuilt from the proof, the printed one is garbled.
+    epsilon : float
+        In (0, 1/4].
+
+    Examples
+    --------
+    >>> from instances import lucb_lower_bound
+    >>> lucb_lower_bound(4, [1, 3], epsilon=0.1).tolist()
+    [0.5, 0.7, 0.3, 0.7]
+    """
+    arms = arm_indices("good", good, n_arms)
+    real("epsilon", epsilon, 0.0, 0.25)
+    means = np.full(n_arms, 0.5 - 2 * epsilon)
+    means[0] = 0.5
+    means[arms] = 0.5 + 2 * epsilon
+    return means
