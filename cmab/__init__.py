@@ -8,6 +8,7 @@ from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
+from cmab.identification import Identification, identify
 from cmab.oracle import LinearOracle, Oracle
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
 from cmab.policies.cucb import CUCB
@@ -40,6 +41,7 @@ __all__ = [
     "Greedy",
     "Halving",
     "HoeffdingRace",
+    "Identification",
     "IndexPolicy",
     "LinearOracle",
     "MultiBanditUGapEb",
@@ -56,5 +58,6 @@ __all__ = [
     "UGapEb",
     "UniformAllocation",
     "UniformlyRandom",
+    "identify",
     "simulate",
 ]

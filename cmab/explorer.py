@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.environment import Environment
+from cmab.goals import Goal
 from cmab.policy import Policy, State
 
 
@@ -21,6 +23,12 @@ class Explorer(Policy[State]):
     ----------
     n_arms : int
         Number of base arms.
+    sigma : float or None
+        Sub-Gaussian scale of the outcomes that the theory needs; None where it needs a support.
+    support : tuple of float or None
+        Interval of the outcomes that the theory needs, if it needs one.
+    goal : Goal or None
+        When the recommended arms are right; None where the explorer does not say.
 
     Examples
     --------
@@ -47,6 +55,27 @@ class Explorer(Policy[State]):
     """
 
     n_arms: int
+    sigma: float | None = None
+    support: tuple[float, float] | None = None
+
+    @property
+    def goal(self) -> Goal | None:
+        """When the recommended arms are right."""
+        return None
+
+    def run(
+        self,
+        state: State,  # noqa: ARG002
+        environment: Environment,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+        coins: np.random.Generator,  # noqa: ARG002
+        max_samples: int | None,  # noqa: ARG002
+    ) -> int | None:
+        """Play a whole run in compiled code, changing `state`; return the samples, or None if it cannot.
+
+        The default cannot. An override plays what `select` and `update` would, with the same numbers.
+        """
+        return None
 
     def pulls(self, state: State) -> int:  # noqa: ARG002
         """Return how many outcomes of each selected arm are wanted at once."""

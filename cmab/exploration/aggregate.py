@@ -16,6 +16,7 @@ from cmab.exploration.phases import (
     settle,
     undecided_means,
 )
+from cmab.goals import AggregateTopK, Goal
 from cmab.hardness import best_k, best_k_gaps
 
 _DECAY = math.exp(0.2) * 0.75  # OptMAI's share of the budget falls by this factor a round
@@ -82,7 +83,13 @@ class AdaptiveTopK(PhasedExplorer):
     k: int
     epsilon: float
     delta: float
+    support = (0.0, 1.0)
     scale: float = 1.0
+
+    @property
+    def goal(self) -> Goal:
+        """The average of the arms within `epsilon` of the best."""
+        return AggregateTopK(self.k, self.epsilon)
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)

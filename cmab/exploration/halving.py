@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cmab._validation import integer, real
 from cmab.exploration.phases import BudgetExplorer, PhasedExplorer, Phases, best_undecided, finish
+from cmab.goals import ExploreM, Goal
 from cmab.hardness import halving_schedule
 
 
@@ -59,6 +60,12 @@ class Halving(PhasedExplorer):
     epsilon: float
     delta: float
     fresh_means = True
+    support = (0.0, 1.0)
+
+    @property
+    def goal(self) -> Goal:
+        """Every arm within `epsilon` of the k-th best."""
+        return ExploreM(self.k, self.epsilon)
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)

@@ -11,6 +11,7 @@ from cmab._validation import integer
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
+from cmab.goals import ExploreM, Goal
 from cmab.hardness import best_k
 from cmab.statistics import ArmStatistics
 
@@ -49,6 +50,11 @@ class PhasedExplorer(Explorer[Phases]):
 
     k: int
     fresh_means = False
+
+    @property
+    def goal(self) -> Goal:
+        """The best `k` arms."""
+        return ExploreM(self.k)
 
     @abstractmethod
     def pulls_per_arm(self, state: Phases) -> int:

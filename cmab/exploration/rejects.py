@@ -11,6 +11,7 @@ import numpy as np
 from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.phases import BudgetExplorer, Phases, finish, undecided_means
+from cmab.goals import BestSuperArm, Goal
 from cmab.hardness import best_k, best_k_gaps
 from cmab.oracle import LinearOracle
 
@@ -187,6 +188,11 @@ class CSAR(_OneAPhase):
 
     oracle: LinearOracle
     budget: int
+
+    @property
+    def goal(self) -> Goal:
+        """The best super arm."""
+        return BestSuperArm(self.oracle)
 
     def __post_init__(self) -> None:
         oracle: object = self.oracle

@@ -1,0 +1,224 @@
+"""The loop of pure exploration: many replications of an explorer on an environment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from cmab._validation import integer
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.environment import Environment
+from cmab.explorer import AnyExplorer
+from cmab.feedback import Feedback
+from cmab.seeding import Purpose, Seed, root, stream
+from cmab.session import Session
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What `identify` found. R replications.
+
+    Attributes
+    ----------
+    explorer : str
+        The explorer's name.
+    arms : list of IntArray
+        The arms named in each replication; after a capped run, only the best guess.
+    samples : IntArray, shape (R,)
+        Outcomes that were drawn.
+    correct : BoolArray, shape (R,)
+        Whether the arms meet the explorer's goal, whether or not it stopped by itself.
+    stopped : BoolArray, shape (R,)
+        Whether the explorer's own stopping rule ended the run; where false, `max_samples` did, and the
+        arms carry no guarantee.
+    seconds : FloatArray, shape (R,)
+        Wall-clock seconds.
+    path : str
+        Which loop ran: ``"compiled"`` or ``"python"``.
+
+    Examples
+    --------
+    >>> from cmab import SequentialHalving, identify
+    >>> from instances import BernoulliArms
+    >>> found = identify(SequentialHalving(4, budget=400), BernoulliArms([0.9, 0.1, 0.1, 0.1]), rng=0)
+    >>> found.arms, found.samples
+    ([array([0])], array([400]))
+    """
+
+    explorer: str
+    arms: list[IntArray]
+    samples: IntArray
+    correct: BoolArray
+    stopped: BoolArray
+    seconds: FloatArray
+    path: str = "python"
+
+    @property
+    def certified(self) -> BoolArray:
+        """Whether each run ended by the stopping rule; the same as `stopped`."""
+        return self.stopped
+
+    def __repr__(self) -> str:
+        runs = len(self.arms)
+        return (
+            f"Identification({self.explorer}: {runs} runs, {int(self.stopped.sum())} stopped,"
+            f" {int((self.stopped & ~self.correct).sum())} of them wrong,"
+            f" mean samples {self.samples.mean():.4g})"
+        )
+
+
+class _Run(NamedTuple):
+    replication: int
+    arms: IntArray
+    samples: int
+    correct: bool
+    stopped: bool
+    seconds: float
+    path: str
+
+
+def identify(
+    explorer: AnyExplorer,
+    environment: Environment,
+    *,
+    replications: int = 1,
+    rng: Seed = None,
+    n_jobs: int = 1,
+    max_samples: int | None = None,
+    progress: bool = False,
+) -> Identification:
+    """Run `explorer` on `environment` until its stopping rule holds, many times.
+
+    Parameters
+    ----------
+    explorer : Explorer
+        The learner; it never sees the environment.
+    environment : Environment
+        Where base arms are sampled.
+    replications : int
+        Number of independent replications.
+    rng : int, SeedSequence, Generator or None
+        Seed; the same seed gives the same numbers for any `n_jobs`.
+    n_jobs : int
+        Worker processes, -1 for all cores.
+    max_samples : int, optional
+        Most samples of a replication; a run that would need more is reported as not stopped. Exact goals
+        are never reached where the k-th and the next mean are equal, so set it unless the gaps are known.
+    progress : bool
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Identification
+        Arms, samples and correctness of each replication.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, the arms differ in number, or the outcomes do not fit the noise
+        that the explorer is made for.
+
+    Examples
+    --------
+    >>> from cmab import SequentialHalving, identify
+    >>> from instances import BernoulliArms
+    >>> explorer = SequentialHalving(n_arms=3, budget=300)
+    >>> identify(explorer, BernoulliArms([0.9, 0.1, 0.1]), replications=3, rng=0).correct
+    array([ True,  True,  True])
+    """
+    replications = integer("replications", replications, 1)
+    if max_samples is not None:
+        integer("max_samples", max_samples, 1)
+    _check_fit(explorer, environment)
+    run = partial(_replicate, explorer, environment, root(rng), max_samples)
+    runs = sorted(_runs(run, replications, n_jobs, progress))
+    return Identification(
+        explorer=type(explorer).__name__,
+        arms=[r.arms for r in runs],
+        samples=np.array([r.samples for r in runs], np.int64),
+        correct=np.array([r.correct for r in runs], np.bool_),
+        stopped=np.array([r.stopped for r in runs], np.bool_),
+        seconds=np.array([r.seconds for r in runs]),
+        path=runs[0].path,
+    )
+
+
+def _check_fit(explorer: AnyExplorer, environment: Environment) -> None:
+    name = type(explorer).__name__
+    if explorer.n_arms != environment.n_arms:
+        raise ValueError(
+            f"explorer and environment must have the same base arms, got {explorer.n_arms} and"
+            f" {environment.n_arms}"
+        )
+    # Room for rounding: half a support's length may have been computed in another order.
+    if explorer.sigma is not None and environment.sigma > explorer.sigma * (1.0 + 1e-12):
+        raise ValueError(
+            f"environment must be {explorer.sigma:g}-sub-Gaussian, the sigma of {name}, got"
+            f" sigma {environment.sigma:g}"
+        )
+    if explorer.support is not None:
+        (low, high), (least, most) = explorer.support, environment.support
+        if least < low or most > high:
+            raise ValueError(
+                f"environment must have outcomes in [{low:g}, {high:g}], the support of {name}, got"
+                f" [{least:g}, {most:g}]"
+            )
+
+
+def _runs(run: Callable[[int], _Run], replications: int, n_jobs: int, progress: bool) -> Iterator[_Run]:
+    from tqdm.auto import tqdm
+
+    with tqdm(total=replications, unit=" runs", disable=not progress) as bar:
+        if n_jobs == 1 or replications == 1:
+            for index in range(replications):
+                yield run(index)
+                bar.update()
+            return
+        from joblib import Parallel, delayed
+
+        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        for result in workers(delayed(run)(index) for index in range(replications)):
+            bar.update()
+            yield result
+
+
+def _replicate(
+    explorer: AnyExplorer,
+    environment: Environment,
+    seed: np.random.SeedSequence,
+    max_samples: int | None,
+    replication: int,
+) -> _Run:
+    session = Session(explorer, stream(seed, Purpose.LEARNER, replication))
+    coins = stream(seed, Purpose.ENVIRONMENT, replication)
+    started = time.perf_counter()
+    samples = explorer.run(session.state, environment, session.rng, coins, max_samples)
+    path = "python" if samples is None else "compiled"
+    if samples is None:
+        samples = _explore(session, environment, coins, max_samples)
+    arms = session.recommend()
+    correct = explorer.goal is not None and explorer.goal.is_correct(arms, environment.means)
+    seconds = time.perf_counter() - started
+    return _Run(replication, arms, samples, correct, session.is_done, seconds, path)
+
+
+def _explore(
+    session: Session[object], environment: Environment, coins: np.random.Generator, max_samples: int | None
+) -> int:
+    """Ask, pull and tell until the rule stops or the next batch would exceed the cap; return the samples."""
+    samples = 0
+    while not session.is_done:
+        ticket = session.ask()
+        batch = len(ticket) * ticket.pulls
+        if max_samples is not None and samples + batch > max_samples:
+            break
+        arms, pulls = ticket.super_arm, np.full(len(ticket), ticket.pulls)
+        sums, squares = environment.pull_many(arms, pulls, coins)
+        session.tell(Feedback(arms, sums, pulls=pulls, squares=squares), ticket)
+        samples += batch
+    return samples
