@@ -2,10 +2,15 @@
 
 from cmab.environment import Environment
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
+from cmab.exploration.clucb import CLUCB, LilCLUCB
 from cmab.exploration.gap_based import UCBE, GapE, MultiBanditUGapEb, UGapEb
 from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocation
+from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus
+from cmab.exploration.mixture import MixtureGLR
 from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
+from cmab.exploration.ugape import UGapEc
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.identification import Identification, identify
@@ -21,10 +26,12 @@ from cmab.statistics import ArmStatistics
 from cmab.study import Study
 
 __all__ = [
+    "CLUCB",
     "CSAR",
     "CTS",
     "CUCB",
     "LLR",
+    "LUCB1",
     "SAR",
     "UCBE",
     "AdaptiveTopK",
@@ -43,7 +50,13 @@ __all__ = [
     "HoeffdingRace",
     "Identification",
     "IndexPolicy",
+    "LUCBPlusPlus",
+    "LilCLUCB",
+    "LilLUCB",
+    "LilRandLUCB",
+    "LilUCB",
     "LinearOracle",
+    "MixtureGLR",
     "MultiBanditUGapEb",
     "OptMAI",
     "Oracle",
@@ -56,6 +69,7 @@ __all__ = [
     "SuccessiveRejects",
     "Ticket",
     "UGapEb",
+    "UGapEc",
     "UniformAllocation",
     "UniformlyRandom",
     "identify",
