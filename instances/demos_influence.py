@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Model = Literal["weighted-cascade", "constant", "trivalency"]
 _DRAWN = 250
+_NAMED = 10
 
 
 def influence(
@@ -150,12 +151,13 @@ def draw_cascade(
     inside = [graph.label(node) for node in reached[len(seeds) :] if graph.label(node) in network]
     edges = [(graph.label(graph.tails[arm]), graph.label(graph.heads[arm])) for arm in passed]
     edges = [(u, v) for u, v in edges if u in network and v in network]
+    cut = f", {len(network):,} drawn" if len(network) < len(reached) else ""
     return draw_graph(
         network,
         nodes={"Seed": names, "Activated": inside},
         edges={"Passed on": edges},
-        labels=names,
-        title=f"One cascade from {len(seeds)} seeds reaches {len(reached):,} of {graph.n_nodes:,} nodes",
+        labels=names if len(names) <= _NAMED else (),
+        title=f"One cascade from {len(seeds)} seeds reaches {len(reached):,} of {graph.n_nodes:,} nodes{cut}",
     )
 
 
