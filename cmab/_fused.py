@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +39,23 @@ def open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
     index = open_door(policy, "indices", "select", "update", "initial_state")
     play = open_door(environment, "play", "expected_reward")
     return Doors(index, open_door(policy.oracle, "solve"), play) if index and play else None
+
+
+@contextmanager
+def _interrupt_waits() -> Iterator[None]:
+    """Hold Ctrl-C back until the call is over: numba, reading compiled functions, crashes on an exception."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if came:
+        usual(*came[0])
 
 
 class FusedRun:
@@ -94,7 +116,8 @@ class FusedRun:
             *(self.state.rounds + 1, self.state.rounds + rounds),
             *(self.earned, self._buffer, np.empty(self.state.n_arms)),
         )
-        self._size = play_rounds(*arguments)
+        with _interrupt_waits():
+            self._size = play_rounds(*arguments)
         self.state.rounds += rounds
 
     def _play_round(self) -> None:
