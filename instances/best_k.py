@@ -21,6 +21,13 @@ _PROBLEMS: dict[int, tuple[list[float], int]] = {
 def two_groups(n_arms: int, k: int, high: float = 0.7, low: float = 0.3) -> FloatArray:
     """Return `k` means of `high` and the rest `low` (TWOGROUP; ``high=0.5, low=0`` is 1-sparse).
 
+    Parameters
+    ----------
+    n_arms, k : int
+        Number of arms, and how many have the high mean.
+    high, low : float
+        The two means.
+
     Examples
     --------
     >>> from instances import two_groups

@@ -22,8 +22,8 @@ class MixtureGLR(BestK):
     For each of the k best arms i and each other arm j, the evidence is ``(m_i - m_j)^2 / (2 sigma^2
     (1 / T_i + 1 / T_j))``. The pair with the least evidence plus ``ln T_i + ln T_j`` is critical (the
     penalty keeps arms from starving), and one of its arms is sampled as in `LilRandLUCB`. The stop proves
-    an error of at most `delta` for any way of sampling; that the run ends is proven for k = 1 only. The
-    thresholds' constants were checked by simulation, not against their paper.
+    an error of at most `delta` for any way of sampling Gaussian arms; that the run ends is not proven, so set
+    a cap. The threshold's constants rest on memory of the paper.
 
     Parameters
     ----------
