@@ -45,6 +45,19 @@ class Feedback:
     pulls: IntArray | None = None
     squares: FloatArray | None = None
 
+    @classmethod
+    def unchecked(cls, arms: IntArray, outcomes: FloatArray, reward: float) -> Feedback:
+        """Return feedback of arrays that are right by construction, without the checks (which sort the arms).
+
+        For environments that write an int64 array of distinct arms and a float array of outcomes themselves.
+        """
+        feedback = object.__new__(cls)
+        for name, value in (("arms", arms), ("outcomes", outcomes), ("reward", reward)):
+            object.__setattr__(feedback, name, value)
+        object.__setattr__(feedback, "pulls", None)
+        object.__setattr__(feedback, "squares", None)
+        return feedback
+
     def __post_init__(self) -> None:
         arms = _arms(self.arms)
         object.__setattr__(self, "arms", arms)

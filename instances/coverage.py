@@ -98,7 +98,7 @@ class Coverage(Environment):
 
         arms = self.oracle.triggered_arms(self.oracle.check_super_arm(super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)
-        return Feedback(arms, outcomes, self._weight_reached(arms, outcomes))
+        return Feedback.unchecked(arms, outcomes, self._weight_reached(arms, outcomes))
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return a fresh coin of each of `arms`."""

@@ -30,7 +30,6 @@ _NAMED = 10
 def influence(
     *,
     graph: Path | None = None,
-    header: bool = False,
     undirected: bool = False,
     model: Model = "weighted-cascade",
     probability: float = 0.1,
@@ -49,8 +48,6 @@ def influence(
     graph : Path, optional
         Edge list, gzipped or not: two node ids a line; the characters of Les Misérables and who meets whom
         if left out
-    header : bool
-        The first line of the file gives the numbers of nodes and edges
     undirected : bool
         Every line of the file is an edge for both directions
     model : str
@@ -75,7 +72,7 @@ def influence(
     network = _les_miserables() if graph is None else None
     if network is None:
         assert graph is not None
-        directed = read_edge_list(graph, directed=not undirected, header=header)
+        directed = read_edge_list(graph, directed=not undirected)
     else:
         directed = as_directed_graph(network)
     environment = IndependentCascade(directed, _truth(directed, model, probability, seed), k=k)

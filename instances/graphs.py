@@ -19,7 +19,7 @@ _DIGITS = 19
 
 
 def read_edge_list(
-    path: str | os.PathLike[str], *, directed: bool = True, header: bool = False
+    path: str | os.PathLike[str], *, directed: bool = True, header: bool | None = None
 ) -> DirectedGraph:
     """Read a graph from a text file, gzipped or not.
 
@@ -33,9 +33,11 @@ def read_edge_list(
         The file.
     directed : bool
         Whether a line is one arc; otherwise it is two, one for each direction, next to each other.
-    header : bool
+    header : bool, optional
         Whether the first line gives the numbers of nodes and of lines. Ids are node numbers then; without
-        it nodes are numbered in increasing order of their ids, which become their labels.
+        it nodes are numbered in increasing order of their ids, which become their labels. If left out, a
+        first line counts as such where its second number is that of the lines below and its first one is
+        larger than every id in them.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def read_edge_list(
     rows = [(number, line.split()) for number, line in enumerate(_text(file).splitlines(), 1)]
     rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
     n_nodes = None
-    if header:
+    if _is_header(rows) if header is None else header:
         n_nodes = _size(file, rows)
         rows = rows[1:]
     if not rows:
@@ -91,6 +93,14 @@ def _text(file: Path) -> str:
 
 
 _Rows = Sequence[tuple[int, list[str]]]
+
+
+def _is_header(rows: _Rows) -> bool:
+    fields = rows[0][1] if rows else []
+    if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not fields[0].isdecimal():
+        return False
+    below = [field for _, fields in rows[1:] for field in fields[:2]]
+    return all(field.isdecimal() and int(field) < int(fields[0]) for field in below)
 
 
 def _size(file: Path, rows: _Rows) -> int:

@@ -111,7 +111,7 @@ class IndependentCascade(Environment):
             observed,
             outcomes,
         )
-        return Feedback(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
+        return Feedback.unchecked(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
 
     @cached_property
     def _out_means(self) -> FloatArray:

@@ -34,6 +34,20 @@ def test_snap_form(tmp_path, zipped):
     assert graph.probabilities is None
 
 
+@pytest.mark.parametrize(
+    ("text", "n_nodes"),
+    [
+        ("5 2\n0 3\n3 1\n", 5),
+        ("0 1\n1 2\n", 3),
+        ("7 9\n9 30\n", 3),
+        ("3 2\n0 3\n3 1\n", 4),
+        ("4 2 0.5\n0 3 0.5\n3 1 1\n", 5),
+    ],
+)
+def test_a_header_is_recognised(tmp_path, text, n_nodes):
+    assert read_edge_list(write(tmp_path / "g", text)).n_nodes == n_nodes
+
+
 def test_header_keeps_nodes_without_edges(tmp_path):
     graph = read_edge_list(write(tmp_path / "g", "# c\n5 2\n0 3\n3 1\n"), header=True)
     assert (graph.n_nodes, arcs(graph), graph.label(3)) == (5, [(0, 3), (3, 1)], 3)
