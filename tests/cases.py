@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 import pulp
 
+import cmab
 from cmab import (
     CTS,
     CUCB,
@@ -26,6 +27,7 @@ from cmab import (
     UniformlyRandom,
 )
 from cmab.confidence import LogRadius
+from cmab.explorer import AnyExplorer
 from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,
@@ -77,6 +79,15 @@ class PolicyCase:
 
     name: str
     make: Callable[[Oracle], AnyPolicy]
+
+
+@dataclass(frozen=True)
+class ExplorerCase:
+    """An explorer of four arms of which the first (or two) are far better, and the error it promises."""
+
+    name: str
+    make: Callable[[], AnyExplorer]
+    delta: float | None = None
 
 
 @dataclass(frozen=True)
@@ -313,4 +324,25 @@ ENVIRONMENTS = [
     EnvironmentCase("bernoulli", lambda: SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase("gaussian", lambda: SemiBandit(GaussianArms(MEANS, 0.5), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase("arms_alone", lambda: BernoulliArms(MEANS), ((0, 3), (1,))),
+]
+
+EXPLORERS = [
+    ExplorerCase("lucb1", lambda: cmab.LUCB1(4, 2, delta=0.1), 0.1),
+    ExplorerCase("lil_lucb", lambda: cmab.LilLUCB(4, 1, delta=0.1), 0.1),
+    ExplorerCase("lucb_plus_plus", lambda: cmab.LUCBPlusPlus(4, 2, delta=0.1, mode="heuristic"), 0.1),
+    ExplorerCase("lil_rand_lucb", lambda: cmab.LilRandLUCB(4, 2, delta=0.1), 0.1),
+    ExplorerCase("lil_ucb", lambda: cmab.LilUCB(4, delta=0.1, mode="heuristic"), 0.1),
+    ExplorerCase("lil_clucb", lambda: cmab.LilCLUCB(TopK(4, 2), delta=0.1), 0.1),
+    ExplorerCase("clucb", lambda: cmab.CLUCB(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1), 0.1),
+    ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),
+    ExplorerCase("mixture", lambda: cmab.MixtureGLR(4, 2, delta=0.1), 0.1),
+    ExplorerCase("halving", lambda: cmab.Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
+    ExplorerCase("adaptive_top_k", lambda: cmab.AdaptiveTopK(4, 2, epsilon=0.2, delta=0.1), 0.1),
+    ExplorerCase("sequential_halving", lambda: cmab.SequentialHalving(4, budget=200)),
+    ExplorerCase("successive_rejects", lambda: cmab.SuccessiveRejects(4, budget=200)),
+    ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
+    ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, 200, a=2.0)),
+    ExplorerCase("ucbe", lambda: cmab.UCBE(4, 200, a=2.0)),
+    ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, 300)),
+    ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),
 ]

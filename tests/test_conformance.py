@@ -1,8 +1,14 @@
 """Every row of `cases.py` goes through the checks that ship with the package."""
 
-from cases import ENVIRONMENTS, ORACLES, POLICIES
+from cases import ENVIRONMENTS, EXPLORERS, ORACLES, POLICIES
 
-from cmab.testing import environment_checks, oracle_checks, parametrize_with_checks, policy_checks
+from cmab.testing import (
+    environment_checks,
+    explorer_checks,
+    oracle_checks,
+    parametrize_with_checks,
+    policy_checks,
+)
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -26,6 +32,12 @@ def _of_policies():
             yield from policy_checks(case.make(oracle), environment, name=f"{case.name}-{sense}")
 
 
-@parametrize_with_checks(_of_oracles(), _of_environments(), _of_policies())
+def _of_explorers():
+    arms = BernoulliArms([0.9, 0.1, 0.85, 0.1])
+    for case in EXPLORERS:
+        yield from explorer_checks(case.make(), arms, delta=case.delta, name=case.name)
+
+
+@parametrize_with_checks(_of_oracles(), _of_environments(), _of_policies(), _of_explorers())
 def test_conforms(check):
     check.run()

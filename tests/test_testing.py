@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cmab import CUCB, Feedback, LinearOracle, Oracle
-from cmab.testing import check_environment, check_oracle, check_policy
+from cmab import CUCB, Feedback, LinearOracle, LUCBPlusPlus, Oracle
+from cmab.testing import check_environment, check_explorer, check_oracle, check_policy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -320,3 +320,37 @@ def test_each_faulty_policy_is_named(faulty, fault):
     oracle = TopK(N, K)
     with pytest.raises(AssertionError, match=f"^({fault})"):
         check_policy(faulty(oracle), SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, N)), oracle))
+
+
+# Explorers -----------------------------------------------------------------------------------------------
+
+
+class Hasty(LUCBPlusPlus):
+    """Names whatever leads after the first samples."""
+
+    def is_done(self, state):
+        return state.counts.min() >= 1
+
+
+class Meddling(LUCBPlusPlus):
+    def recommend(self, state):
+        state.means[0] = 0.0
+        return super().recommend(state)
+
+
+class Unordered(LUCBPlusPlus):
+    def recommend(self, state):
+        return super().recommend(state)[::-1]
+
+
+class Moody(LUCBPlusPlus):
+    def select(self, state, rng):
+        return np.random.default_rng().permutation(4)[:2]
+
+
+@pytest.mark.parametrize(
+    ("faulty", "fault"), [(Hasty, "errors"), (Meddling, "state"), (Unordered, "form"), (Moody, "determinism")]
+)
+def test_each_faulty_explorer_is_named(faulty, fault):
+    with pytest.raises(AssertionError, match=f"^{fault}"):
+        check_explorer(faulty(4, 2, delta=0.01), BernoulliArms([0.7, 0.6, 0.4, 0.3]), delta=0.01, runs=60)

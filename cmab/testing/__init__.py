@@ -7,6 +7,7 @@ with the fault's name and says what was expected and what came.
 
 from cmab.testing._checks import Check, parametrize_with_checks
 from cmab.testing.environments import check_environment, environment_checks
+from cmab.testing.explorers import check_explorer, explorer_checks
 from cmab.testing.oracles import OracleReport, check_oracle, oracle_checks
 from cmab.testing.policies import check_policy, policy_checks
 
@@ -14,9 +15,11 @@ __all__ = [
     "Check",
     "OracleReport",
     "check_environment",
+    "check_explorer",
     "check_oracle",
     "check_policy",
     "environment_checks",
+    "explorer_checks",
     "oracle_checks",
     "parametrize_with_checks",
     "policy_checks",

@@ -131,13 +131,14 @@ def _check_resuming(subject: _Subject) -> None:
     session, coins = Session(subject.policy, rng=subject.seed), np.random.default_rng(subject.seed)
     for step, expected in enumerate(_play(subject)):
         if step == subject.rounds // 2:
-            session = _resumed(session)
+            session = resumed(session)
         ticket = session.ask()
         require_same(expected, ticket.super_arm, "resuming", "a saved and loaded session")
         session.tell(subject.environment.play(ticket.super_arm, coins))
 
 
-def _resumed(session: Session[Any]) -> Session[Any]:
+def resumed(session: Session[Any]) -> Session[Any]:
+    """Return the session as it comes back from a file."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "session.npz"
         session.save(file)
