@@ -72,6 +72,12 @@ class Environment(ABC):
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the true expected reward of `super_arm`."""
 
+    def sample(self, arms: IntArray, pulls: int, rng: np.random.Generator) -> Feedback:
+        """Return the feedback of `pulls` fresh outcomes of each of `arms`, as explorers ask for them."""
+        times = np.full(len(arms), pulls)
+        sums, squares = self.pull_many(arms, times, rng)
+        return Feedback(arms, sums, pulls=times, squares=squares)
+
     def kernel(self) -> Kernel | None:
         """Return a compiled form of `play` and `expected_reward`; none unless overridden."""
         return None

@@ -14,7 +14,6 @@ from cmab._validation import integer
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
-from cmab.feedback import Feedback
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.session import Session
 
@@ -217,8 +216,6 @@ def _explore(
         batch = len(ticket) * ticket.pulls
         if max_samples is not None and samples + batch > max_samples:
             break
-        arms, pulls = ticket.super_arm, np.full(len(ticket), ticket.pulls)
-        sums, squares = environment.pull_many(arms, pulls, coins)
-        session.tell(Feedback(arms, sums, pulls=pulls, squares=squares), ticket)
+        session.tell(environment.sample(ticket.super_arm, ticket.pulls, coins), ticket)
         samples += batch
     return samples

@@ -9,7 +9,6 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.explorer import AnyExplorer
-from cmab.feedback import Feedback
 from cmab.seeding import Purpose, Seed, root, stream
 from instances.arms import BernoulliArms
 
@@ -21,11 +20,9 @@ def explore(explorer: AnyExplorer, means: FloatArray, rng: np.random.Generator) 
     """Run to the end on Bernoulli arms; return the arms named and the samples taken."""
     arms, state, samples = BernoulliArms(means), explorer.initial_state(), 0
     while not explorer.is_done(state):
-        chosen = explorer.select(state, rng)
-        pulls = np.full(len(chosen), explorer.pulls(state))
-        sums, squares = arms.pull_many(chosen, pulls, rng)
-        explorer.update(state, Feedback(chosen, sums, pulls=pulls, squares=squares))
-        samples += int(pulls.sum())
+        chosen, pulls = explorer.select(state, rng), explorer.pulls(state)
+        explorer.update(state, arms.sample(chosen, pulls, rng))
+        samples += pulls * len(chosen)
     return explorer.recommend(state), samples
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
-from cmab.feedback import Feedback
 from cmab.identification import identify
 from cmab.session import Session
 from cmab.testing._checks import Check, binomial_tail, named_checks, pickled, require, require_same
@@ -110,15 +109,6 @@ def explorer_checks(
     return named_checks(name or type(explorer).__name__, subject, _CHECKS)
 
 
-def _told(environment: Environment, arms: IntArray, pulls: int, coins: np.random.Generator) -> Feedback:
-    """Return the feedback of one request."""
-    if pulls == 1:
-        return Feedback(arms, environment.pull(arms, coins))
-    times = np.full(len(arms), pulls)
-    sums, squares = environment.pull_many(arms, times, coins)
-    return Feedback(arms, sums, pulls=times, squares=squares)
-
-
 def _requests(
     subject: _Subject, steps: int, between: Callable[[Session[Any], int], Session[Any]]
 ) -> list[IntArray]:
@@ -131,7 +121,7 @@ def _requests(
             break
         ticket = session.ask()
         asked.append(ticket.super_arm)
-        session.tell(_told(subject.environment, ticket.super_arm, ticket.pulls, coins))
+        session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, coins))
     return asked
 
 
