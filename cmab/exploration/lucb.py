@@ -227,7 +227,8 @@ class LilRandLUCB(LUCBPlusPlus):
 
     References
     ----------
-    lil-rand-lucb, Algorithm 1 and Theorem 3.1.
+    H. Jiang, J. Li, M. Qiao: Practical Algorithms for Best-K Identification in Multi-Armed Bandits, 2017,
+    Algorithm 1 and Theorem 3.1.
     """
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:

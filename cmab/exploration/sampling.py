@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,13 +41,13 @@ class SamplingExplorer(Explorer[ArmStatistics]):
         """Return whether the stopping rule holds."""
         return bool(state.counts.min() > 0) and self.can_stop(state)
 
+    @abstractmethod
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the arms to sample next."""
-        raise NotImplementedError
 
+    @abstractmethod
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the recommended arms are certain enough."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -163,6 +163,7 @@ def _check_determinism(subject: _Subject) -> None:
 
 def _check_state(subject: _Subject) -> None:
     """Questions leave the state as it is, and a run leaves the explorer as it is."""
+    _requests(subject, 5, lambda session, _: session)  # parameters derived at first use are in place now
     parameters = pickled(subject.explorer)
 
     def look(session: Session[Any], step: int) -> Session[Any]:
