@@ -1,0 +1,32 @@
+"""
+A knapsack, described in PuLP
+=============================
+
+Any PuLP model with binary variables is an oracle: PuLP describes what is feasible, the learner's indices are the
+costs. Projects with known weights and unknown success; each round a selection that fits the budget is started.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pulp
+
+from cmab import CTS, CUCB, simulate
+from instances import BernoulliArms, SemiBandit
+from oracles import PuLPOracle
+
+rng = np.random.default_rng(4)
+weights = rng.integers(1, 9, 15)
+problem = pulp.LpProblem("projects", pulp.LpMaximize)
+x = [problem.add_variable(f"project{i}", cat="Binary") for i in range(15)]
+problem += pulp.lpSum(int(w) * v for w, v in zip(weights, x, strict=True)) <= 25
+problem += x[0] + x[1] <= 1  # these two exclude each other
+oracle = PuLPOracle(problem, x)
+environment = SemiBandit(BernoulliArms(rng.uniform(0.1, 0.9, 15)), oracle)
+
+figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
+for name, policy, style in (("CUCB", CUCB(oracle), "-"), ("Thompson", CTS(oracle), "--")):
+    result = simulate(policy, environment, horizon=400, replications=2, rng=0)
+    axes.plot(result.rounds, result.regret.mean(axis=0), style, label=name)
+axes.set(xlabel="round", ylabel="cumulative regret")
+axes.legend()
+plt.show()
