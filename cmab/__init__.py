@@ -10,7 +10,7 @@ from cmab.exploration.lucb import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus
 from cmab.exploration.mixture import MixtureGLR
 from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
-from cmab.exploration.ugape import UGapEc
+from cmab.exploration.ugape import UGapEc, UGapEcV
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.identification import Identification, identify
@@ -70,6 +70,7 @@ __all__ = [
     "Ticket",
     "UGapEb",
     "UGapEc",
+    "UGapEcV",
     "UniformAllocation",
     "UniformlyRandom",
     "identify",

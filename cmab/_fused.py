@@ -42,7 +42,7 @@ def open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
 
 
 @contextmanager
-def _interrupt_waits() -> Iterator[None]:
+def interrupt_waits() -> Iterator[None]:
     """Hold Ctrl-C back until the call is over: numba, reading compiled functions, crashes on an exception."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
@@ -116,7 +116,7 @@ class FusedRun:
             *(self.state.rounds + 1, self.state.rounds + rounds),
             *(self.earned, self._buffer, np.empty(self.state.n_arms)),
         )
-        with _interrupt_waits():
+        with interrupt_waits():
             self._size = play_rounds(*arguments)
         self.state.rounds += rounds
 

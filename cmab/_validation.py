@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Set
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from cmab.feedback import Feedback
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -105,6 +108,29 @@ def arm_indices(
     if distinct and indices.shape[0] > 1 and np.diff(np.sort(indices)).min() == 0:
         raise ValueError(f"{name} must not repeat an entry, got {shown(indices.tolist())}")
     return indices
+
+
+def interval(name: str, value: tuple[float, float]) -> None:
+    """Raise unless `value` is a pair of finite numbers, the first below the second."""
+    try:
+        low, high = (real(name, end) for end in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be two finite numbers, got {shown(value)}") from None
+    if not low < high:
+        raise ValueError(f"{name} must be two increasing numbers, got {shown(value)}")
+
+
+def check_outcomes(feedback: Feedback, support: tuple[float, float]) -> None:
+    """Raise unless every outcome (the mean outcome of a batch) lies in `support`, but for rounding."""
+    pulls = 1 if feedback.pulls is None else feedback.pulls
+    (low, high), means = support, feedback.outcomes / pulls
+    slack = 1e-12 * (high - low)
+    bad = (means < low - slack) | (means > high + slack)
+    if bad.any():
+        raise ValueError(
+            f"outcomes must lie in [{low:g}, {high:g}], the support that the explorer is made for,"
+            f" got {means[bad][0]:g}"
+        )
 
 
 def frozen(array: FloatArray) -> FloatArray:

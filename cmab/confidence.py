@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab._validation import real
 from cmab.arrays import FloatArray, IntArray
+from cmab.statistics import ArmStatistics
 
 
 def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
@@ -98,22 +99,53 @@ def lil_radii(
     >>> lil_radii(np.array([1, 100]), 1e-3, epsilon=0.0, sigma=0.5).round(6)
     array([1.87107 , 0.205417])
     """
-    inner = np.log((1.0 + epsilon) * np.asarray(counts) + 2.0)
-    scale = (1.0 + math.sqrt(epsilon)) * math.sqrt(2.0 * (1.0 + epsilon)) * sigma
-    radii: FloatArray = scale * np.sqrt(np.log(inner / omega) / counts)
+    from cmab._kernels_radii import lil_radii_of
+
+    whole = np.ascontiguousarray(counts, np.int64)
+    levels = np.ascontiguousarray(np.broadcast_to(np.asarray(omega, np.float64), whole.shape))
+    radii = np.empty(whole.shape)
+    lil_radii_of(whole, levels, epsilon, sigma, radii)
     return radii
 
 
 def lucb1_radii(counts: IntArray, t: int, delta: float, sigma: float) -> FloatArray:
     """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``."""
-    log = math.log(1.25 * len(counts) / delta) + 4.0 * math.log(t)
-    return scaled_radius(counts, 2.0 * sigma**2 * log)
+    return _with_clock(counts, t, delta, sigma, 1.25, 4.0)
 
 
 def clock_radii(counts: IntArray, t: int, delta: float, sigma: float) -> FloatArray:
     """Return the radius of UGapEc and CLUCB after `t` samples: ``sigma sqrt(2 ln(4 N t^3 / delta) / T)``."""
-    log = math.log(4.0 * len(counts) / delta) + 3.0 * math.log(t)
-    return scaled_radius(counts, 2.0 * sigma**2 * log)
+    return _with_clock(counts, t, delta, sigma, 4.0, 3.0)
+
+
+def _with_clock(
+    counts: IntArray, t: int, delta: float, sigma: float, factor: float, power: float
+) -> FloatArray:
+    from cmab._kernels_radii import clock_log, hoeffding_radii
+
+    whole, radii = np.ascontiguousarray(counts, np.int64), np.empty(len(counts))
+    hoeffding_radii(whole, clock_log(len(whole), t, delta, factor, power), sigma, radii)
+    return radii
+
+
+def bernstein_radii(state: ArmStatistics, t: int, delta: float, length: float) -> FloatArray:
+    """Return UGapE-V's radius after `t` samples, infinite below two outcomes; see `UGapEcV`.
+
+    Examples
+    --------
+    >>> from cmab import ArmStatistics, Feedback
+    >>> from cmab.confidence import bernstein_radii
+    >>> state = ArmStatistics.empty(2)
+    >>> state.update(Feedback([0, 1], [8.0, 8.0], pulls=[10, 100], squares=[8.0, 8.0]))
+    >>> bernstein_radii(state, t=110, delta=0.1, length=1.0).round(3)
+    array([6.426, 0.584])
+    """
+    from cmab._kernels_radii import bernstein_radii as write
+    from cmab._kernels_radii import clock_log
+
+    counts, radii = state.counts, np.empty(state.n_arms)
+    write(counts, state.deviations, clock_log(len(counts), t, delta, 7.0, 3.0), length, radii)
+    return radii
 
 
 def mixture_threshold(x: float) -> float:

@@ -30,19 +30,35 @@ class Kernel(NamedTuple):
     is_random: bool = False
 
 
-def open_door(thing: Any, *rules: str) -> Kernel | None:
-    """Return ``thing.kernel()`` unless a subclass changed one of `rules` without changing its kernel.
+class ExplorerKernel(NamedTuple):
+    """A compiled loop of exploration with its parameters and scratch space, made afresh for each run.
+
+    Attributes
+    ----------
+    loop : callable
+        Samples until the stopping rule holds; its last arguments are those of
+        ``cmab._kernels_explore.explore`` from ``draw`` on.
+    parameters : tuple
+        What comes before them.
+    """
+
+    loop: Any
+    parameters: tuple[Any, ...]
+
+
+def open_door(thing: Any, *rules: str, door: str = "kernel") -> Any:
+    """Return ``thing.kernel()`` (or another `door`), unless a subclass changed one of `rules` but not it.
 
     Whoever overrides ``indices`` of a compiled policy means his own rule, not the compiled one.
     """
     lineage = type(thing).__mro__
-    depth = {name: _first(lineage, name) for name in ("kernel", *rules)}
-    if depth["kernel"] is None or any(d is not None and d < depth["kernel"] for d in depth.values()):
+    depth = {name: _first(lineage, name) for name in (door, *rules)}
+    own = depth[door]
+    if own is None or any(d is not None and d < own for d in depth.values()):
         return None
-    if any(rule in vars(thing) for rule in rules):
+    if any(rule in getattr(thing, "__dict__", ()) for rule in rules):
         return None
-    kernel: Kernel | None = thing.kernel()
-    return kernel
+    return getattr(thing, door)()
 
 
 def _first(lineage: tuple[type, ...], name: str) -> int | None:

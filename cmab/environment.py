@@ -74,12 +74,18 @@ class Environment(ABC):
 
     def sample(self, arms: IntArray, pulls: int, rng: np.random.Generator) -> Feedback:
         """Return the feedback of `pulls` fresh outcomes of each of `arms`, as explorers ask for them."""
+        if pulls == 1:
+            return Feedback(arms, self.pull(arms, rng))
         times = np.full(len(arms), pulls)
         sums, squares = self.pull_many(arms, times, rng)
         return Feedback(arms, sums, pulls=times, squares=squares)
 
     def kernel(self) -> Kernel | None:
         """Return a compiled form of `play` and `expected_reward`; none unless overridden."""
+        return None
+
+    def pull_kernel(self) -> Kernel | None:
+        """Return a compiled form of `pull` for one arm, with the same draws; none unless overridden."""
         return None
 
     def pull_many(

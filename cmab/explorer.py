@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.environment import Environment
+from cmab.doors import ExplorerKernel
 from cmab.goals import Goal
 from cmab.policy import Policy, State
 
@@ -63,19 +63,17 @@ class Explorer(Policy[State]):
         """When the recommended arms are right."""
         return None
 
-    def run(
-        self,
-        state: State,  # noqa: ARG002
-        environment: Environment,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
-        coins: np.random.Generator,  # noqa: ARG002
-        max_samples: int | None,  # noqa: ARG002
-    ) -> int | None:
-        """Play a whole run in compiled code, changing `state`; return the samples, or None if it cannot.
-
-        The default cannot. An override plays what `select` and `update` would, with the same numbers.
-        """
+    def kernel(self) -> ExplorerKernel | None:
+        """Return a compiled form of the rule for the compiled loop; none unless overridden."""
         return None
+
+    def step(self, state: State, rng: np.random.Generator) -> IntArray:
+        """Return the arms to sample next, none once the stopping rule holds.
+
+        This is `is_done` and `select` in one, for the loop of `identify`; override it where the two would
+        do the same expensive work twice.
+        """
+        return np.empty(0, np.int64) if self.is_done(state) else self.select(state, rng)
 
     def pulls(self, state: State) -> int:  # noqa: ARG002
         """Return how many outcomes of each selected arm are wanted at once."""
@@ -84,6 +82,10 @@ class Explorer(Policy[State]):
     @abstractmethod
     def is_done(self, state: State) -> bool:
         """Return whether the stopping rule holds; then `recommend` is the certified answer."""
+
+    def is_certified(self, state: State) -> bool:
+        """Return whether the recommended arms carry the explorer's guarantee; never after a fixed budget."""
+        return self.is_done(state)
 
     @abstractmethod
     def recommend(self, state: State) -> IntArray:

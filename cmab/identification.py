@@ -6,16 +6,18 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from cmab._validation import integer
+from cmab._exploring import explore_compiled, open_doors
+from cmab._validation import arm_indices, integer
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
 from cmab.seeding import Purpose, Seed, root, stream
-from cmab.session import Session
+
+Prefer = Literal["threads", "processes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +35,10 @@ class Identification:
     correct : BoolArray, shape (R,)
         Whether the arms meet the explorer's goal, whether or not it stopped by itself.
     stopped : BoolArray, shape (R,)
-        Whether the explorer's own stopping rule ended the run; where false, `max_samples` did, and the
-        arms carry no guarantee.
+        Whether the explorer's own stopping rule (or its budget) ended the run; where false, `max_samples`
+        did, and the arms carry no guarantee.
+    certified : BoolArray, shape (R,)
+        Whether the arms carry the guarantee that the explorer was asked for; never with a fixed budget.
     seconds : FloatArray, shape (R,)
         Wall-clock seconds.
     path : str
@@ -54,13 +58,9 @@ class Identification:
     samples: IntArray
     correct: BoolArray
     stopped: BoolArray
+    certified: BoolArray
     seconds: FloatArray
     path: str = "python"
-
-    @property
-    def certified(self) -> BoolArray:
-        """Whether each run ended by the stopping rule; the same as `stopped`."""
-        return self.stopped
 
     def __repr__(self) -> str:
         runs = len(self.arms)
@@ -77,6 +77,7 @@ class _Run(NamedTuple):
     samples: int
     correct: bool
     stopped: bool
+    certified: bool
     seconds: float
     path: str
 
@@ -104,7 +105,7 @@ def identify(
     rng : int, SeedSequence, Generator or None
         Seed; the same seed gives the same numbers for any `n_jobs`.
     n_jobs : int
-        Worker processes, -1 for all cores.
+        Workers, -1 for all cores: threads on the compiled path, processes on the other.
     max_samples : int, optional
         Most samples of a replication; a run that would need more is reported as not stopped. Exact goals
         are never reached where the k-th and the next mean are equal, so set it unless the gaps are known.
@@ -135,13 +136,16 @@ def identify(
         integer("max_samples", max_samples, 1)
     _check_fit(explorer, environment)
     run = partial(_replicate, explorer, environment, root(rng), max_samples)
-    runs = sorted(_runs(run, replications, n_jobs, progress))
+    # Compiled runs release the interpreter lock: threads then need no copies of the instance.
+    prefer: Prefer = "threads" if open_doors(explorer, environment) else "processes"
+    runs = sorted(_runs(run, replications, n_jobs, prefer, progress), key=lambda r: r.replication)
     return Identification(
         explorer=type(explorer).__name__,
         arms=[r.arms for r in runs],
         samples=np.array([r.samples for r in runs], np.int64),
         correct=np.array([r.correct for r in runs], np.bool_),
         stopped=np.array([r.stopped for r in runs], np.bool_),
+        certified=np.array([r.certified for r in runs], np.bool_),
         seconds=np.array([r.seconds for r in runs]),
         path=runs[0].path,
     )
@@ -169,7 +173,9 @@ def _check_fit(explorer: AnyExplorer, environment: Environment) -> None:
             )
 
 
-def _runs(run: Callable[[int], _Run], replications: int, n_jobs: int, progress: bool) -> Iterator[_Run]:
+def _runs(
+    run: Callable[[int], _Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool
+) -> Iterator[_Run]:
     from tqdm.auto import tqdm
 
     with tqdm(total=replications, unit=" runs", disable=not progress) as bar:
@@ -180,7 +186,7 @@ def _runs(run: Callable[[int], _Run], replications: int, n_jobs: int, progress: 
             return
         from joblib import Parallel, delayed
 
-        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        workers = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered")
         for result in workers(delayed(run)(index) for index in range(replications)):
             bar.update()
             yield result
@@ -193,29 +199,34 @@ def _replicate(
     max_samples: int | None,
     replication: int,
 ) -> _Run:
-    session = Session(explorer, stream(seed, Purpose.LEARNER, replication))
+    state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
-    samples = explorer.run(session.state, environment, session.rng, coins, max_samples)
+    samples = explore_compiled(explorer, environment, state, rng, coins, max_samples)
     path = "python" if samples is None else "compiled"
     if samples is None:
-        samples = _explore(session, environment, coins, max_samples)
-    arms = session.recommend()
+        samples = _explore(explorer, environment, state, rng, coins, max_samples)
+    arms = explorer.recommend(state)
     correct = explorer.goal is not None and explorer.goal.is_correct(arms, environment.means)
     seconds = time.perf_counter() - started
-    return _Run(replication, arms, samples, correct, session.is_done, seconds, path)
+    ends = explorer.is_done(state), explorer.is_certified(state)
+    return _Run(replication, arms, samples, correct, *ends, seconds, path)
 
 
 def _explore(
-    session: Session[object], environment: Environment, coins: np.random.Generator, max_samples: int | None
+    explorer: AnyExplorer,
+    environment: Environment,
+    state: object,
+    rng: np.random.Generator,
+    coins: np.random.Generator,
+    max_samples: int | None,
 ) -> int:
-    """Ask, pull and tell until the rule stops or the next batch would exceed the cap; return the samples."""
+    """Sample until the rule stops or the next batch would exceed the cap; return the samples."""
     samples = 0
-    while not session.is_done:
-        ticket = session.ask()
-        batch = len(ticket) * ticket.pulls
-        if max_samples is not None and samples + batch > max_samples:
+    while len(step := explorer.step(state, rng)):
+        arms, pulls = arm_indices("arms", step, explorer.n_arms), explorer.pulls(state)
+        if max_samples is not None and samples + len(arms) * pulls > max_samples:
             break
-        session.tell(environment.sample(ticket.super_arm, ticket.pulls, coins), ticket)
-        samples += batch
+        explorer.update(state, environment.sample(arms, pulls, coins))
+        samples += len(arms) * pulls
     return samples

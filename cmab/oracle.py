@@ -205,6 +205,11 @@ class LinearOracle(Oracle):
             "super arm with all of include and none of exclude, to be used here"
         )
 
+    @property
+    def uniform_size(self) -> int | None:
+        """The k whose sets of k base arms are the super arms, if so: some rules exploit it."""
+        return None
+
     def gaps(
         self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:

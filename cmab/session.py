@@ -11,7 +11,7 @@ from typing import Any, Generic
 import numpy as np
 
 from cmab import _state
-from cmab._validation import arm_indices, shown
+from cmab._validation import arm_indices, check_outcomes, shown
 from cmab.arrays import AnyArray, IntArray
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
@@ -148,7 +148,8 @@ class Session(Generic[State]):
         Raises
         ------
         ValueError
-            If the ticket was never handed out, was told already, or is left out when it is needed.
+            If the ticket was never handed out, was told already, or is left out when it is needed; or an
+            outcome lies outside the support that an explorer is made for.
         """
         if ticket is None:
             if len(self._open) != 1:
@@ -158,6 +159,8 @@ class Session(Generic[State]):
             number = ticket.number if isinstance(ticket, Ticket) else ticket
         if number not in self._open:
             raise ValueError(f"ticket must be pending, one of {shown(list(self._open))}, got {number}")
+        if isinstance(self.policy, Explorer) and self.policy.support is not None:
+            check_outcomes(feedback, self.policy.support)
         self.policy.update(self.state, feedback)
         del self._open[number]
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab._kernels import kernel
-from cmab._kernels_doors import play_kernel
+from cmab._kernels_doors import draw_kernel, play_kernel
 from cmab._kernels_random import keyed_uniform, normal_quantile
 from cmab.arrays import FloatArray, IntArray
 
@@ -60,6 +60,18 @@ def play_gaussian(
         totals[0] += outcomes[j]
         totals[1] += reals[arm]
     return size
+
+
+@draw_kernel
+def pull_bernoulli(arm: int, integers: IntArray, reals: FloatArray, rng: np.random.Generator) -> float:
+    """One outcome of 0 or 1; `reals` holds the means."""
+    return 1.0 if rng.random() < reals[arm] else 0.0
+
+
+@draw_kernel
+def pull_gaussian(arm: int, integers: IntArray, reals: FloatArray, rng: np.random.Generator) -> float:
+    """One normal outcome; `reals` holds the means and, last, the standard deviation."""
+    return float(reals[arm] + reals[reals.shape[0] - 1] * rng.standard_normal())
 
 
 @kernel

@@ -95,6 +95,12 @@ class BernoulliArms(Arms):
 
         return Kernel(play_bernoulli, reals=np.array(self.means))
 
+    def pull_kernel(self) -> Kernel:
+        """Return the compiled form of `pull`."""
+        from instances._kernels_arms import pull_bernoulli
+
+        return Kernel(pull_bernoulli, reals=np.array(self.means))
+
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
@@ -151,6 +157,12 @@ class GaussianArms(Arms):
         from instances._kernels_arms import play_gaussian
 
         return Kernel(play_gaussian, reals=np.append(self.means, self._sigma))
+
+    def pull_kernel(self) -> Kernel:
+        """Return the compiled form of `pull`."""
+        from instances._kernels_arms import pull_gaussian
+
+        return Kernel(pull_gaussian, reals=np.append(self.means, self._sigma))
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator

@@ -71,7 +71,13 @@ class SemiBandit(Environment):
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form of the arms, if they have one: the reward is linear."""
-        return open_door(self.arms, "play", "quantile", "expected_reward")
+        door: Kernel | None = open_door(self.arms, "play", "quantile", "expected_reward")
+        return door
+
+    def pull_kernel(self) -> Kernel | None:
+        """Return the compiled form of the arms' `pull`, if they have one."""
+        door: Kernel | None = open_door(self.arms, "pull", "sample", door="pull_kernel")
+        return door
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return fresh outcomes of `arms`."""

@@ -46,6 +46,11 @@ class UniformMatroid(Matroid):
         self.k = integer("k", k, 0, integer("n_arms", n_arms, 1))
         self._complete(n_arms, sense)
 
+    @property
+    def uniform_size(self) -> int:
+        """The size of every super arm, k."""
+        return self.k
+
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the k best arms in increasing order of index."""
         from cmab._kernels_select import top_k

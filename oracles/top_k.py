@@ -48,6 +48,11 @@ class TopK(LinearOracle):
         """The size of every super arm, k."""
         return self.k
 
+    @property
+    def uniform_size(self) -> int:
+        """The size of every super arm, k."""
+        return self.k
+
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the k best arms in increasing order of index."""
         from cmab._kernels_select import top_k

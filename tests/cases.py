@@ -335,6 +335,7 @@ EXPLORERS = [
     ExplorerCase("lil_clucb", lambda: cmab.LilCLUCB(TopK(4, 2), delta=0.1), 0.1),
     ExplorerCase("clucb", lambda: cmab.CLUCB(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1), 0.1),
     ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),
+    ExplorerCase("ugapec_v", lambda: cmab.UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1),
     ExplorerCase("mixture", lambda: cmab.MixtureGLR(4, 2, delta=0.1), 0.1),
     ExplorerCase("halving", lambda: cmab.Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("adaptive_top_k", lambda: cmab.AdaptiveTopK(4, 2, epsilon=0.2, delta=0.1), 0.1),

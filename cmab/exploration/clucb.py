@@ -10,20 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab._validation import one_of, real
-from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import clock_radii, lil_radii
-from cmab.exploration.sampling import MODES, Mode, SamplingExplorer, check_noise, lil_parameters
+from cmab.doors import ExplorerKernel, Kernel, open_door
+from cmab.exploration.sampling import MODES, Mode, SamplingExplorer, check_noise, lil_parameters, radius_table
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
 
 
 class Rivals(NamedTuple):
-    """The best super arm, its rival by revised means, their differences, all radii and the revised gap."""
+    """The disputed arm of largest radius (-1 if there is none), and the rival's revised advantage."""
 
-    best: IntArray
-    disputed: BoolArray
-    radii: FloatArray
+    arm: int
     gap: float
 
 
@@ -56,20 +55,51 @@ class _CLUCBRule(SamplingExplorer):
         """Return the radius of each arm."""
 
     def rivals(self, state: ArmStatistics) -> Rivals:
-        """Return what the two oracle calls say."""
-        best = self.recommend(state)
-        radii, sign = self.radii(state), (1.0 if self.oracle.sense == "max" else -1.0)
-        inside, rival = np.zeros(self.n_arms, np.bool_), np.zeros(self.n_arms, np.bool_)
-        inside[best] = True
-        revised = state.means + sign * np.where(inside, -radii, radii)
+        """Compare the best super arm with its rival, the best one for the revised means."""
+        from cmab._kernels_clucb import dispute, revise
+
+        best, rival = np.zeros(self.n_arms, np.bool_), np.zeros(self.n_arms, np.bool_)
+        radii, revised = self.radii(state), np.empty(self.n_arms)
+        best[self._solve(state.means)] = True
+        revise(state.means, radii, best, self._sign, revised)
         rival[self._solve(revised)] = True
-        gap = sign * float(revised[rival].sum() - revised[inside].sum())
-        return Rivals(best, inside != rival, radii, gap)
+        return Rivals(*dispute(revised, radii, best, rival, self._sign))
+
+    @abstractmethod
+    def has_won(self, rivals: Rivals) -> bool:
+        """Return whether the best super arm is certain enough."""
+
+    def can_stop(self, state: ArmStatistics) -> bool:
+        """Return whether the best super arm is certain enough."""
+        return self.has_won(self.rivals(state))
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the disputed arm with the largest radius; ties go to the lower index."""
+        arm = self.rivals(state).arm
+        # Whoever goes on after the stop samples the least certain arm.
+        return np.array([arm if arm >= 0 else np.argmax(self.radii(state))], np.int64)
+
+    def step(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the arm to sample next, with two calls of the oracle."""
+        unseen = self.unseen(state)
+        if len(unseen):
+            return unseen
         rivals = self.rivals(state)
-        return np.array([np.argmax(np.where(rivals.disputed, rivals.radii, -1.0))], np.int64)
+        return np.array([] if self.has_won(rivals) else [rivals.arm], np.int64)
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.oracle.sense == "max" else -1.0
+
+    def _with_oracle(self, kind: int, *parameters: float) -> ExplorerKernel | None:
+        """Return the compiled loop that calls the oracle's compiled form, if it has one."""
+        from cmab._kernels_clucb import explore_oracle
+
+        oracle: Kernel | None = open_door(self.oracle, "solve")
+        if oracle is None:
+            return None
+        reals = np.array([self._sign, self.sigma, *parameters])
+        return ExplorerKernel(explore_oracle, (*oracle[:3], np.array([kind]), reals))
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the best super arm for the means, in increasing order."""
@@ -133,9 +163,21 @@ class LilCLUCB(_CLUCBRule):
         epsilon, level = self._level
         return lil_radii(state.counts, level, epsilon, self.sigma)
 
-    def can_stop(self, state: ArmStatistics) -> bool:
+    def has_won(self, rivals: Rivals) -> bool:
         """Return whether no arm is disputed."""
-        return not self.rivals(state).disputed.any()
+        return rivals.arm < 0
+
+    def kernel(self) -> ExplorerKernel | None:
+        """Return the compiled rule: over trees where any k arms are a super arm, else over the oracle."""
+        from cmab._kernels_clucb import LIL
+        from cmab._kernels_clucb_trees import explore_clucb_trees
+
+        (epsilon, level), k = self._level, self.oracle.uniform_size
+        general = self._with_oracle(LIL, epsilon, level)
+        if k is None or general is None:
+            return general
+        radii = radius_table(epsilon, self.sigma, level, level)
+        return ExplorerKernel(explore_clucb_trees, (np.array([k, int(self._sign)]), radii))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +232,12 @@ class CLUCB(_CLUCBRule):
         """Return the radius after as many samples as there are."""
         return clock_radii(state.counts, int(state.counts.sum()), self.delta, self.sigma)
 
-    def can_stop(self, state: ArmStatistics) -> bool:
+    def has_won(self, rivals: Rivals) -> bool:
         """Return whether the rival's revised value exceeds the best one's by at most `epsilon`."""
-        rivals = self.rivals(state)
-        return not rivals.disputed.any() or rivals.gap <= self.epsilon
+        return rivals.arm < 0 or rivals.gap <= self.epsilon
+
+    def kernel(self) -> ExplorerKernel | None:
+        """Return the compiled rule, if the oracle has a compiled form."""
+        from cmab._kernels_clucb import CLOCK
+
+        return self._with_oracle(CLOCK, self.epsilon, self.delta)

@@ -81,6 +81,10 @@ class OneByOne(Explorer[Budgeted]):
         else:
             self.advance(state)
 
+    def is_certified(self, state: Budgeted) -> bool:  # noqa: ARG002
+        """Return False: a fixed budget certifies nothing."""
+        return False
+
     def is_done(self, state: Budgeted) -> bool:
         """Return whether the budget is used up; that certifies nothing."""
         return state.samples >= self.budget

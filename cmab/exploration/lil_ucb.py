@@ -11,7 +11,8 @@ import numpy as np
 from cmab._validation import one_of
 from cmab.arrays import IntArray
 from cmab.confidence import c_epsilon, lil_radii
-from cmab.exploration.sampling import BestK, Mode
+from cmab.doors import ExplorerKernel
+from cmab.exploration.sampling import BestK, Mode, radius_table
 from cmab.statistics import ArmStatistics
 
 
@@ -69,14 +70,25 @@ class LilUCB(BestK):
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the arm with the largest upper bound."""
+        from cmab._kernels_lil_ucb import largest_bound
+
         epsilon, level, factor, _ = self._parameters
-        upper = state.means + factor * lil_radii(state.counts, level, epsilon, self.sigma)
-        return np.array([np.argmax(upper)], np.int64)
+        radii = lil_radii(state.counts, level, epsilon, self.sigma)
+        return np.array([largest_bound(state.means, radii, factor)], np.int64)
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether one arm holds enough of the samples."""
-        most = int(state.counts.max())
-        return most >= 1.0 + self._parameters[3] * (int(state.counts.sum()) - most)
+        from cmab._kernels_lil_ucb import dominates
+
+        return dominates(int(state.counts.max()), int(state.counts.sum()), self._parameters[3])
+
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule: a loop over a tournament tree, O(log n_arms) a sample."""
+        from cmab._kernels_lil_ucb import explore_lil_ucb
+
+        epsilon, level, factor, ratio = self._parameters
+        reals = radius_table(epsilon, self.sigma, level, level, factor, ratio)
+        return ExplorerKernel(explore_lil_ucb, (np.empty(0, np.int64), reals))
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the most sampled arm."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from cmab._validation import one_of, real
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.confidence import lil_radii, lucb1_radii
-from cmab.exploration.sampling import MODES, BestK, Mode, lil_parameters
+from cmab.doors import ExplorerKernel
+from cmab.exploration.sampling import MODES, BestK, Mode, lil_parameters, radius_table, scan
 from cmab.goals import ExploreM, Goal
 from cmab.hardness import best_k
 from cmab.statistics import ArmStatistics
@@ -31,9 +32,9 @@ class Pair(NamedTuple):
 
 
 class LUCBRule(BestK):
-    """Base of the family: a subclass says what the radii are; both critical arms are sampled."""
+    """Base of the family: a subclass says what the radii are, and whether one critical arm is drawn."""
 
-    tolerance: float = 0.0
+    one_arm: ClassVar[bool] = False
 
     @abstractmethod
     def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:
@@ -41,22 +42,23 @@ class LUCBRule(BestK):
 
     def pair(self, state: ArmStatistics) -> Pair:
         """Return the critical pair; ties go to the lower index."""
-        is_high = np.zeros(self.n_arms, np.bool_)
-        is_high[best_k(state.means, self.k)] = True
-        radii = self.radii(state, is_high)
-        lower = np.where(is_high, state.means - radii, np.inf)
-        upper = np.where(is_high, -np.inf, state.means + radii)
-        high, low = int(np.argmin(lower)), int(np.argmax(upper))
-        return Pair(high, low, float(upper[low] - lower[high]))
+        from cmab._kernels_lucb import critical_pair, mark_best
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return both critical arms."""
-        pair = self.pair(state)
-        return np.array(sorted(pair[:2]), np.int64)
+        is_high = np.empty(self.n_arms, np.bool_)
+        mark_best(state.means, self.k, is_high)
+        return Pair(*critical_pair(state.means, self.radii(state, is_high), is_high))
+
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
+        """Return both critical arms; if `one_arm`, only one, the high one with odds ``T_low : T_high``."""
+        from cmab._kernels_lucb import sampled
+
+        pair, chosen = self.pair(state), np.empty(2, np.int64)
+        coin = rng.random() if self.one_arm else 0.0
+        return chosen[: sampled(pair.high, pair.low, int(self.one_arm), state.counts, coin, chosen)]
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the intervals of the two sides do not overlap."""
-        return self.pair(state).gap <= self.tolerance
+        return self.pair(state).gap <= 0.0
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the k best means."""
@@ -118,6 +120,12 @@ class LUCB1(LUCBRule):
         """Return whether the overlap is below `epsilon`, strictly."""
         return self.pair(state).gap < self.epsilon
 
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
+        from cmab._kernels_lucb import decide_lucb1
+
+        return scan(decide_lucb1, [self.k], [self.delta, self.sigma, self.epsilon])
+
 
 @dataclass(frozen=True, eq=False)
 class LilLUCB(LUCBRule):
@@ -169,6 +177,22 @@ class LilLUCB(LUCBRule):
         """Return the lil radius at the level of each side."""
         epsilon, high, low = self._levels
         return lil_radii(state.counts, np.where(is_high, high, low), epsilon, self.sigma)
+
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule, and the loop over tournament trees: O(log n_arms) a sample."""
+        from cmab._kernels_lucb_trees import explore_lil_trees
+
+        epsilon, high, low = self._levels
+        radii = radius_table(epsilon, self.sigma, high, low)
+        return ExplorerKernel(explore_lil_trees, (np.array([self.k, self.one_arm], np.int64), radii))
+
+    def scan_kernel(self) -> ExplorerKernel:
+        """Return the loop that looks at every arm before each sample: the yardstick of the trees."""
+        from cmab._kernels_lucb import decide_lil
+
+        epsilon, high, low = self._levels
+        parameters = [epsilon, self.sigma, high, low]
+        return scan(decide_lil, [self.k, self.one_arm], parameters, self.one_arm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +255,4 @@ class LilRandLUCB(LUCBPlusPlus):
     Algorithm 1 and Theorem 3.1.
     """
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the high arm with probability ``T_low / (T_high + T_low)``, else the low one."""
-        high, low, _ = self.pair(state)
-        n_high, n_low = state.counts[high], state.counts[low]
-        return np.array([high if rng.random() * (n_high + n_low) < n_low else low], np.int64)
+    one_arm = True

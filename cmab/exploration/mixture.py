@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import IntArray
 from cmab.confidence import mixture_threshold
-from cmab.exploration.sampling import BestK
+from cmab.doors import ExplorerKernel
+from cmab.exploration.sampling import BestK, scan
 from cmab.hardness import best_k
 from cmab.statistics import ArmStatistics
 
@@ -56,28 +57,30 @@ class MixtureGLR(BestK):
         pairs = self.k * (self.n_arms - self.k)
         return 2.0 * mixture_threshold(math.log(pairs / self.delta) / 2.0)
 
-    def evidence(self, state: ArmStatistics) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the k best arms, the others, and the evidence of each pair of them."""
-        high = best_k(state.means, self.k)
-        low = np.setdiff1d(np.arange(self.n_arms), high)
-        gaps = state.means[high][:, None] - state.means[low]
-        spread = 1.0 / state.counts[high][:, None] + 1.0 / state.counts[low]
-        return high, low, gaps**2 / (2.0 * self.sigma**2 * spread)
+    def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
+        """Return the critical pair, the better arm first, and whether every pair has enough evidence."""
+        from cmab._kernels_mixture import doubtful_pair
+
+        return doubtful_pair(state.means, state.counts, self.k, self.sigma, self._threshold)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return one arm of the critical pair, the less sampled one more often."""
-        high, low, evidence = self.evidence(state)
-        logs = np.log(state.counts)
-        row, column = np.unravel_index(np.argmin(evidence + logs[high][:, None] + logs[low]), evidence.shape)
-        i, j = high[row], low[column]
-        n_i, n_j = state.counts[i], state.counts[j]
-        return np.array([i if rng.random() * (n_i + n_j) < n_j else j], np.int64)
+        from cmab._kernels_lucb import RANDOM, sampled
+
+        high, low, _ = self.pair(state)
+        chosen = np.empty(1, np.int64)
+        sampled(high, low, RANDOM, state.counts, rng.random(), chosen)
+        return chosen
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the evidence of every pair exceeds its threshold."""
-        high, low, evidence = self.evidence(state)
-        penalty = 2.0 * np.log(4.0 + np.log(state.counts))
-        return bool((evidence > self._threshold + penalty[high][:, None] + penalty[low]).all())
+        return self.pair(state)[2]
+
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule: a scan of all pairs across the border of the k best."""
+        from cmab._kernels_mixture import decide_mixture
+
+        return scan(decide_mixture, [self.k], [self.sigma, self._threshold], is_random=True)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the k best means."""

@@ -113,6 +113,10 @@ class BudgetExplorer(PhasedExplorer):
 
     budget: int
 
+    def is_certified(self, state: Phases) -> bool:  # noqa: ARG002
+        """Return False: a fixed budget certifies nothing."""
+        return False
+
     def _check_budget(self, least: int) -> None:
         budget = integer("budget", self.budget)
         if budget < least:

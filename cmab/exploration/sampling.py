@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from cmab._validation import integer, one_of, real
-from cmab.arrays import IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import c_epsilon, largest_level
+from cmab.doors import ExplorerKernel
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
@@ -22,7 +24,9 @@ MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):
-    """Base of explorers whose state is `ArmStatistics`: every arm once, then what `critical` says."""
+    """Base of explorers whose state is `ArmStatistics`: every arm first, then what `critical` says."""
+
+    initial_pulls = 1
 
     def initial_state(self) -> ArmStatistics:
         """Return the statistics before the first outcome."""
@@ -34,12 +38,16 @@ class SamplingExplorer(Explorer[ArmStatistics]):
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the arms without an outcome, or the critical ones when there are none."""
-        unseen = np.flatnonzero(state.counts == 0)
+        unseen = self.unseen(state)
         return unseen if len(unseen) else self.critical(state, rng)
+
+    def unseen(self, state: ArmStatistics) -> IntArray:
+        """Return the arms that have fewer than `initial_pulls` outcomes."""
+        return np.flatnonzero(state.counts < self.initial_pulls)
 
     def is_done(self, state: ArmStatistics) -> bool:
         """Return whether the stopping rule holds."""
-        return bool(state.counts.min() > 0) and self.can_stop(state)
+        return bool(state.counts.min() >= self.initial_pulls) and self.can_stop(state)
 
     @abstractmethod
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
@@ -67,6 +75,27 @@ class BestK(SamplingExplorer):
     def goal(self) -> Goal:
         """The best `k` arms."""
         return ExploreM(self.k)
+
+
+def scan(
+    decide: Any, integers: Sequence[int], reals: Sequence[float], is_random: bool = False
+) -> ExplorerKernel:
+    """Return the compiled loop that looks at every arm before each sample, with the rule `decide`."""
+    from cmab._kernels_explore import explore
+
+    parameters = np.array(integers, np.int64), np.array(reals, np.float64)
+    return ExplorerKernel(explore, (decide, is_random, *parameters))
+
+
+def radius_table(epsilon: float, sigma: float, high: float, low: float, *others: float) -> FloatArray:
+    """Return the parameters of two lil radii, room for the radii of the first counts, and `others`.
+
+    A megabyte of zeros, which costs nothing before it is used.
+    """
+    table = np.zeros(4 + 2 * 65_536 + len(others))
+    table[:4] = epsilon, sigma, high, low
+    table[4 + 2 * 65_536 :] = others
+    return table
 
 
 def check_noise(delta: float, sigma: float) -> None:

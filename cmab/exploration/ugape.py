@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from cmab._validation import real
-from cmab.arrays import IntArray
-from cmab.confidence import clock_radii
-from cmab.exploration.sampling import BestK
+from cmab._validation import integer, interval, real
+from cmab.arrays import FloatArray, IntArray
+from cmab.confidence import bernstein_radii, clock_radii
+from cmab.doors import ExplorerKernel
+from cmab.exploration.sampling import BestK, SamplingExplorer, scan
 from cmab.goals import ExploreM, Goal
 from cmab.hardness import best_k
 from cmab.statistics import ArmStatistics
@@ -24,8 +26,46 @@ class Selection(NamedTuple):
     pull: int
 
 
+class UGapERule(SamplingExplorer):
+    """Base of the family: the arms of least gap index; a subclass says what the radii are."""
+
+    k: int
+    epsilon: float
+
+    @abstractmethod
+    def radii(self, state: ArmStatistics) -> FloatArray:
+        """Return the radius of each arm."""
+
+    @property
+    def goal(self) -> Goal:
+        """Every arm within `epsilon` of the k-th best."""
+        return ExploreM(self.k, self.epsilon)
+
+    def selection(self, state: ArmStatistics) -> Selection:
+        """Return J, B_J and the arm that the paper pulls next."""
+        from cmab._kernels_ugape import least_gaps
+
+        is_chosen = np.empty(self.n_arms, np.bool_)
+        pull, gap = least_gaps(state.means, self.radii(state), self.k, is_chosen)
+        return Selection(np.flatnonzero(is_chosen), gap, pull)
+
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the critical arm with the larger radius."""
+        return np.array([self.selection(state).pull], np.int64)
+
+    def can_stop(self, state: ArmStatistics) -> bool:
+        """Return whether every gap index is below `epsilon`."""
+        return self.selection(state).gap < self.epsilon
+
+    def recommend(self, state: ArmStatistics) -> IntArray:
+        """Return the arms of least gap index; before every arm was seen, the best means."""
+        if len(self.unseen(state)):
+            return best_k(state.means, self.k)
+        return self.selection(state).arms
+
+
 @dataclass(frozen=True, eq=False)
-class UGapEc(BestK):
+class UGapEc(UGapERule, BestK):
     """UGapEc (Gabillon et al. 2012): the arms of least gap index; the less sampled of two critical arms.
 
     With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
@@ -66,37 +106,78 @@ class UGapEc(BestK):
         super().__post_init__()
         real("epsilon", self.epsilon, 0.0)
 
+    def radii(self, state: ArmStatistics) -> FloatArray:
+        """Return the radius after as many samples as there are."""
+        return clock_radii(state.counts, int(state.counts.sum()), self.delta, self.sigma)
+
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
+        from cmab._kernels_ugape import decide_ugape
+
+        return scan(decide_ugape, [self.k, False], [self.delta, self.sigma, self.epsilon])
+
+
+@dataclass(frozen=True, eq=False)
+class UGapEcV(UGapERule):
+    """UGapEc with empirical-Bernstein radii, for arms of small variance: every arm twice at first.
+
+    The paper leaves the constants to its technical report; these are ours. Maurer and Pontil's inequality
+    with ``l = ln(7 N t^3 / delta)`` fails for some arm, time and side with probability at most `delta`.
+
+    Parameters
+    ----------
+    n_arms, k : int
+        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
+    delta : float
+        Probability of failure, in (0, 1).
+    epsilon : float
+        Tolerance, 0 for the best k exactly.
+    support : tuple of float
+        Interval of the outcomes.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import UGapEcV, identify
+    >>> from instances import BernoulliArms
+    >>> identify(UGapEcV(3, k=1, delta=0.1), BernoulliArms([0.9, 0.01, 0.01]), rng=0).arms
+    [array([0])]
+
+    References
+    ----------
+    V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification: A Unified Approach to Fixed Budget
+    and Fixed Confidence, NIPS 2012, section 5. A. Maurer, M. Pontil: Empirical Bernstein Bounds and
+    Sample-Variance Penalization, COLT 2009, Theorem 4.
+    """
+
+    n_arms: int
+    k: int
+    delta: float
+    epsilon: float = 0.0
+    support: tuple[float, float] = (0.0, 1.0)
+
+    initial_pulls = 2
+
+    def __post_init__(self) -> None:
+        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
+        real("delta", self.delta, 0.0, 1.0, inside=True)
+        real("epsilon", self.epsilon, 0.0)
+        interval("support", self.support)
+
     @property
-    def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
-        return ExploreM(self.k, self.epsilon)
+    def _length(self) -> float:
+        return self.support[1] - self.support[0]
 
-    def selection(self, state: ArmStatistics) -> Selection:
-        """Return J, B_J and the arm that the paper pulls next."""
-        radii = clock_radii(state.counts, int(state.counts.sum()), self.delta, self.sigma)
-        upper, lower = state.means + radii, state.means - radii
-        top = best_k(upper, self.k)
-        ordered = np.sort(upper)
-        # The k-th largest upper bound among the *other* arms.
-        others = np.full(self.n_arms, ordered[-self.k])
-        others[top] = ordered[-self.k - 1]
-        gaps = others - lower
-        arms = best_k(-gaps, self.k)
-        outside = np.setdiff1d(np.arange(self.n_arms), arms)
-        high, low = outside[np.argmax(upper[outside])], arms[np.argmin(lower[arms])]
-        pull = high if radii[high] >= radii[low] else low
-        return Selection(arms, float(gaps[arms].max()), int(pull))
+    def radii(self, state: ArmStatistics) -> FloatArray:
+        """Return ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))``, V the unbiased variance."""
+        return bernstein_radii(state, int(state.counts.sum()), self.delta, self._length)
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the critical arm with the larger radius."""
-        return np.array([self.selection(state).pull], np.int64)
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
+        from cmab._kernels_ugape import decide_ugape
 
-    def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether every gap index is below `epsilon`."""
-        return self.selection(state).gap < self.epsilon
-
-    def recommend(self, state: ArmStatistics) -> IntArray:
-        """Return the arms of least gap index; before every arm was seen, the best means."""
-        if state.counts.min() == 0:
-            return best_k(state.means, self.k)
-        return self.selection(state).arms
+        return scan(decide_ugape, [self.k, True], [self.delta, self._length / 2.0, self.epsilon])

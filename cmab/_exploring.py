@@ -1,0 +1,70 @@
+"""Running an explorer in compiled code: which doors must be open, and how state goes in and out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cmab._fused import interrupt_waits
+from cmab.doors import ExplorerKernel, Kernel, open_door
+from cmab.environment import Environment
+from cmab.explorer import AnyExplorer
+from cmab.statistics import ArmStatistics
+
+_RULES = (
+    *("select", "step", "is_done", "critical", "can_stop", "update", "initial_state", "pulls", "unseen"),
+    *("radii", "pair", "rivals", "has_won", "selection", "initial_pulls"),
+)
+_FOREVER = np.iinfo(np.int64).max // 4
+# Between calls of the loop a Ctrl-C gets through; trees are planted anew.
+_STEPS = 2_000_000
+
+
+class Doors(NamedTuple):
+    """The compiled rule and arms of a run."""
+
+    rule: ExplorerKernel
+    arms: Kernel
+
+
+def open_doors(explorer: AnyExplorer, environment: Environment) -> Doors | None:
+    """Return the compiled forms, or none if the explorer or the environment has only its Python form."""
+    arms: Kernel | None = open_door(environment, "pull", "sample", door="pull_kernel")
+    rule: ExplorerKernel | None = open_door(explorer, *_RULES) if arms else None
+    return Doors(rule, arms) if rule and arms else None
+
+
+def explore_compiled(
+    explorer: AnyExplorer,
+    environment: Environment,
+    state: Any,
+    rng: np.random.Generator,
+    coins: np.random.Generator,
+    max_samples: int | None,
+) -> int | None:
+    """Play a whole run, changing `state`; return the samples, or None if there is no compiled form."""
+    doors = open_doors(explorer, environment)
+    if doors is None or type(state) is not ArmStatistics:
+        return None
+    limit, samples = _FOREVER if max_samples is None else max_samples, 0
+    while len(unseen := explorer.unseen(state)):  # type: ignore[attr-defined]
+        if samples + len(unseen) > limit:
+            return samples
+        state.update(environment.sample(unseen, 1, coins))
+        samples += len(unseen)
+    clock = np.array([state.rounds, samples])
+    _loop(doors, state, rng, coins, clock, limit)
+    state.rounds = int(clock[0])
+    return int(clock[1])
+
+
+def _loop(
+    doors: Doors, state: ArmStatistics, rng: np.random.Generator, coins: np.random.Generator, *limits: Any
+) -> None:
+    (loop, parameters), arms = doors
+    arguments = (*parameters, *(arms.function, arms.integers, arms.reals))
+    learned, is_over = (state.counters, state.means, state.deviations), False
+    while not is_over:
+        with interrupt_waits():
+            is_over = loop(*arguments, *learned, rng, coins, *limits, _STEPS)

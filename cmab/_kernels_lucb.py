@@ -1,0 +1,95 @@
+"""The rules of the LUCB family, step by step."""
+
+import numpy as np
+
+from cmab._kernels import kernel
+from cmab._kernels_doors import decide_kernel
+from cmab._kernels_radii import clock_log, hoeffding_radii, lil_radius
+from cmab._kernels_select import top_k
+from cmab.arrays import BoolArray, FloatArray, IntArray
+
+BOTH, RANDOM = 0, 1
+
+
+@kernel
+def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
+    """Mark the `k` largest values; ties go to the lower index."""
+    chosen = np.empty(k, np.int64)
+    top_k(values, k, chosen)
+    marked[:] = False
+    for arm in chosen:
+        marked[arm] = True
+
+
+@kernel
+def critical_pair(means: FloatArray, radii: FloatArray, is_high: BoolArray) -> tuple[int, int, float]:
+    """Return the high arm of least lower bound, the other arm of largest upper bound, and their overlap."""
+    high, low, least, most = -1, -1, np.inf, -np.inf
+    for i in range(means.shape[0]):
+        if is_high[i]:
+            if high < 0 or means[i] - radii[i] < least:
+                high, least = i, means[i] - radii[i]
+        elif low < 0 or means[i] + radii[i] > most:
+            low, most = i, means[i] + radii[i]
+    return high, low, most - least
+
+
+@kernel
+def takes_high(coin: float, n_high: int, n_low: int) -> bool:
+    """Return whether the high arm is sampled: with probability ``n_low / (n_high + n_low)``."""
+    return bool(coin * (n_high + n_low) < n_low)
+
+
+@kernel
+def sampled(high: int, low: int, sampling: int, counts: IntArray, coin: float, chosen: IntArray) -> int:
+    """Write the arms of the pair that are sampled, in increasing order; return how many."""
+    if sampling == RANDOM:
+        chosen[0] = high if takes_high(coin, counts[high], counts[low]) else low
+        return 1
+    chosen[0], chosen[1] = min(high, low), max(high, low)
+    return 2
+
+
+@decide_kernel
+def decide_lil(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    rounds: int,
+    samples: int,
+    coin: float,
+    integers: IntArray,
+    reals: FloatArray,
+    chosen: IntArray,
+) -> int:
+    """Rule of the lil family; `integers` holds k and the sampling, `reals` epsilon, sigma, both levels."""
+    n = means.shape[0]
+    is_high, radii = np.empty(n, np.bool_), np.empty(n)
+    mark_best(means, integers[0], is_high)
+    for i in range(n):
+        radii[i] = lil_radius(counts[i], reals[2] if is_high[i] else reals[3], reals[0], reals[1])
+    high, low, gap = critical_pair(means, radii, is_high)
+    size = sampled(high, low, integers[1], counts, coin, chosen)
+    return -size if gap <= 0.0 else size
+
+
+@decide_kernel
+def decide_lucb1(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    rounds: int,
+    samples: int,
+    coin: float,
+    integers: IntArray,
+    reals: FloatArray,
+    chosen: IntArray,
+) -> int:
+    """LUCB1's radius; `integers` holds k, `reals` delta, sigma and epsilon."""
+    n = means.shape[0]
+    is_high, radii = np.empty(n, np.bool_), np.empty(n)
+    mark_best(means, integers[0], is_high)
+    hoeffding_radii(counts, clock_log(n, rounds, reals[0], 1.25, 4.0), reals[1], radii)
+    high, low, gap = critical_pair(means, radii, is_high)
+    size = sampled(high, low, BOTH, counts, coin, chosen)
+    return -size if gap < reals[2] else size
