@@ -91,7 +91,10 @@ def count_hits(
 def choose_some(
     sets: SetCollection, k: int, allowed: BoolArray, log_term: float
 ) -> tuple[IntArray, int, float]:
-    """Return greedily chosen, at most `k` allowed components, their coverage, a bound on the best spread."""
+    """Return `k` greedily chosen allowed components, their coverage, and a bound on the best spread.
+
+    At least `k` components must be allowed. When no set is left to cover, the largest others follow.
+    """
     from oracles._kernels_influence_greedy import cover, cover_and_gain
 
     reverse, n_sets = sets.graph, sets.n_sets
@@ -99,7 +102,8 @@ def choose_some(
     total = float(reverse.masses.sum())
     if len(reverse.world.gammas) == 0:
         chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, allowed)
-        return chosen, covered, upper_bound(bound, n_sets, reverse.scale, log_term)
+        optimum = upper_bound(bound, n_sets, reverse.scale, log_term)
+        return _filled(chosen, k, allowed, reverse), covered, optimum
     # The best seeds are worth A + (scale / n) g(L) with coverage L unknown and g concave (the root of the
     # upper bound). A tangent of g at any point lies above it, and A + slope * L is what greedy can bound.
     degrees = np.diff(offsets)[allowed]
@@ -113,7 +117,18 @@ def choose_some(
     chosen, covered, worth = cover_and_gain(
         sets.ends, sets.pool, offsets, index, k, allowed, reverse.certain, per_set, per_set * steepness
     )
-    return chosen, covered, min(total, per_set * intercept + worth)
+    return _filled(chosen, k, allowed, reverse), covered, min(total, per_set * intercept + worth)
+
+
+def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
+    """Return `chosen` and the largest other allowed components, `k` together."""
+    if len(chosen) == k:
+        return chosen
+    free = allowed.copy()
+    free[chosen] = False
+    others = np.flatnonzero(free)
+    largest_first = np.argsort(-reverse.masses[others], kind="stable")
+    return np.concatenate((chosen, others[largest_first[: k - len(chosen)]]))
 
 
 def _secured(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:

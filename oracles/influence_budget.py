@@ -111,6 +111,7 @@ class BudgetedInfluence(InfluenceOracle):
         costs = np.where(cheapest >= 0, self.costs[cheapest], np.inf)
         n = reverse.n_components
         size = min(self.k, n)
+        # For half the ratio of greedy, the proof of the schedule needs a little less than these sizes.
         plan = Schedule.of(
             reverse.scale,
             size * (1.0 + float(np.log(n / size))),  # ln of (e n / k)^k, at least the number of choices

@@ -75,9 +75,20 @@ class Schedule:
     ) -> Schedule:
         """Return the schedule for exp(`log_choices`) seed sets and an optimum of at least `floor`.
 
-        Sets stand for a weight of `scale`: the number of nodes in the paper, whose bounds need no more than
-        that the part of any spread that is estimated is `scale` times a probability, and at most the optimum.
+        The spread of seeds S is C(S) + `scale` P[S meets a set], with C additive and known: C = 0 and the
+        number of nodes in the paper, whose proof goes through. Roots are drawn in proportion to what they
+        are worth, so every set is worth the same, and a count of sets is binomial.
         """
+        # With g = 1 - 1/e, N sets, an optimum O of seeds S*, and F(S) = C(S) + scale * (share of sets met):
+        # (1) P[F(S*) <= (1 - e1) O] <= exp(-N e1^2 O / (2 scale)): Chernoff's lower tail, the chance that S*
+        #     meets a set being at most O / scale. It is at most delta/6 when e1 = epsilon sqrt(a) / root,
+        #     a = ln(6 / delta), N >= last.
+        # (2) For seeds S of spread below (g - epsilon) O, and e2 = epsilon - g e1, P[F(S) >= spread + e2 O]
+        #     <= exp(-N (e2 O / scale)^2 / (2 p + 2 e2 O / (3 scale))), Bernstein's upper tail, where
+        #     p <= (g - epsilon) O / scale, so that the exponent is at least N e2^2 O / (2 g scale). Over all
+        #     choices of k seeds this is at most delta/6, since e2 = epsilon sqrt(g (log_choices + a)) / root.
+        # F is submodular: greedy reaches F(S) >= g F(S*) > g (1 - e1) O = (g - epsilon + e2) O, which seeds
+        # as in (2) do not. With O >= floor this takes delta/3; the n_tests pairs of bounds take the rest.
         log_6 = math.log(6.0 / delta)
         root = GREEDY_RATIO * math.sqrt(log_6) + math.sqrt(GREEDY_RATIO * (log_choices + log_6))
         last = max(1, math.ceil(2.0 * scale * root**2 / (epsilon**2 * floor)))
