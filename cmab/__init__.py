@@ -23,7 +23,7 @@ from cmab.policy import IndexPolicy, Policy
 from cmab.session import Session, Ticket
 from cmab.simulation import Simulation, SimulationInterrupted, simulate
 from cmab.statistics import ArmStatistics
-from cmab.study import Study
+from cmab.study import Study, StudyFailed
 
 __all__ = [
     "CLUCB",
@@ -66,6 +66,7 @@ __all__ = [
     "Simulation",
     "SimulationInterrupted",
     "Study",
+    "StudyFailed",
     "SuccessiveRejects",
     "Ticket",
     "UGapEb",

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
-import platform
 from collections.abc import Iterable, Mapping
-from functools import cache
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from cmab import _registry
 from cmab._validation import shown
 
-_GROUPS = ("instances", "oracles", "policies")
-_DEPENDENCIES = ("numpy", "scipy", "networkx", "numba", "highspy", "pulp")
+_GROUPS = ("instances", "oracles", "policies", "explorers")
 
 
 def build(value: Any, names: Mapping[str, Any], where: str, **extra: Any) -> Any:
@@ -63,16 +58,27 @@ def build(value: Any, names: Mapping[str, Any], where: str, **extra: Any) -> Any
 
 def _maker(kind: str, name: str, where: str) -> Any:
     if kind == "class":
-        for group in _GROUPS:
-            if name in _registry.entries(group):
-                return _registry.load(group, name)
-        known = ", ".join(name for group in _GROUPS for name in _registry.entries(group))
-        raise ValueError(f"{where}.class must be one of {known}; got {name!r}")
+        return class_of(name, where)
     import networkx as nx
 
     if not hasattr(nx, name):
         raise ValueError(f"{where}.networkx must be a function of networkx, got {name!r}")
     return getattr(nx, name)
+
+
+def entry_of(name: str) -> metadata.EntryPoint | None:
+    """Return the entry point of a class, whatever its kind."""
+    found = (_registry.entries(group).get(name) for group in _GROUPS)
+    return next((entry for entry in found if entry is not None), None)
+
+
+def class_of(name: str, where: str) -> Any:
+    """Return the class that is registered under a name."""
+    entry = entry_of(name)
+    if entry is None:
+        known = ", ".join(name for group in _GROUPS for name in _registry.entries(group))
+        raise ValueError(f"{where}.class must be one of {known}; got {name!r}")
+    return entry.load()
 
 
 def classes(value: Any) -> Iterable[str]:
@@ -91,33 +97,3 @@ def key_of(content: Mapping[str, Any]) -> str:
     """Return a key that any change of the content changes, and the order of its entries does not."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def versions(specification: Any) -> dict[str, str]:
-    """Return the versions of Python and the dependencies, and the content of each package that is used."""
-    packages = {"cmab"}
-    for name in classes(specification):
-        entry = next(e for group in _GROUPS for e in [_registry.entries(group).get(name)] if e is not None)
-        packages.add(entry.module.split(".")[0])
-        # A class may be exported from another package than the one that defines it.
-        packages.add(entry.load().__module__.split(".")[0])
-    if "instances" in packages:
-        packages.add("oracles")
-    found = {"python": platform.python_version(), **{name: _content(name) for name in sorted(packages)}}
-    return found | {name: metadata.version(name) for name in _DEPENDENCIES}
-
-
-@cache
-def _content(package: str) -> str:
-    """Return a hash of a package's (or a single module's) source files."""
-    spec = importlib.util.find_spec(package)
-    assert spec is not None
-    folders = spec.submodule_search_locations
-    if folders is None:
-        files = [Path(str(spec.origin))]
-    else:
-        files = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]

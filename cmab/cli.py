@@ -24,8 +24,8 @@ class _BadOutput(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    0 if all went well, 1 if a file cannot be read or written or a package is missing, 2 for bad arguments,
-    130 after Ctrl-C.
+    0 if all went well, 1 if a file cannot be read or written, a package is missing or a piece of a study
+    failed, 2 for bad arguments, 130 after Ctrl-C.
     """
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -79,21 +79,27 @@ def _parser() -> argparse.ArgumentParser:
 def _run_study(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from cmab.study import Study
+    from cmab.study import Study, StudyFailed
 
     study = Study.load(options.file)
     _check_output(options.out)
     missing = len(study.missing(options.out))
     print(f"{study}: {missing} of {len(study.pieces)} pieces to do", file=sys.stderr)
+    message, status = "", 0
     try:
         with tqdm(total=missing, unit=" pieces", disable=not sys.stderr.isatty()) as bar:
             study.run(options.out, n_jobs=options.jobs, report=lambda _: bar.update())
+    except StudyFailed as failed:
+        message, status = str(failed), 1
     except KeyboardInterrupt:
-        _finish(study.table(options.out), options.out)
         left = len(study.missing(options.out))
-        return _fail(f"interrupted with {left} pieces left; run the same command to go on", _INTERRUPTED)
+        message, status = (
+            f"interrupted with {left} pieces left; run the same command to go on",
+            _INTERRUPTED,
+        )
+    _finish(study.identification_table(options.out), options.out, "identifications.csv")
     _finish(study.table(options.out), options.out)
-    return 0
+    return _fail(message, status) if status else 0
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -164,11 +170,11 @@ def _note(row: _tables.Row) -> None:
         print("  ".join(f"{key}: {_tables.shown(value)}" for key, value in row.items()), file=sys.stderr)
 
 
-def _finish(rows: Sequence[_tables.Row], out: Path | None) -> None:
+def _finish(rows: Sequence[_tables.Row], out: Path | None, name: str = "table.csv") -> None:
     if rows:
         print(_tables.text(rows))
         if out is not None:
-            _tables.write_csv(out / "table.csv", rows)
+            _tables.write_csv(out / name, rows)
             print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
 
 

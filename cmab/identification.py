@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -71,7 +71,9 @@ class Identification:
         )
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
+    """One replication."""
+
     replication: int
     arms: IntArray
     samples: int
@@ -134,13 +136,18 @@ def identify(
     replications = integer("replications", replications, 1)
     if max_samples is not None:
         integer("max_samples", max_samples, 1)
-    _check_fit(explorer, environment)
-    run = partial(_replicate, explorer, environment, root(rng), max_samples)
+    check_fit(explorer, environment)
+    run = partial(explore, explorer, environment, root(rng), max_samples)
     # Compiled runs release the interpreter lock: threads then need no copies of the instance.
     prefer: Prefer = "threads" if open_doors(explorer, environment) else "processes"
     runs = sorted(_runs(run, replications, n_jobs, prefer, progress), key=lambda r: r.replication)
+    return collect(type(explorer).__name__, runs)
+
+
+def collect(explorer: str, runs: Sequence[Run]) -> Identification:
+    """Return the runs, in their order, as one result."""
     return Identification(
-        explorer=type(explorer).__name__,
+        explorer=explorer,
         arms=[r.arms for r in runs],
         samples=np.array([r.samples for r in runs], np.int64),
         correct=np.array([r.correct for r in runs], np.bool_),
@@ -151,7 +158,8 @@ def identify(
     )
 
 
-def _check_fit(explorer: AnyExplorer, environment: Environment) -> None:
+def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
+    """Refuse an environment whose arms or outcomes are not those that the explorer is made for."""
     name = type(explorer).__name__
     if explorer.n_arms != environment.n_arms:
         raise ValueError(
@@ -174,8 +182,8 @@ def _check_fit(explorer: AnyExplorer, environment: Environment) -> None:
 
 
 def _runs(
-    run: Callable[[int], _Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool
-) -> Iterator[_Run]:
+    run: Callable[[int], Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool
+) -> Iterator[Run]:
     from tqdm.auto import tqdm
 
     with tqdm(total=replications, unit=" runs", disable=not progress) as bar:
@@ -192,13 +200,14 @@ def _runs(
             yield result
 
 
-def _replicate(
+def explore(
     explorer: AnyExplorer,
     environment: Environment,
     seed: np.random.SeedSequence,
     max_samples: int | None,
     replication: int,
-) -> _Run:
+) -> Run:
+    """Play one replication."""
     state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
@@ -210,7 +219,7 @@ def _replicate(
     correct = explorer.goal is not None and explorer.goal.is_correct(arms, environment.means)
     seconds = time.perf_counter() - started
     ends = explorer.is_done(state), explorer.is_certified(state)
-    return _Run(replication, arms, samples, correct, *ends, seconds, path)
+    return Run(replication, arms, samples, correct, *ends, seconds, path)
 
 
 def _explore(

@@ -2,36 +2,69 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-_FORMAT = 1
+from cmab._provenance import DEPENDENCIES
+
+Kind = Literal["simulations", "identifications"]
+
+_FORMAT = 2
 _BUSY_SECONDS = 60.0
 _ARRAYS = ("rounds", "expected_rewards", "rewards")
-_COLUMNS = (
+_SHARED = (
     "key TEXT PRIMARY KEY",
-    "instance TEXT NOT NULL",
-    "learner TEXT NOT NULL",
-    "replication INTEGER NOT NULL",
-    "specification TEXT NOT NULL",
-    "versions TEXT NOT NULL",
-    "machine TEXT NOT NULL",
-    "finished TEXT NOT NULL",
-    "path TEXT NOT NULL",
+    "instance TEXT",
+    "learner TEXT",
+    "replication INTEGER",
+    "seed INTEGER",
+    "specification TEXT",
+    "sources TEXT",
+    "finished TEXT",
+    *(f"{name} TEXT" for name in ("python", "cmab", *DEPENDENCIES)),
+    *(f"{name} TEXT" for name in ("host", "system", "processor")),
+    "cores INTEGER",
+    "path TEXT",
     "seconds REAL",
-    "oracle_calls INTEGER",
-    "oracle_seconds REAL",
-    "final_expected_reward REAL",
-    "final_regret REAL",
-    "final_exact_regret REAL",
-    *(f"{name} BLOB NOT NULL" for name in _ARRAYS),
 )
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "simulations": (
+        *_SHARED,
+        "oracle_calls INTEGER",
+        "oracle_seconds REAL",
+        "outside_seconds REAL",
+        "final_expected_reward REAL",
+        "final_regret REAL",
+        "final_exact_regret REAL",
+        *(f"{name} BLOB" for name in _ARRAYS),
+        "checksum TEXT",
+    ),
+    "identifications": (
+        *_SHARED,
+        "samples INTEGER",
+        "correct INTEGER",
+        "stopped INTEGER",
+        "certified INTEGER",
+        "arms TEXT",
+        "checksum TEXT",
+    ),
+    "studies": ("key TEXT PRIMARY KEY", "specification TEXT", "code TEXT"),
+}
+_HINTS = {
+    "full": "free some space and run again: what was finished is kept",
+    "readonly": "it needs permission to write",
+    "unable to open": "it needs permission to write",
+    "locked": "another process holds it; run again when that one has ended",
+    "malformed": "it is damaged; move it away and run again",
+    "not a database": "it is damaged or no store; move it away and run again",
+}
 
 
 class Store:
@@ -40,8 +73,8 @@ class Store:
     A piece is there entirely or not at all, whatever kills the process, and several processes may use a
     folder at once. Not for network drives: SQLite's write-ahead log needs memory shared by its users.
 
-    Table ``pieces`` has a row a piece: ``pandas.read_sql("select * from pieces", "sqlite:///...")``.
-    Curves are binary columns of 8-byte numbers.
+    Table ``simulations`` has a row for each replication of a policy, ``identifications`` one for each
+    replication of an explorer. Curves are binary columns of 8-byte numbers, arms a JSON list.
 
     Parameters
     ----------
@@ -52,13 +85,15 @@ class Store:
     ------
     ValueError
         If the file there was written by another format.
+    OSError
+        Here and later, if the file cannot be read or written, with what to do about it.
 
     Examples
     --------
     >>> import tempfile
     >>> from cmab.store import Store
     >>> with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
-    ...     store.missing(["a-key"])
+    ...     store.missing("simulations", ["a-key"])
     ['a-key']
     """
 
@@ -66,15 +101,25 @@ class Store:
         directory = Path(folder)
         directory.mkdir(parents=True, exist_ok=True)
         self.file = directory / "results.sqlite"
-        self._connection = sqlite3.connect(self.file, timeout=_BUSY_SECONDS, isolation_level=None)
+        with self._faults():
+            self._connection = sqlite3.connect(self.file, timeout=_BUSY_SECONDS, isolation_level=None)
+        try:
+            with self._faults():
+                self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.execute(f"CREATE TABLE IF NOT EXISTS pieces ({', '.join(_COLUMNS)})")
         (found,) = self._connection.execute("PRAGMA user_version").fetchone()
         if found not in (0, _FORMAT):
-            self.close()
             raise ValueError(f"{self.file} must have format {_FORMAT}, got {found}")
-        self._connection.execute(f"PRAGMA user_version={_FORMAT}")
+        for name, columns in _COLUMNS.items():
+            self._connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})")
+        if found != _FORMAT:
+            self._connection.execute(f"PRAGMA user_version={_FORMAT}")
 
     def __enter__(self) -> Store:
         return self
@@ -86,32 +131,81 @@ class Store:
         """Close the file."""
         self._connection.close()
 
-    def put(self, piece: Mapping[str, Any]) -> None:
-        """Write a finished piece; one that is there already stays as it is."""
-        values = {name: _bytes(value) if name in _ARRAYS else value for name, value in piece.items()}
-        names, marks = ", ".join(values), ", ".join("?" * len(values))
-        self._connection.execute(
-            f"INSERT OR IGNORE INTO pieces ({names}) VALUES ({marks})", list(values.values())
-        )
+    def put(self, kind: Kind, piece: Mapping[str, Any]) -> None:
+        """Write a finished piece in place of one with the same key, whose numbers are the same."""
+        self._insert(kind, dict(_stored(piece), checksum=_checksum(kind, _stored(piece))))
 
-    def missing(self, keys: Iterable[str]) -> list[str]:
-        """Return the keys that have no piece yet, in their order."""
-        stored = {key for (key,) in self._connection.execute("SELECT key FROM pieces")}
+    def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
+        """Return the keys that have no undamaged piece yet, in their order."""
+        stored = {row["key"] for row in self._select(kind) if row["checksum"] == _checksum(kind, row)}
         return [key for key in keys if key not in stored]
 
-    def get(self, key: str) -> dict[str, Any] | None:
-        """Return a piece with its curves as arrays, or None."""
-        with closing(self._connection.cursor()) as cursor:
-            row = cursor.execute("SELECT * FROM pieces WHERE key = ?", (key,)).fetchone()
-            if row is None:
-                return None
+    def get(self, kind: Kind, key: str) -> dict[str, Any] | None:
+        """Return a piece with its curves as arrays, or None.
+
+        Raises
+        ------
+        ValueError
+            If it is not what was written.
+        """
+        for piece in self._select(kind, " WHERE key = ?", key):
+            if piece["checksum"] != _checksum(kind, piece):
+                raise ValueError(
+                    f"{self.file}: replication {piece['replication']} of {piece['learner']} on"
+                    f" {piece['instance']} is damaged; run the study again, which plays it anew"
+                )
+            for name in _ARRAYS:
+                if name in piece:
+                    piece[name] = np.frombuffer(piece[name], np.int64 if name == "rounds" else np.float64)
+            return piece
+        return None
+
+    def put_study(self, key: str, specification: str, code: str) -> None:
+        """Note that a study runs here, as the last one."""
+        self._insert("studies", {"key": key, "specification": specification, "code": code})
+
+    def last_study(self) -> tuple[str, str] | None:
+        """Return specification and code of the study that ran last, or None."""
+        for row in self._select("studies", " ORDER BY rowid DESC LIMIT 1"):
+            return row["specification"], row["code"]
+        return None
+
+    def _insert(self, table: str, values: Mapping[str, Any]) -> None:
+        names, marks = ", ".join(values), ", ".join("?" * len(values))
+        with self._faults():
+            self._connection.execute(
+                f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", list(values.values())
+            )
+
+    def _select(self, table: str, rest: str = "", *values: str) -> Iterator[dict[str, Any]]:
+        with self._faults():
+            cursor = self._connection.execute(f"SELECT * FROM {table}{rest}", values)
             names = [description[0] for description in cursor.description]
-        piece = dict(zip(names, row, strict=True))
-        for name in _ARRAYS:
-            piece[name] = np.frombuffer(piece[name], np.int64 if name == "rounds" else np.float64)
-        return piece
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Say what to do about an error of SQLite."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            hint = next((f"; {hint}" for word, hint in _HINTS.items() if word in str(error)), "")
+            raise OSError(f"{self.file}: {error}{hint}") from error
 
 
-def _bytes(array: Any) -> bytes:
-    data: bytes = np.ascontiguousarray(array).tobytes()
-    return data
+def _stored(piece: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: np.ascontiguousarray(value).tobytes() if name in _ARRAYS else value
+        for name, value in piece.items()
+    }
+
+
+def _checksum(kind: Kind, values: Mapping[str, Any]) -> str:
+    """Return a hash of all columns; SQLite itself notices damage to its structure only."""
+    names = [column.split()[0] for column in _COLUMNS[kind]]
+    digest = hashlib.sha256()
+    for name in names:
+        if name != "checksum":
+            digest.update(repr(values.get(name)).encode() + b"\0")
+    return digest.hexdigest()[:16]

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from cmab._replication import Record, replicate
-from cmab._specification import key_of, versions
+from cmab import _study_results
+from cmab._provenance import Code, code_of
+from cmab._specification import key_of
+from cmab._study_pieces import Identifying, Outcome, Piece, Simulating, play, row
 from cmab._study_plan import Plan
 from cmab._validation import integer
 from cmab.arrays import IntArray
-from cmab.environment import Environment
-from cmab.policy import AnyPolicy
-from cmab.seeding import root
+from cmab.identification import Identification
 from cmab.simulation import Simulation, check_rounds
-from cmab.store import Store
+from cmab.store import Kind, Store
 
-_KNOWN = {"instances", "learners", "horizon", "replications", "seed", "checkpoints"}
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One replication of one learner on one instance."""
-
-    key: str
-    instance: str
-    learner: str
-    replication: int
+_FOR_LEARNERS = ("horizon", "checkpoints")
+_FOR_EXPLORERS = ("max_samples",)
+_KNOWN = {"instances", "learners", "explorers", "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
 
 
 class Study:
@@ -45,10 +32,14 @@ class Study:
     Parameters
     ----------
     specification : mapping
-        ``horizon``, ``replications``, ``seed`` (0), ``checkpoints`` (as for `simulate`), and two tables.
-        ``instances``: by name, ``oracle`` and ``environment``; the latter may refer to ``"$oracle"``.
-        ``learners``: by name, ``class`` and parameters, which may refer to ``"$oracle"``, ``"$means"`` (the
-        truth, for a clairvoyant); ``grid`` holds lists, and every combination of their entries is a learner.
+        ``replications`` (1), ``seed`` (0) and tables. ``instances``: by name, ``oracle`` and ``environment``;
+        the latter may refer to ``"$oracle"``. ``learners``: by name, ``class`` and parameters of a policy,
+        simulated for ``horizon`` rounds with ``checkpoints`` (as for `simulate`). ``explorers``: by name,
+        ``class`` and parameters of an explorer, run until it stops or ``max_samples`` are spent; arms and
+        oracle of the instance are filled in. Without learners, instances need no oracle.
+
+        Parameters may refer to ``"$oracle"``, ``"$n_arms"`` and ``"$means"`` (the truth, for a clairvoyant);
+        ``grid`` holds lists, and every combination of their entries is a learner or explorer.
         An object is a table with ``class``, a name that ``cmab list`` shows, and its arguments; a graph may
         be a table with ``networkx``, the name of one of networkx's generators.
 
@@ -73,12 +64,16 @@ class Study:
     ...         },
     ...     }},
     ...     "learners": {"CUCB": {"class": "CUCB", "grid": {"scale": [0.5, 1.0]}}},
+    ...     "explorers": {"halving": {"class": "SequentialHalving", "budget": 300}},
     ... })
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     study.run(folder)
     ...     results = study.results(folder)
+    ...     found = study.identifications(folder)
     >>> list(results)
     [('ads', 'CUCB scale=0.5'), ('ads', 'CUCB scale=1.0')]
+    >>> found["ads", "halving"].arms
+    [array([0]), array([0])]
     """
 
     def __init__(self, specification: Mapping[str, Any]) -> None:
@@ -86,11 +81,19 @@ class Study:
         if unknown:
             known = ", ".join(sorted(_KNOWN))
             raise ValueError(f"a study must have no entries but {known}; got {sorted(unknown)}")
+        for kind, names in (("learners", _FOR_LEARNERS), ("explorers", _FOR_EXPLORERS)):
+            if kind not in specification and (useless := set(names) & set(specification)):
+                raise ValueError(f"a study without {kind} must not have {', '.join(sorted(useless))}")
         self.specification: dict[str, Any] = json.loads(json.dumps(specification, allow_nan=False))
-        self.horizon = integer("horizon", specification.get("horizon"), 1)
         self.replications = integer("replications", specification.get("replications", 1), 1)
         self.seed = integer("seed", specification.get("seed", 0), 0)
-        self.rounds: IntArray = check_rounds(specification.get("checkpoints"), self.horizon)
+        self.rounds: IntArray | None = None
+        if "learners" in specification:
+            horizon = integer("horizon", specification.get("horizon"), 1)
+            self.rounds = check_rounds(specification.get("checkpoints"), horizon)
+        self.max_samples: int | None = specification.get("max_samples")
+        if self.max_samples is not None:
+            integer("max_samples", self.max_samples, 1)
         self._plan = Plan.of(self.specification)
 
     @classmethod
@@ -107,17 +110,45 @@ class Study:
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Study:
+        """Return the study that ran last in a folder, to read its results.
+
+        Its pieces are those of the code that ran then, so that results stay readable when the code has
+        changed since; going on with it then needs `load`.
+
+        Raises
+        ------
+        ValueError
+            If no study ran there.
+        """
+        found = None
+        if Path(folder).is_dir():
+            with Store(folder) as store:
+                found = store.last_study()
+        if found is None:
+            raise ValueError(f"{folder} must be a folder in which a study ran")
+        study = cls(json.loads(found[0]))
+        study._code = {(instance, learner): code for instance, learner, code in json.loads(found[1])}
+        return study
+
     def __repr__(self) -> str:
-        sizes = len(self._plan.instances), len(self._plan.learners), self.replications
-        return "Study({} instances x {} learners x {} replications, {} rounds)".format(*sizes, self.horizon)
+        plan = self._plan
+        kinds = (("learners", plan.learners), ("explorers", plan.explorers))
+        counts = " + ".join(f"{len(tables)} {kind}" for kind, tables in kinds if tables)
+        rounds = "" if self.rounds is None else f", {self.rounds[-1]} rounds"
+        return (
+            f"Study({len(plan.instances)} instances x ({counts}) x {self.replications} replications{rounds})"
+        )
 
     @cached_property
-    def _versions(self) -> dict[tuple[str, str], dict[str, str]]:
+    def _code(self) -> dict[tuple[str, str], Code]:
         """What code each learner runs on each instance."""
-        tables = self._plan.instances, self._plan.learners
+        plan = self._plan
+        tables = plan.learners | plan.explorers
         return {
-            (instance, learner): versions([tables[0][instance], tables[1][learner]])
-            for instance, learner in self._plan.policies
+            (instance, learner): code_of([plan.instances[instance], tables[learner]])
+            for instance, learner in plan.pairs
         }
 
     @cached_property
@@ -126,26 +157,32 @@ class Study:
         return [
             Piece(self._key(instance, learner, replication), instance, learner, replication)
             for replication in range(self.replications)
-            for instance, learner in self._plan.policies
+            for instance, learner in self._plan.pairs
         ]
+
+    def _kind(self, piece: Piece) -> Kind:
+        return "simulations" if piece.learner in self._plan.learners else "identifications"
 
     def _content(self, instance: str, learner: str) -> dict[str, Any]:
         """Return what decides the numbers of a piece; names do not."""
-        return {
-            "instance": self._plan.instances[instance],
-            "learner": self._plan.learners[learner],
-            "rounds": self.rounds.tolist(),
-            "seed": self.seed,
-        }
+        content = {"instance": self._plan.instances[instance], "seed": self.seed}
+        if self.rounds is not None and learner in self._plan.learners:
+            return content | {"learner": self._plan.learners[learner], "rounds": self.rounds.tolist()}
+        return content | {"explorer": self._plan.explorers[learner], "max_samples": self.max_samples}
 
     def _key(self, instance: str, learner: str, replication: int) -> str:
-        decided_by = {"replication": replication, "code": self._versions[instance, learner]}
+        decided_by = {"replication": replication, "code": self._code[instance, learner]}
         return key_of(self._content(instance, learner) | decided_by)
 
     def missing(self, folder: str | os.PathLike[str]) -> list[Piece]:
-        """Return the pieces that are not in the store of `folder`."""
+        """Return the pieces that are not in the store of `folder`, or damaged there."""
         with Store(folder) as store:
-            keys = set(store.missing(piece.key for piece in self.pieces))
+            kinds: tuple[Kind, ...] = ("simulations", "identifications")
+            keys = {
+                key
+                for kind in kinds
+                for key in store.missing(kind, (p.key for p in self.pieces if self._kind(p) == kind))
+            }
         return [piece for piece in self.pieces if piece.key in keys]
 
     def run(
@@ -168,111 +205,118 @@ class Study:
 
         Raises
         ------
+        StudyFailed
+            If pieces raised, once all others are stored.
         KeyboardInterrupt
             On Ctrl-C; what was finished is stored.
         """
         missing = self.missing(folder)
-        for instance in dict.fromkeys(piece.instance for piece in missing):
+        for instance in dict.fromkeys(p.instance for p in missing if self._kind(p) == "simulations"):
             _ = self._plan.problems[instance].optimum  # once here instead of in every worker
+        failures = []
         with Store(folder) as store:
-            for piece, record in self._played(missing, n_jobs):
-                if record.interrupted:
+            self._note(store)
+            for outcome in self._played(missing, n_jobs):
+                if outcome.interrupted:
                     raise KeyboardInterrupt
-                store.put(self._row(piece, record))
+                if outcome.failure is not None:
+                    failures.append((outcome.piece, outcome.failure))
+                    continue
+                store.put(self._kind(outcome.piece), self._row(outcome))
                 if report is not None:
-                    report(piece)
+                    report(outcome.piece)
+        if failures:
+            raise StudyFailed(failures)
 
-    def _played(self, pieces: list[Piece], n_jobs: int) -> Iterator[tuple[Piece, Record]]:
+    def _note(self, store: Store) -> None:
+        """Keep what `open` needs."""
+        specification = json.dumps(self.specification)
+        code = json.dumps([[*pair, code] for pair, code in self._code.items()])
+        store.put_study(key_of({"specification": specification, "code": code}), specification, code)
+
+    def _task(self, piece: Piece) -> Simulating | Identifying:
+        pair, environment = (piece.instance, piece.learner), self._plan.problems[piece.instance]
+        if self.rounds is not None and pair in self._plan.policies:
+            return Simulating(self._plan.policies[pair], environment, self.rounds)
+        return Identifying(self._plan.explorations[pair], environment, self.max_samples)
+
+    def _played(self, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
         tasks = (
-            (
-                piece,
-                self._plan.policies[piece.instance, piece.learner],
-                self._plan.problems[piece.instance],
-                self.rounds,
-            )
+            (piece, self._task(piece), self.seed, self._code[piece.instance, piece.learner])
             for piece in pieces
         )
         if n_jobs == 1:
-            yield from (_play(*task, self.seed) for task in tasks)
+            yield from (play(*task) for task in tasks)
             return
         from joblib import Parallel, delayed
 
         workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        yield from workers(delayed(_play)(*task, self.seed) for task in tasks)
+        yield from workers(delayed(play)(*task) for task in tasks)
 
-    def _row(self, piece: Piece, record: Record) -> dict[str, Any]:
-        result = self._simulation(piece.instance, piece.learner, [_as_dict(record, self.rounds)])
-        return {
-            "key": piece.key,
-            "instance": piece.instance,
-            "learner": piece.learner,
-            "replication": piece.replication,
-            "specification": json.dumps(
-                self._content(piece.instance, piece.learner) | {"horizon": self.horizon}
-            ),
-            "versions": json.dumps(self._versions[piece.instance, piece.learner]),
-            "machine": f"{platform.node()} {platform.platform()} {platform.machine()}",
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            "final_expected_reward": float(record.expected_rewards[-1]),
-            "final_regret": float(result.regret[0, -1]),
-            "final_exact_regret": float(result.exact_regret[0, -1]),
-            **_as_dict(record, self.rounds),
-        }
+    def _row(self, outcome: Outcome) -> dict[str, Any]:
+        piece = outcome.piece
+        pair = piece.instance, piece.learner
+        if self._kind(piece) == "simulations":
+            result = _study_results.simulation(self._plan, pair, [outcome.values])
+            outcome.values |= {
+                "final_expected_reward": float(result.expected_rewards[0, -1]),
+                "final_regret": float(result.regret[0, -1]),
+                "final_exact_regret": float(result.exact_regret[0, -1]),
+            }
+        return row(outcome, self._content(*pair), self.seed, self._code[pair])
 
     def results(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Simulation]:
-        """Return the finished replications by (instance, learner), where there are any."""
-        stored: dict[tuple[str, str], list[Mapping[str, Any]]] = {pair: [] for pair in self._plan.policies}
+        """Return the finished replications of policies by (instance, learner), where there are any."""
+        stored = self._stored(folder, "simulations")
+        return {pair: _study_results.simulation(self._plan, pair, rows) for pair, rows in stored.items()}
+
+    def identifications(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Identification]:
+        """Return the finished replications of explorers by (instance, explorer), where there are any."""
+        stored = self._stored(folder, "identifications")
+        return {pair: _study_results.identification(pair[1], rows) for pair, rows in stored.items()}
+
+    def _stored(self, folder: str | os.PathLike[str], kind: Kind) -> dict[tuple[str, str], list[Any]]:
+        if not Path(folder).is_dir():
+            raise ValueError(f"folder must be one in which the study ran, got {folder}")
+        stored: dict[tuple[str, str], list[Any]] = {pair: [] for pair in self._plan.pairs}
         with Store(folder) as store:
             for piece in self.pieces:
-                row = store.get(piece.key)
-                if row is not None:
-                    stored[piece.instance, piece.learner].append(row)
-        return {pair: self._simulation(*pair, rows) for pair, rows in stored.items() if rows}
+                found = store.get(kind, piece.key) if self._kind(piece) == kind else None
+                if found is not None:
+                    stored[piece.instance, piece.learner].append(found)
+        return {pair: rows for pair, rows in stored.items() if rows}
 
     def table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and learner that has finished replications."""
-        rows = []
-        for (instance, learner), result in self.results(folder).items():
-            regret, n = result.exact_regret[:, -1], len(result.regret)
-            rows.append(
-                {
-                    "instance": instance,
-                    "learner": learner,
-                    "replications": n,
-                    "regret": float(regret.mean()),
-                    "s.e.": float(regret.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
-                    "reward a round": float(result.expected_rewards[:, -1].mean() / self.rounds[-1]),
-                    "seconds": float(result.seconds.mean()),
-                }
-            )
-        return rows
+        return [_study_results.regret_row(*item) for item in self.results(folder).items()]
 
-    def _simulation(self, instance: str, learner: str, rows: list[Mapping[str, Any]]) -> Simulation:
-        environment, oracle = self._plan.problems[instance], self._plan.policies[instance, learner].oracle
-        return Simulation(
-            policy=learner,
-            rounds=self.rounds,
-            expected_rewards=np.array([row["expected_rewards"] for row in rows]),
-            rewards=np.array([row["rewards"] for row in rows]),
-            seconds=np.array([row["seconds"] for row in rows]),
-            oracle_calls=np.array([row["oracle_calls"] for row in rows], np.int64),
-            oracle_seconds=np.array([row["oracle_seconds"] for row in rows], np.float64),
-            optimum=environment.optimum,
-            alpha=oracle.alpha,
-            beta=oracle.beta,
-            sense=oracle.sense,
-            path=rows[0]["path"],
+    def identification_table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
+        """Return a row for each instance and explorer that has finished replications."""
+        return [_study_results.samples_row(*item) for item in self.identifications(folder).items()]
+
+
+class StudyFailed(RuntimeError):
+    """Pieces of a study raised; all others are stored.
+
+    Attributes
+    ----------
+    failures : list of (Piece, str)
+        The pieces with their tracebacks.
+
+    Examples
+    --------
+    >>> from cmab import StudyFailed
+    >>> try:
+    ...     pass  # study.run("results")
+    ... except StudyFailed as failed:
+    ...     print(failed.failures[0][1])
+    """
+
+    def __init__(self, failures: list[tuple[Piece, str]]) -> None:
+        piece, trace = failures[0]
+        super().__init__(
+            f"{len(failures)} pieces failed and are not stored, the first one replication"
+            f" {piece.replication} of {piece.learner} on {piece.instance}:\n{trace.rstrip()}\n"
+            "all other pieces are stored; run again to try these again"
         )
-
-
-def _play(
-    piece: Piece, policy: AnyPolicy, environment: Environment, rounds: IntArray, seed: int
-) -> tuple[Piece, Record]:
-    record = replicate(policy, environment, rounds, root(seed), piece.replication)
-    record.state = None  # stays in the worker: studies keep curves
-    return piece, record
-
-
-def _as_dict(record: Record, rounds: IntArray) -> dict[str, Any]:
-    names = ("path", "seconds", "oracle_calls", "oracle_seconds", "expected_rewards", "rewards")
-    return {"rounds": rounds, **{name: getattr(record, name) for name in names}}
+        self.failures = failures

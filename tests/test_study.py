@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cmab import CUCB, Study, simulate
+from cmab import CUCB, LUCB1, SAR, Study, StudyFailed, _study_pieces, identify, simulate
 from cmab import study as study_module
 from cmab.cli import main
 from cmab.store import Store
@@ -48,6 +48,28 @@ grid = {{ scale = [0.25, 1.0] }}
 class = "Clairvoyant"
 means = "$means"
 """
+EXPLORERS = """
+replications = {replications}
+seed = 7
+max_samples = 5000
+
+[instances.best]
+environment = {{ class = "BernoulliArms", means = [0.9, 0.7, 0.5, 0.3] }}
+
+[instances.matroid]
+oracle = {{ class = "TopK", n_arms = 3, k = 1 }}
+environment = {{ class = "BernoulliArms", means = [0.9, 0.8, 0.1] }}
+
+[explorers.LUCB]
+class = "LUCB1"
+k = 1
+grid = {{ delta = [0.05, 0.2] }}
+
+[explorers.SAR]
+class = "SAR"
+k = 1
+budget = 300
+"""
 
 
 @pytest.fixture
@@ -62,9 +84,12 @@ def numbers(folder):
     if not (Path(folder) / "results.sqlite").exists():
         return {}
     connection = sqlite3.connect(Path(folder) / "results.sqlite", timeout=60)
-    wanted = "key, instance, learner, replication, rounds, expected_rewards, rewards"
+    shared = "key, instance, learner, replication, "
     try:
-        rows = connection.execute(f"SELECT {wanted} FROM pieces").fetchall()
+        rows = [
+            *connection.execute(f"SELECT {shared} rounds, expected_rewards, rewards FROM simulations"),
+            *connection.execute(f"SELECT {shared} samples, correct, stopped, arms FROM identifications"),
+        ]
     except sqlite3.OperationalError:  # made just now, and still empty
         rows = []
     connection.close()
@@ -103,6 +128,52 @@ def test_a_study_is_what_simulate_gives(file, tmp_path):
     np.testing.assert_allclose(results["tree", "Clairvoyant"].exact_regret, 0, atol=1e-9)
 
 
+def test_an_exploring_study_is_what_identify_gives(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(EXPLORERS.format(replications=3))
+    study = Study.load(file)
+    study.run(tmp_path, n_jobs=2)
+    found = study.identifications(tmp_path)
+    assert len(found) == 6
+    assert study.results(tmp_path) == {}
+    environment = BernoulliArms(MEANS)
+    for name, explorer in (("LUCB delta=0.2", LUCB1(4, 1, 0.2)), ("SAR", SAR(4, 1, 300))):
+        expected = identify(explorer, environment, replications=3, rng=7, max_samples=5000)
+        got = found["best", name]
+        for column in ("arms", "samples", "correct", "stopped", "certified"):
+            np.testing.assert_array_equal(getattr(got, column), getattr(expected, column))
+    capped = found["matroid", "LUCB delta=0.05"]
+    assert capped.samples.max() <= 5000
+    row = next(row for row in study.identification_table(tmp_path) if row["explorer"] == "SAR")
+    assert row["samples"] <= 300
+    assert row["certified"] == 0
+    assert row["stopped"] == row["replications"] == 3
+
+
+def test_both_kinds_in_one_study(tmp_path):
+    given = specification(explorers={"CLUCB": {"class": "CLUCB", "delta": 0.1}}, max_samples=10_000)
+    study = Study(given)
+    study.run(tmp_path)
+    assert set(study.identifications(tmp_path)) == {("ads", "CLUCB")}
+    assert len(study.results(tmp_path)) == 2
+    again = Study(given | {"max_samples": 9_999})
+    assert {piece.learner for piece in again.missing(tmp_path)} == {"CLUCB"}
+
+
+def test_a_study_is_opened_by_later_code(tmp_path, monkeypatch):
+    Study(specification()).run(tmp_path)
+    monkeypatch.setattr("cmab._provenance._content", lambda package: f"another {package}")
+    study = Study.open(tmp_path)
+    assert study.table(tmp_path)[0]["replications"] == 2
+    assert study.missing(tmp_path) == []
+    more = Study(specification(replications=3))
+    more._code = study._code
+    with pytest.raises(StudyFailed, match="must run the code with which the study was started"):
+        more.run(tmp_path)
+    with pytest.raises(ValueError, match="must be a folder in which a study ran"):
+        Study.open(tmp_path / "nothing")
+
+
 def test_two_workers_give_the_same_numbers(file, tmp_path):
     Study.load(file).run(tmp_path / "one")
     Study.load(file).run(tmp_path / "two", n_jobs=2)
@@ -138,7 +209,7 @@ def test_killed_and_resumed_bit_for_bit(tmp_path):
 def test_nothing_is_done_twice(tmp_path, monkeypatch):
     study = Study(specification())
     study.run(tmp_path)
-    monkeypatch.setattr(study_module, "_play", None)
+    monkeypatch.setattr(study_module, "play", None)
     Study(specification()).run(tmp_path)
 
 
@@ -160,19 +231,19 @@ def test_a_change_runs_what_it_changes(change, again, tmp_path):
 
 def test_changed_code_is_run_again(tmp_path, monkeypatch):
     Study(specification()).run(tmp_path)
-    monkeypatch.setattr("cmab._specification._content", lambda package: f"another {package}")
+    monkeypatch.setattr("cmab._provenance._content", lambda package: f"another {package}")
     assert len(Study(specification()).missing(tmp_path)) == 4
 
 
 def test_an_interrupted_piece_is_not_stored(tmp_path, monkeypatch):
-    replicate = study_module.replicate
+    replicate = _study_pieces.replicate
 
     def stops(policy, environment, rounds, seed, replication):
         record = replicate(policy, environment, rounds, seed, replication)
         record.interrupted = replication == 1
         return record
 
-    monkeypatch.setattr(study_module, "replicate", stops)
+    monkeypatch.setattr(_study_pieces, "replicate", stops)
     study = Study(specification())
     with pytest.raises(KeyboardInterrupt):
         study.run(tmp_path)
@@ -183,9 +254,9 @@ def test_two_stores_of_one_folder(tmp_path):
     study = Study(specification())
     study.run(tmp_path / "a")
     with Store(tmp_path / "a") as first, Store(tmp_path / "a") as second:
-        piece = first.get(study.pieces[0].key)
-        second.put(piece)
-        assert first.get("nothing") is None
+        piece = first.get("simulations", study.pieces[0].key)
+        second.put("simulations", piece)
+        assert first.get("simulations", "nothing") is None
     assert len(numbers(tmp_path / "a")) == 4
 
 
@@ -194,7 +265,7 @@ def test_pandas_reads_the_table_in_one_line(tmp_path):
     study = Study(specification())
     study.run(tmp_path)
     with sqlite3.connect(tmp_path / "results.sqlite") as connection:
-        table = pandas.read_sql("SELECT * FROM pieces", connection)
+        table = pandas.read_sql("SELECT * FROM simulations", connection)
     connection.close()
     regret = study.results(tmp_path)["ads", "CTS"].regret[:, -1]
     assert sorted(table[table.learner == "CTS"].final_regret) == sorted(regret)
@@ -212,6 +283,16 @@ def test_pandas_reads_the_table_in_one_line(tmp_path):
         ({"learners": {"x": {"class": "CUCB", "grid": {"scale": 1}}}}, "learners.x.grid must hold a list"),
         ({"learners": {"x": {"class": "CTS", "prior_mean": "$truth"}}}, "learners.x.prior_mean must refer"),
         ({"checkpoints": [3, 2]}, "checkpoints must be increasing"),
+        ({"max_samples": 5}, "without explorers must not have max_samples"),
+        ({"learners": {"x": {"class": "LUCB1"}}}, "learners.x: .*oracle"),
+        ({"explorers": {"x": {"class": "CUCB"}}}, "explorers.x must describe an explorer"),
+        ({"explorers": {"x": {"class": "LUCB"}}}, "explorers.x.class must be one of"),
+        ({"explorers": {"CTS": {"class": "CLUCB", "delta": 0.1}}}, "must have different names, got .'CTS'"),
+        ({"explorers": {"x": {"class": "LUCB1", "k": 1, "delta": 2}}}, "explorers.x: delta must be"),
+        (
+            {"explorers": {"x": {"class": "SAR", "k": 1, "budget": 9, "n_arms": 5}}},
+            "x on instances.ads: .*arms",
+        ),
         (
             {"instances": {"a": {"oracle": {"class": "TopK", "n_arms": 4, "k": 9}, "environment": {}}}},
             "a.oracle: k must",

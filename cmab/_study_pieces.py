@@ -1,0 +1,112 @@
+"""One piece of a study: played in a worker, and the row that the store keeps of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import traceback
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from cmab._provenance import Code, check_code, machine
+from cmab._replication import replicate
+from cmab.arrays import IntArray
+from cmab.environment import Environment
+from cmab.explorer import AnyExplorer
+from cmab.identification import explore
+from cmab.policy import AnyPolicy
+from cmab.seeding import root
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One replication of one learner or explorer on one instance."""
+
+    key: str
+    instance: str
+    learner: str
+    replication: int
+
+
+@dataclass(frozen=True, eq=False)
+class Simulating:
+    """A replication of a policy, to be played anywhere."""
+
+    policy: AnyPolicy
+    environment: Environment
+    rounds: IntArray
+
+    def play(self, seed: int, replication: int) -> dict[str, Any]:
+        """Return what is recorded."""
+        record = replicate(self.policy, self.environment, self.rounds, root(seed), replication)
+        if record.interrupted:
+            raise KeyboardInterrupt
+        names = ("path", "seconds", "oracle_calls", "oracle_seconds", "expected_rewards", "rewards")
+        return {
+            "rounds": self.rounds,
+            "outside_seconds": record.seconds - record.oracle_seconds,
+            **{name: getattr(record, name) for name in names},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Identifying:
+    """A replication of an explorer, to be played anywhere."""
+
+    explorer: AnyExplorer
+    environment: Environment
+    max_samples: int | None
+
+    def play(self, seed: int, replication: int) -> dict[str, Any]:
+        """Return what is recorded."""
+        run = explore(self.explorer, self.environment, root(seed), self.max_samples, replication)
+        recorded = run._asdict() | {"arms": json.dumps(run.arms.tolist())}
+        del recorded["replication"]
+        return recorded | {
+            name: int(recorded[name]) for name in ("samples", "correct", "stopped", "certified")
+        }
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What came back: the values to store, or the traceback of what was raised."""
+
+    piece: Piece
+    values: dict[str, Any] = field(default_factory=dict)
+    failure: str | None = None
+    interrupted: bool = False
+
+
+def play(piece: Piece, task: Simulating | Identifying, seed: int, code: Code) -> Outcome:
+    """Play a piece; what it raises becomes part of the outcome, so that the others go on."""
+    try:
+        check_code(code)
+        return Outcome(piece, task.play(seed, piece.replication) | machine())
+    except KeyboardInterrupt:
+        return Outcome(piece, interrupted=True)
+    except Exception:
+        return Outcome(piece, failure=traceback.format_exc())
+
+
+def row(outcome: Outcome, content: dict[str, Any], seed: int, code: Code) -> dict[str, Any]:
+    """Return the columns that all pieces have, and those of this one."""
+    piece = outcome.piece
+    values = {
+        "key": piece.key,
+        "instance": piece.instance,
+        "learner": piece.learner,
+        "replication": piece.replication,
+        "seed": seed,
+        "specification": json.dumps(content),
+        "sources": json.dumps(code["sources"]),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        **code["versions"],
+        **outcome.values,
+    }
+    # SQLite has no nan: it would come back as None, and differ from what was written.
+    return {name: None if _is_nan(value) else value for name, value in values.items()}
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,82 @@
+"""From stored rows of a study to results and summaries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cmab._study_plan import Plan
+from cmab.arrays import FloatArray
+from cmab.identification import Identification, Run, collect
+from cmab.simulation import Simulation
+
+Row = Mapping[str, Any]
+Pair = tuple[str, str]
+
+
+def simulation(plan: Plan, pair: Pair, rows: Sequence[Row]) -> Simulation:
+    """Return the replications of a policy on an instance."""
+    environment, oracle = plan.problems[pair[0]], plan.policies[pair].oracle
+    return Simulation(
+        policy=pair[1],
+        rounds=rows[0]["rounds"],
+        expected_rewards=np.array([row["expected_rewards"] for row in rows]),
+        rewards=np.array([row["rewards"] for row in rows]),
+        seconds=np.array([row["seconds"] for row in rows]),
+        oracle_calls=np.array([row["oracle_calls"] for row in rows], np.int64),
+        oracle_seconds=np.array([row["oracle_seconds"] for row in rows], np.float64),
+        optimum=environment.optimum,
+        alpha=oracle.alpha,
+        beta=oracle.beta,
+        sense=oracle.sense,
+        path=rows[0]["path"],
+    )
+
+
+def identification(explorer: str, rows: Sequence[Row]) -> Identification:
+    """Return the replications of an explorer on an instance."""
+    runs = [
+        Run(
+            **{name: row[name] for name in Run._fields}
+            | {"arms": np.array(json.loads(row["arms"]), np.int64)}
+        )
+        for row in rows
+    ]
+    return collect(explorer, runs)
+
+
+def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:
+    """Return the summary of a policy on an instance."""
+    regret = result.exact_regret[:, -1]
+    return {
+        "instance": pair[0],
+        "learner": pair[1],
+        "replications": len(regret),
+        "regret": float(regret.mean()),
+        "s.e.": _standard_error(regret),
+        "reward a round": float(result.expected_rewards[:, -1].mean() / result.rounds[-1]),
+        "seconds": float(result.seconds.mean()),
+    }
+
+
+def samples_row(pair: Pair, found: Identification) -> dict[str, Any]:
+    """Return the summary of an explorer on an instance; the last three counts are of replications."""
+    return {
+        "instance": pair[0],
+        "explorer": pair[1],
+        "replications": len(found.samples),
+        "samples": float(found.samples.mean()),
+        "s.e.": _standard_error(found.samples.astype(np.float64)),
+        "seconds": float(found.seconds.mean()),
+        "stopped": int(found.stopped.sum()),
+        "certified": int(found.certified.sum()),
+        "wrong": int((~found.correct).sum()),
+    }
+
+
+def _standard_error(values: FloatArray) -> float | None:
+    n = len(values)
+    return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None
