@@ -7,7 +7,7 @@ import numpy as np
 from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import EXPLORE_TREES
 from cmab._kernels_explore import take_in
-from cmab._kernels_lucb_trees import radius_at
+from cmab._kernels_radii import radius_at
 from cmab._kernels_trees import plant, put, tree_size
 from cmab.arrays import FloatArray, IntArray
 

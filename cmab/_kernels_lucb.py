@@ -4,7 +4,7 @@ import numpy as np
 
 from cmab._kernels import kernel
 from cmab._kernels_doors import decide_kernel
-from cmab._kernels_radii import clock_log, hoeffding_radii, lil_radius
+from cmab._kernels_radii import clock_log, hoeffding_radii, radius_at
 from cmab._kernels_select import top_k
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
@@ -62,12 +62,12 @@ def decide_lil(
     reals: FloatArray,
     chosen: IntArray,
 ) -> int:
-    """Rule of the lil family; `integers` holds k and the sampling, `reals` epsilon, sigma, both levels."""
+    """Rule of the lil family; `integers` holds k and the sampling, `reals` is that of `radius_at`."""
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
     mark_best(means, integers[0], is_high)
     for i in range(n):
-        radii[i] = lil_radius(counts[i], reals[2] if is_high[i] else reals[3], reals[0], reals[1])
+        radii[i] = radius_at(counts[i], is_high[i], reals)
     high, low, gap = critical_pair(means, radii, is_high)
     size = sampled(high, low, integers[1], counts, coin, chosen)
     return -size if gap <= 0.0 else size

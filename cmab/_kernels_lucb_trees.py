@@ -8,30 +8,13 @@ from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import EXPLORE_TREES
 from cmab._kernels_explore import take_in
 from cmab._kernels_lucb import mark_best, sampled
-from cmab._kernels_radii import lil_radius
+from cmab._kernels_radii import radius_at
 from cmab._kernels_trees import plant, put, tree_size
 from cmab.arrays import FloatArray, IntArray
 
 # The trees: lower bounds of the best k (negated), upper bounds of the others; the means of either side.
 _LOWER, _UPPER, _WORST, _BEST = 0, 1, 2, 3
 _OUT = -np.inf
-#: Entries of `reals` before the table of radii.
-PARAMETERS = 4
-
-
-@kernel
-def radius_at(count: int, is_high: bool, reals: FloatArray) -> float:
-    """Return the radius of a side after `count` outcomes.
-
-    `reals` begins with the parameters of `decide_lil`; the rest remembers radii, 0 where it is unknown.
-    """
-    place = PARAMETERS + 2 * count + (0 if is_high else 1)
-    if place < reals.shape[0] and reals[place] > 0.0:
-        return float(reals[place])
-    radius = lil_radius(count, reals[2] if is_high else reals[3], reals[0], reals[1])
-    if place < reals.shape[0]:
-        reals[place] = radius
-    return radius
 
 
 @kernel

@@ -7,6 +7,9 @@ import numpy as np
 from cmab._kernels import kernel
 from cmab.arrays import FloatArray, IntArray
 
+#: Entries of `reals` before the table of radii.
+PARAMETERS = 4
+
 
 @kernel
 def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
@@ -16,6 +19,22 @@ def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
     inner = math.log((1.0 + epsilon) * count + 2.0)
     scale = (1.0 + math.sqrt(epsilon)) * math.sqrt(2.0 * (1.0 + epsilon)) * sigma
     return scale * math.sqrt(math.log(inner / level) / count)
+
+
+@kernel
+def radius_at(count: int, is_high: bool, reals: FloatArray) -> float:
+    """Return the radius of a side after `count` outcomes.
+
+    `reals` begins with epsilon, sigma and the levels of the high and the low side; the rest of it remembers
+    radii, 0 where one is unknown.
+    """
+    place = PARAMETERS + 2 * count + (0 if is_high else 1)
+    # Written with two calls because LLVM, seeing one behind both tests, would compute the radius every time.
+    if place >= reals.shape[0]:
+        return lil_radius(count, reals[2] if is_high else reals[3], reals[0], reals[1])
+    if reals[place] == 0.0:
+        reals[place] = lil_radius(count, reals[2] if is_high else reals[3], reals[0], reals[1])
+    return float(reals[place])
 
 
 @kernel

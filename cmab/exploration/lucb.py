@@ -191,8 +191,8 @@ class LilLUCB(LUCBRule):
         from cmab._kernels_lucb import decide_lil
 
         epsilon, high, low = self._levels
-        parameters = [epsilon, self.sigma, high, low]
-        return scan(decide_lil, [self.k, self.one_arm], parameters, self.one_arm)
+        radii = radius_table(epsilon, self.sigma, high, low)
+        return scan(decide_lil, [self.k, self.one_arm], radii, self.one_arm)
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,12 +78,12 @@ class BestK(SamplingExplorer):
 
 
 def scan(
-    decide: Any, integers: Sequence[int], reals: Sequence[float], is_random: bool = False
+    decide: Any, integers: Sequence[int], reals: Sequence[float] | FloatArray, is_random: bool = False
 ) -> ExplorerKernel:
     """Return the compiled loop that looks at every arm before each sample, with the rule `decide`."""
     from cmab._kernels_explore import explore
 
-    parameters = np.array(integers, np.int64), np.array(reals, np.float64)
+    parameters = np.array(integers, np.int64), np.asarray(reals, np.float64)
     return ExplorerKernel(explore, (decide, is_random, *parameters))
 
 
