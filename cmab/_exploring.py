@@ -43,11 +43,11 @@ def explore_compiled(
     coins: np.random.Generator,
     max_samples: int | None,
 ) -> int | None:
-    """Play a whole run, changing `state`; return the samples, or None if there is no compiled form."""
+    """Go on from `state`, changing it; return all samples so far, or None if there is no compiled form."""
     doors = open_doors(explorer, environment)
     if doors is None or type(state) is not ArmStatistics:
         return None
-    limit, samples = _FOREVER if max_samples is None else max_samples, 0
+    limit, samples = _FOREVER if max_samples is None else max_samples, int(state.counts.sum())
     while len(unseen := explorer.unseen(state)):  # type: ignore[attr-defined]
         if samples + len(unseen) > limit:
             return samples

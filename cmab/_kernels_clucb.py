@@ -8,6 +8,7 @@ from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import EXPLORE_ORACLE
 from cmab._kernels_explore import take_in
 from cmab._kernels_radii import clock_log, hoeffding_radii, lil_radius
+from cmab._kernels_select import restore_best
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
 LIL, CLOCK = 0, 1
@@ -71,16 +72,28 @@ def explore_oracle(
     max_samples: int,
     max_steps: int,
 ) -> bool:
-    """Do what `explore` does, with the oracle's compiled form called twice a step."""
-    n, kind, sign = means.shape[0], integers[0], reals[0]
+    """Do what `explore` does, with the oracle's compiled form called twice a step.
+
+    `integers` holds the kind of radius, and whether every set as large as the oracle's is a super arm: one
+    answer is then made from the one before.
+    """
+    n, kind, is_uniform, sign = means.shape[0], integers[0], integers[1], reals[0]
     tolerance = reals[2] if kind == CLOCK else 0.0
     radii, revised, super_arm = np.empty(n), np.empty(n), np.empty(n, np.int64)
     best, rival = np.empty(n, np.bool_), np.empty(n, np.bool_)
+    _mark(super_arm, solve(means, oracle_integers, oracle_reals, super_arm), best)
+    rival[:] = best
     for _ in range(max_steps):
-        _mark(super_arm, solve(means, oracle_integers, oracle_reals, super_arm), best)
+        if is_uniform:
+            restore_best(sign * means, best)
+        else:
+            _mark(super_arm, solve(means, oracle_integers, oracle_reals, super_arm), best)
         _radii(kind, counts, clock[1], reals, radii)
         revise(means, radii, best, sign, revised)
-        _mark(super_arm, solve(revised, oracle_integers, oracle_reals, super_arm), rival)
+        if is_uniform:
+            restore_best(sign * revised, rival)
+        else:
+            _mark(super_arm, solve(revised, oracle_integers, oracle_reals, super_arm), rival)
         arm, gap = dispute(revised, radii, best, rival, sign)
         if arm < 0 or (kind == CLOCK and gap <= tolerance) or clock[1] + 1 > max_samples:
             return True

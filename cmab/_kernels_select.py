@@ -1,7 +1,9 @@
 """Selecting the largest entries."""
 
+import numpy as np
+
 from cmab._kernels import kernel
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import BoolArray, FloatArray, IntArray
 
 _BLOCK = 64
 
@@ -85,6 +87,31 @@ def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
             return
         heap[parent], heap[child] = heap[child], heap[parent]
         parent = child
+
+
+@kernel
+def restore_best(values: FloatArray, inside: BoolArray) -> None:
+    """Make `inside` mark the best of `values` again, as many as before; ties go to the lower index.
+
+    For marks that are nearly right: a pass over the values and another for each exchange.
+    """
+    while True:
+        least, most = np.inf, -np.inf
+        for i in range(values.shape[0]):  # no branch, so the compiler vectorises it
+            least = min(least, values[i] if inside[i] else np.inf)
+            most = max(most, -np.inf if inside[i] else values[i])
+        if least > most:
+            return
+        worst, best = -1, -1
+        for i in range(values.shape[0]):
+            if inside[i]:
+                if values[i] == least:
+                    worst = i
+            elif best < 0 and values[i] == most:
+                best = i
+        if worst < 0 or best < 0 or (least == most and worst < best):
+            return
+        inside[worst], inside[best] = False, True
 
 
 @kernel

@@ -29,7 +29,7 @@ def code_of(specification: Any) -> Code:
         packages.add(entry.load().__module__.split(".")[0])
     if "instances" in packages:
         packages.add("oracles")
-    return {"versions": _versions(), "sources": {name: _content(name) for name in sorted(packages)}}
+    return {"versions": _versions(), "sources": {name: content_of(name) for name in sorted(packages)}}
 
 
 def check_code(code: Code) -> None:
@@ -40,7 +40,7 @@ def check_code(code: Code) -> None:
     ValueError
         Naming what differs and where.
     """
-    here = {"versions": _versions(), "sources": {name: _content(name) for name in code["sources"]}}
+    here = {"versions": _versions(), "sources": {name: content_of(name) for name in code["sources"]}}
     wrong = [
         f"{name} ({kind}) {wanted} there and {here[kind].get(name)} here"
         for kind, entries in code.items()
@@ -79,7 +79,7 @@ def _versions() -> dict[str, str]:
 
 
 @cache
-def _content(package: str) -> str:
+def content_of(package: str) -> str:
     """Return a hash of a package's (or a single module's) source files."""
     spec = importlib.util.find_spec(package)
     if spec is None:

@@ -151,6 +151,9 @@ def _run(options: argparse.Namespace) -> int:
     out = settings["out"] if takes_out else settings.pop("out")
     if out is not None:
         _check_output(out)
+    minutes = getattr(function, "minutes", {}).get(settings.get("quick"))
+    if minutes is not None:
+        print(f"about {minutes:g} min on two cores", file=sys.stderr)
     rows: list[_tables.Row] = []
     try:
         for row in function(**settings):

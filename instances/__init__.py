@@ -1,7 +1,7 @@
 """Problem instances: arm distributions, environments, and builders of the papers' experiments."""
 
 from instances.arms import Arms, BernoulliArms, GaussianArms
-from instances.best_k import audibert_bubeck_munos, lucb_lower_bound, synthetic, two_groups
+from instances.best_k import audibert_bubeck_munos, lil_exponential, lucb_lower_bound, synthetic, two_groups
 from instances.bounded_arms import BetaArms, EmpiricalArms
 from instances.coverage import Coverage
 from instances.graphs import constant, read_edge_list, trivalency, uniform, weighted_cascade
@@ -19,6 +19,7 @@ __all__ = [
     "SemiBandit",
     "audibert_bubeck_munos",
     "constant",
+    "lil_exponential",
     "lucb_lower_bound",
     "read_edge_list",
     "synthetic",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from cmab.seeding import Purpose, Seed, root, stream
 from instances.arms import BernoulliArms
 
 Row = dict[str, Any]
+Result = TypeVar("Result")
 Judge = Callable[[FloatArray, IntArray], bool]
 
 
@@ -38,8 +39,6 @@ def compare(
 
     The labels of the arms are shuffled in each replication, so that ties favour nobody.
     """
-    from joblib import Parallel, delayed
-
     seed = root(rng)
 
     def one(replication: int) -> list[tuple[bool, int]]:
@@ -50,11 +49,19 @@ def compare(
             results.append((is_wrong(shuffled, named), samples))
         return results
 
-    runs = np.array(Parallel(n_jobs=n_jobs)(delayed(one)(r) for r in range(replications)), np.float64)
-    return [_row(name, runs[:, i]) for i, name in enumerate(explorers)]
+    runs = np.array(in_parallel(one, replications, n_jobs), np.float64)
+    return [rate_row(name, runs[:, i]) for i, name in enumerate(explorers)]
 
 
-def _row(name: str, runs: FloatArray) -> Row:
+def in_parallel(one: Callable[[int], Result], replications: int, n_jobs: int) -> list[Result]:
+    """Return ``one(0)``, ``one(1)``, ... from worker processes."""
+    from joblib import Parallel, delayed
+
+    return list(Parallel(n_jobs=n_jobs)(delayed(one)(r) for r in range(replications)))
+
+
+def rate_row(name: str, runs: FloatArray) -> Row:
+    """Return the failures (first column of `runs`), their rate with a 95 % interval, and the mean samples."""
     failures = int(runs[:, 0].sum())
     low, high = wilson_interval(failures, len(runs))
     rate = failures / len(runs)

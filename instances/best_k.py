@@ -70,6 +70,32 @@ def synthetic(n_arms: int, k: int, exponent: float = 1.0) -> FloatArray:
     return np.where(i <= k, above, below)
 
 
+def lil_exponential(n_arms: int, exponent: float) -> FloatArray:
+    """Return means with one best arm: 1, then ``1 - ((i - 1) / n_arms) ** exponent`` (k = 1).
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms, at least 2.
+    exponent : float
+        The power, positive; the paper takes 0.3 and 0.6.
+
+    Examples
+    --------
+    >>> from instances import lil_exponential
+    >>> lil_exponential(4, exponent=1.0).tolist()
+    [1.0, 0.75, 0.5, 0.25]
+
+    References
+    ----------
+    H. Jiang, J. Li, M. Qiao: Practical Algorithms for Best-K Identification in Multi-Armed Bandits, 2017,
+    section 5.2 (instances of Jamieson et al., COLT 2014).
+    """
+    integer("n_arms", n_arms, 2)
+    real("exponent", exponent, 0.0, inside=True)
+    return 1.0 - (np.arange(n_arms) / n_arms) ** exponent
+
+
 def audibert_bubeck_munos(problem: int) -> tuple[FloatArray, int]:
     """Return means and budget of one of the seven fixed-budget problems (Audibert et al., COLT 2010).
 

@@ -8,7 +8,9 @@ from cmab.exploration.halving import SequentialHalving, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.explorer import AnyExplorer
 from cmab.hardness import best_k_gaps, hardness, ugape_hardness
-from cmab.seeding import Seed, root
+from cmab.seeding import Seed
+from instances._experiment import Experiment, Verdicts
+from instances._experiment_figures import draw_failure_bars
 from instances._explorations import Row, compare
 from instances.best_k import audibert_bubeck_munos
 
@@ -34,26 +36,28 @@ def rivals(means: FloatArray, budget: int) -> dict[str, AnyExplorer]:
     }
 
 
-def run(quick: bool = True, rng: Seed = 0, n_jobs: int = 1) -> list[Row]:
-    """Return one row for each problem and explorer: how often the best arm was missed.
+def cells(quick: bool) -> list[Row]:
+    """Return the problems.
 
     Examples
     --------
-    >>> from instances.experiments_fixed_budget import run
-    >>> rows = run(quick=True, rng=0)  # doctest: +SKIP
+    >>> from instances.experiments_fixed_budget import cells
+    >>> cells(quick=True)
+    [{'problem': 4}]
     """
-    problems, replications = ((4,), 50) if quick else (range(1, 8), 1000)
-    rows = []
-    for problem, seed in zip(problems, root(rng).spawn(len(problems)), strict=True):
-        means, budget = audibert_bubeck_munos(problem)
-        table = compare(rivals(means, budget), means, _misses_best, replications, seed, n_jobs)
-        rows += [{"problem": problem, "budget": budget, **row} for row in table]
-    return rows
+    return [{"problem": problem} for problem in ((4,) if quick else range(1, 8))]
 
 
-def claims(rows: list[Row]) -> list[tuple[str, bool | None]]:
+def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
+    """Return one row for each explorer: how often the best arm was missed."""
+    means, budget = audibert_bubeck_munos(cell["problem"])
+    table = compare(rivals(means, budget), means, _misses_best, 50 if quick else 1000, seed, n_jobs)
+    return [{"budget": budget, **row} for row in table]
+
+
+def claims(rows: list[Row]) -> Verdicts:
     """Return the claims and whether the table bears them out; None where its intervals leave it open."""
-    verdicts = []
+    verdicts: Verdicts = []
     for problem in sorted({row["problem"] for row in rows}):
         table = {row["explorer"]: row for row in rows if row["problem"] == problem}
         for name in ("UGapEb", "UGapEb c=1", "UCB-E c=1", "SuccessiveRejects", "SequentialHalving"):
@@ -71,3 +75,8 @@ def is_lower(first: Row, second: Row) -> bool | None:
 
 def _misses_best(means: FloatArray, named: IntArray) -> bool:
     return bool(means[named[0]] < means.max())
+
+
+FIXED_BUDGET = Experiment(
+    "fixed-budget", "Best arm with a fixed budget", cells, measure, claims, draw_failure_bars
+)

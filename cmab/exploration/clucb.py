@@ -99,7 +99,8 @@ class _CLUCBRule(SamplingExplorer):
         if oracle is None:
             return None
         reals = np.array([self._sign, self.sigma, *parameters])
-        return ExplorerKernel(explore_oracle, (*oracle[:3], np.array([kind]), reals))
+        rule = np.array([kind, self.oracle.uniform_size is not None], np.int64)
+        return ExplorerKernel(explore_oracle, (*oracle[:3], rule, reals))
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the best super arm for the means, in increasing order."""
