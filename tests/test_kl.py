@@ -1,0 +1,78 @@
+"""Bounds by relative entropy: against a root finder, against exact binomial tails, at the ends of [0, 1]."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import rel_entr
+from scipy.stats import binom
+
+from cmab._kernels_kl import kl_lower, kl_upper
+from cmab.kl import kl_bounds, kl_rate
+
+MEANS = (1e-9, 1e-3, 0.05, 0.3, 0.5, 0.77, 0.98, 1 - 1e-6)
+LEVELS = (1e-8, 1e-4, 0.02, 0.3, 1.0, 4.0, 30.0)
+
+
+def entropy(p, q):
+    return float(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_bounds_are_the_roots_that_a_solver_finds(mean, level):
+    def excess(q):
+        return entropy(mean, q) - level
+
+    for bound, end in ((kl_upper, 1.0 - 1e-16), (kl_lower, 1e-300)):
+        expected = brentq(excess, mean, end, xtol=1e-15, rtol=1e-14) if excess(end) > 0 else end
+        assert bound(mean, level) == pytest.approx(expected, rel=0, abs=1e-9)
+
+
+def test_ends_of_the_interval():
+    assert kl_upper(0.0, 0.7) == pytest.approx(1 - math.exp(-0.7), rel=1e-15)
+    assert kl_lower(1.0, 0.7) == pytest.approx(math.exp(-0.7), rel=1e-15)
+    assert kl_upper(1.0, 0.7) == 1.0
+    assert kl_lower(0.0, 0.7) == 0.0
+    assert kl_upper(0.4, 0.0) == kl_lower(0.4, 0.0) == 0.4
+    lower, upper = kl_bounds([0.2, 0.2], np.array([0, 5]), 1.0)
+    assert (lower[0], upper[0]) == (0.0, 1.0)
+    assert 0.0 < lower[1] < 0.2 < upper[1] < 1.0
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize("truth", [0.03, 0.3, 0.5, 0.9])
+def test_failures_are_rarer_than_promised_by_exact_tails(rate, truth):
+    n = 60
+    successes = np.arange(n + 1)
+    lower, upper = kl_bounds(successes / n, np.full(n + 1, n), rate)
+    chances = binom.pmf(successes, n, truth)
+    assert chances[upper < truth].sum() <= math.exp(-rate)
+    assert chances[lower > truth].sum() <= math.exp(-rate)
+    # An interval twice as confident as asked for would be too wide to fail this often.
+    assert chances[upper < truth].sum() + chances[lower > truth].sum() > math.exp(-2 * rate) / 4
+
+
+def test_narrower_than_hoeffding():
+    means, counts = np.linspace(0, 1, 21), np.full(21, 40)
+    lower, upper = kl_bounds(means, counts, 3.0)
+    assert (upper - means <= math.sqrt(3.0 / 80)).all()
+    assert (means - lower <= math.sqrt(3.0 / 80)).all()
+    assert upper == pytest.approx(1 - lower[::-1])
+
+
+def test_exploration_rate():
+    a, e = 1.1, math.e
+    assert 2 * e + 1 + e / (a - 1) + (e + 1) / (a - 1) ** 2 == pytest.approx(405.448, abs=1e-3)
+    log = math.log(405.5 * 7 * 50**1.1 / 0.05)
+    assert kl_rate(7, 50, 0.05) == pytest.approx(log + math.log(log))
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="means"):
+        kl_bounds([1.2], np.array([3]), 1.0)
+    with pytest.raises(ValueError, match="rate"):
+        kl_bounds([0.2], np.array([3]), -1.0)
+    with pytest.raises(ValueError, match="delta"):
+        kl_rate(3, 1, 1.0)
