@@ -11,16 +11,22 @@ import functools
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+import numba.cpython.hashing
 import numpy as np
+from numba.core import caching as numba_caching
+from numba.core.runtime import nrt
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _PACKAGES = ("cmab", "oracles", "instances")
 _config: Any = numba.config
+_caching: Any = numba_caching
+_runtime: Any = nrt.rtsys
 _njit: Any = numba.njit
 types: Any = numba.types
 # Division by zero gives inf or nan as in numpy: the check for it would keep loops from being vectorised.
@@ -51,12 +57,33 @@ def _compiled(function: Function, *signature: Any) -> Function:
     previous = _config.CACHE_DIR
     _config.CACHE_DIR = _cache_folder() or previous
     try:
-        compiled: Function = _njit(*signature, cache=True, **_OPTIONS)(function)
-    except RuntimeError:  # numba found no place to write a cache to
-        compiled = _njit(*signature, **_OPTIONS)(function)
+        compiled = _njit(**_OPTIONS)(function)
+        with suppress(RuntimeError):  # numba found no place to write a cache to
+            compiled._cache = _quick_cache(function)
+        if signature:
+            compiled.compile(*signature)
+            compiled.disable_compile()
     finally:
         _config.CACHE_DIR = previous
-    return compiled
+    return cast(Function, compiled)
+
+
+def _quick_cache(function: Function) -> Any:
+    """Return numba's cache on disk, read without getting ready to compile.
+
+    Before it reads, numba's own cache sets up all that compiling needs, scipy's linear algebra among it:
+    0.2 s in every process. What is compiled already links to the run-time system only (and, had it hash
+    tables, to the hash secret, which the import of ``hashing`` provides); compiling brings the rest.
+    """
+    cache: Any = _caching.FunctionCache(function)
+
+    def load_overload(signature: Any, target: Any) -> Any:
+        _runtime.initialize(target)
+        with cache._guard_against_spurious_io_errors():
+            return cache._load_overload(signature, target)
+
+    cache.load_overload = load_overload
+    return cache
 
 
 def _wrapping(function: Function) -> Function:

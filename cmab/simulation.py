@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -238,19 +239,24 @@ def _records(
     run: Callable[..., Record], replications: int, n_jobs: int, prefer: Prefer, progress: bool, horizon: int
 ) -> Iterable[tuple[int, Record]]:
     """Yield (replication, record) as they finish."""
-    from tqdm.auto import tqdm
-
-    with tqdm(total=replications * horizon, unit=" rounds", disable=not progress, unit_scale=True) as bar:
+    with _bar(replications * horizon) if progress else nullcontext() as bar:
         if n_jobs == 1 or replications == 1:
             for index in range(replications):
-                yield index, run(index, bar.update if progress else None)
+                yield index, run(index, bar.update if bar is not None else None)
             return
         from joblib import Parallel, delayed
 
         workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", prefer=prefer)
         for index, record in workers(delayed(_indexed)(run, index) for index in range(replications)):
-            bar.update(horizon)
+            if bar is not None:
+                bar.update(horizon)
             yield index, record
+
+
+def _bar(total: int) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(total=total, unit=" rounds", unit_scale=True)
 
 
 def _indexed(run: Callable[..., Record], index: int) -> tuple[int, Record]:

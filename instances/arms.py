@@ -97,7 +97,7 @@ class BernoulliArms(Arms):
 
     def pull_kernel(self) -> Kernel:
         """Return the compiled form of `pull`."""
-        from instances._kernels_arms import pull_bernoulli
+        from instances._kernels_pulls import pull_bernoulli
 
         return Kernel(pull_bernoulli, reals=np.array(self.means))
 
@@ -148,19 +148,19 @@ class GaussianArms(Arms):
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         """Return the normal quantiles."""
-        from instances._kernels_arms import normal_quantiles
+        from instances._kernels_gaussian import normal_quantiles
 
         return self.means[arms] + self._sigma * normal_quantiles(uniforms)
 
     def kernel(self) -> Kernel:
         """Return the compiled form of `play`."""
-        from instances._kernels_arms import play_gaussian
+        from instances._kernels_gaussian import play_gaussian
 
         return Kernel(play_gaussian, reals=np.append(self.means, self._sigma))
 
     def pull_kernel(self) -> Kernel:
         """Return the compiled form of `pull`."""
-        from instances._kernels_arms import pull_gaussian
+        from instances._kernels_pulls import pull_gaussian
 
         return Kernel(pull_gaussian, reals=np.append(self.means, self._sigma))
 

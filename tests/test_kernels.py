@@ -81,6 +81,20 @@ def test_the_same_runs_without_compilation():
     assert len(compiled.splitlines()) == 4 * len(POLICIES)
 
 
+def test_later_processes_do_not_get_ready_to_compile():
+    """What is compiled is read without numba's set-up, and a kernel compiled afterwards does without harm."""
+    loaded = "import sys\nprint('scipy.linalg' in sys.modules)\n"
+    fresh = """
+import numba
+@numba.njit
+def twice(values):
+    return 2 * values[np.argsort(values)]
+print(twice(np.array([2.0, 1.0])), TopK(3, 1).solve(np.array([0.0, 1.0, 0.5]), np.random.default_rng(0)))
+"""
+    assert run(TOP) == "[1 3]"
+    assert run(TOP + loaded + fresh + loaded).split("\n") == ["[1 3]", "False", "[2. 4.] [1]", "True"]
+
+
 def test_no_home_directory_is_no_obstacle():
     assert run(TOP, HOME="/dev/null/nowhere", XDG_CACHE_HOME="") == "[1 3]"
 
