@@ -6,6 +6,7 @@ from instances.bounded_arms import BetaArms, EmpiricalArms
 from instances.coverage import Coverage
 from instances.graphs import constant, read_edge_list, trivalency, uniform, weighted_cascade
 from instances.independent_cascade import IndependentCascade
+from instances.linear_threshold import LinearThreshold
 from instances.semi_bandit import SemiBandit
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "EmpiricalArms",
     "GaussianArms",
     "IndependentCascade",
+    "LinearThreshold",
     "SemiBandit",
     "audibert_bubeck_munos",
     "constant",

@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from itertools import combinations
-from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cmab._validation import arm_indices, frozen, integer, shown, vector
-from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.environment import Environment, round_key
+from cmab._validation import arm_indices, integer
+from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from cmab.environment import round_key
 from cmab.feedback import Feedback
+from instances._spreading import SpreadingInfluence
 from oracles import DirectedGraph
-from oracles._opimc import choose_some
-from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles._spread import MOST_UNCERTAIN, estimated_spread, exact_spread
-from oracles.directed_graph import as_directed_graph
-from oracles.influence_certificate import estimate
+from oracles._spread import estimated_spread, exact_spread
 
 if TYPE_CHECKING:
     import networkx as nx
 
-_JUDGING, _CHOOSING = 0x1A11, 0x2B22
-_MOST_ENTRIES = 2**25
-_MOST_ENUMERATED = 2**22
-_MOST_REMEMBERED = 1024
-_DERIVED = ("_judging", "_out_means", "_values")
 
-
-class IndependentCascade(Environment):
+class IndependentCascade(SpreadingInfluence):
     """Influence spreads from seeds along the edges of a graph, with a coin for each edge.
 
     Base arms are the directed edges as in `InfluenceMaximization`; a super arm lists seeds, node numbers.
-    Every node that becomes active flips the coin of each of its out-edges once. A round shows all these
-    coins, **also those of edges to nodes that were active already**, and earns the number of active nodes,
-    seeds included. The coin of an edge belongs to (round, edge): policies meet the same coins.
+    Every node that becomes active flips the coin of each of its out-edges once, and its successes make
+    their heads active in the next step. A round earns the number of active nodes, seeds included. The coin
+    of an edge belongs to (round, edge): policies meet the same coins. What a round shows is `feedback`:
+
+    ``"edge"``
+        The coin of every edge out of every active node, **also towards nodes that were active already**.
+        Semi-bandit feedback as Chen et al. 2016 assume it: their regret bounds hold for CUCB.
+    ``"node"``
+        Only who became active, and when. Of a node that at least two edges tried in the same step, nobody
+        can tell which of them succeeded; shown are the coins that are certain and fairly chosen: of every
+        edge that was the **only** one to try its head in that step (the head was not active before). Which
+        coins are shown does not depend on how they fall, so they are unbiased: confidence bounds and
+        posteriors hold. Regret bounds do not carry over, since an edge that is never alone is never seen.
+    ``"credit"``
+        The same knowledge, every attempt used: attempts at a head that stayed inactive failed; for one that
+        became active, **one** of the edges that tried it in that step, drawn uniformly, gets the credit
+        and the others count as failures (Vaswani et al. 2015). An approximation: exact where one
+        edge tried; otherwise biased, mostly downwards, and more the larger the probabilities are.
+    ``"none"``
+        The reward alone (full bandit). Learners of arm means learn nothing from it.
+
+    Edges out of the same node are not seen together except under ``"edge"``: a learner for ``"node"`` or
+    ``"credit"`` needs a counter for each edge, that is, an oracle with ``oracle.clusters = None``.
 
     Parameters
     ----------
@@ -47,6 +55,8 @@ class IndependentCascade(Environment):
         probabilities of its own needs none.
     k : int, optional
         Number of seeds that `optimum` is about.
+    feedback : {"edge", "node", "credit", "none"}
+        What a round shows besides its reward.
     pool : int
         Reverse-reachable sets that expected rewards are read from (fewer where they would hold more than
         2**25 nodes together).
@@ -54,7 +64,7 @@ class IndependentCascade(Environment):
     Raises
     ------
     ValueError
-        If the graph cannot be used or a probability is missing or outside [0, 1].
+        If the graph cannot be used, a probability is missing or outside [0, 1], or `feedback` is unknown.
 
     Examples
     --------
@@ -69,7 +79,16 @@ class IndependentCascade(Environment):
     Feedback(arms=array([0, 1]), outcomes=array([1., 0.]), reward=2.0, pulls=None, squares=None)
     >>> environment.optimum
     2.0
+
+    References
+    ----------
+    W. Chen, Y. Wang, Y. Yuan, Q. Wang: Combinatorial Multi-Armed Bandit and Its Extension to
+    Probabilistically Triggered Arms, JMLR 17 (2016), section 4.3.
+    S. Vaswani, L. Lakshmanan, M. Schmidt: Influence Maximization with Bandits, arXiv:1503.00024 (2015).
     """
+
+    model = "ic"
+    shows = ("edge", "node", "credit", "none")
 
     def __init__(
         self,
@@ -77,25 +96,17 @@ class IndependentCascade(Environment):
         probability: str | ArrayLike = "p",
         *,
         k: int | None = None,
+        feedback: Literal["edge", "node", "credit", "none"] = "edge",
         pool: int = 2**20,
     ) -> None:
-        name = probability if isinstance(probability, str) else None
-        self.graph = as_directed_graph(graph, name)
-        self.n_arms = self.graph.n_arcs
-        if name is not None and self.graph.probabilities is None:
-            raise ValueError(f"probability must be an array for {shown(graph)} without its own, got {name!r}")
-        given = self.graph.probabilities if name is not None else probability
-        self.means = frozen(vector("probability", given, self.n_arms, 0.0, 1.0))  # type: ignore[arg-type]
-        self.k = None if k is None else integer("k", k, 1, self.graph.n_nodes)
-        self.pool = integer("pool", pool, 2)
-
-    def __repr__(self) -> str:
-        return f"IndependentCascade({self.graph!r}, k={self.k})"
+        super().__init__(graph, "probability", probability, k, feedback, pool)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback come in order of activation of their tails."""
         from oracles._kernels_cascade import cascade
 
+        if self.feedback != "edge":
+            return super().play(super_arm, rng)
         seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
         offsets, arms = self.graph.out_arcs
         active = np.empty(self.graph.n_nodes, np.int64)
@@ -104,7 +115,7 @@ class IndependentCascade(Environment):
             offsets,
             arms,
             self.graph.out_heads,
-            self._out_means,
+            self._coins[2],
             seeds,
             round_key(rng),
             active,
@@ -113,126 +124,18 @@ class IndependentCascade(Environment):
         )
         return Feedback.unchecked(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
 
-    @cached_property
-    def _out_means(self) -> FloatArray:
-        """Probabilities in the order of the nodes that arcs leave."""
-        return self.means[self.graph.out_arcs[1]]
+    def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
+        arms = self.graph.out_arcs[1]
+        return arms, np.empty(0), self.means[arms]
+
+    def _exact(self, seeds: IntArray) -> float | None:
+        return exact_spread(self.graph, self.means, seeds)
+
+    def _n_outcomes(self) -> int:
+        return 1 << min(int(((self.means > 0.0) & (self.means < 1.0)).sum()), 62)
 
     def spread(self, super_arm: IntArray, cascades: int, rng: np.random.Generator) -> tuple[float, float]:
         """Return the mean reward of many fresh cascades, without feedback, and its standard error."""
         seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
         cascades = integer("cascades", cascades, 2)
         return estimated_spread(self.graph, self.means, seeds, cascades, round_key(rng))
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh coins of `arms`."""
-        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
-
-    def pull_many(
-        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return binomial numbers of successes, twice: a success is its own square."""
-        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
-        return successes, successes
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the expected number of active nodes.
-
-        Exact while at most 16 uncertain edges can be reached; otherwise read from a pool of
-        reverse-reachable sets, drawn once with a fixed key, with the error that `standard_error` gives.
-        """
-        return self._value(arm_indices("super_arm", super_arm, self.graph.n_nodes))[0]
-
-    def standard_error(self, super_arm: IntArray) -> float:
-        """Return the standard error of `expected_reward`, 0 where it is exact."""
-        return self._value(arm_indices("super_arm", super_arm, self.graph.n_nodes))[1]
-
-    def _value(self, seeds: IntArray) -> tuple[float, float]:
-        """Return expected reward and standard error, remembered: policies come back to the same seeds."""
-        name = np.sort(seeds).tobytes()
-        if name not in self._values:
-            if len(self._values) >= _MOST_REMEMBERED:
-                self._values.clear()
-            self._values[name] = self._computed(seeds)
-        return self._values[name]
-
-    def _computed(self, seeds: IntArray) -> tuple[float, float]:
-        from oracles._kernels_influence_greedy import count_covered
-
-        exact = exact_spread(self.graph, self.means, seeds)
-        if exact is not None:
-            return exact, 0.0
-        reverse, offsets, sets, seen = self._judging
-        components = np.unique(reverse.component[seeds]).astype(np.int64)
-        hits = count_covered(offsets, sets, components, seen)
-        value, error = estimate(hits, len(seen), reverse.scale)
-        return value + float(reverse.certain[components].sum()), error
-
-    @cached_property
-    def _values(self) -> dict[bytes, tuple[float, float]]:
-        return {}
-
-    @cached_property
-    def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, BoolArray]:
-        """The pool as an inverted index: which sets hold a component."""
-        sets = self._drawn(_JUDGING)
-        return sets.graph, *sets.index(), np.zeros(sets.n_sets, np.bool_)
-
-    def _drawn(self, key: int) -> SetCollection:
-        sets = SetCollection(ReverseGraph.of(self.graph, self.means), key)
-        sets.grow(self.pool, _MOST_ENTRIES)
-        return sets
-
-    @cached_property
-    def _best(self) -> tuple[IntArray, bool]:
-        """The best k seeds that are known, and whether they are the best there are."""
-        k, n = self.k, self.graph.n_nodes
-        assert k is not None
-        uncertain = int(((self.means > 0.0) & (self.means < 1.0)).sum())
-        if comb(n, k) << min(uncertain, MOST_UNCERTAIN) <= _MOST_ENUMERATED:
-            families = [np.array(seeds, np.int64) for seeds in combinations(range(n), k)]
-            values = [exact_spread(self.graph, self.means, seeds) for seeds in families]
-            known = [value for value in values if value is not None]
-            if len(known) == len(values):
-                return families[int(np.argmax(known))], True
-        # Another sample than the one that judges: the greedy choice flatters itself on its own.
-        sets = self._drawn(_CHOOSING)
-        allowed = np.ones(sets.graph.n_components, np.bool_)
-        chosen, _, _ = choose_some(sets, min(k, len(allowed)), allowed, 0.0)
-        seeds = sets.graph.representatives()[chosen]
-        others = np.setdiff1d(np.arange(n), seeds)
-        return np.concatenate((seeds, others[: k - len(seeds)])), False
-
-    @property
-    def best_seeds(self) -> IntArray:
-        """The k seeds that `optimum` is the value of.
-
-        Raises
-        ------
-        ValueError
-            If the environment was made without `k`.
-        """
-        if self.k is None:
-            raise ValueError("k must be given when the environment is made, got None")
-        return self._best[0]
-
-    @property
-    def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of the best k seeds; ``nan`` without `k`.
-
-        Exact (`optimum_is_exact`) where all seed sets can be enumerated. Otherwise the value of a greedy
-        choice on a large pool of reverse-reachable sets, which no k seeds beat by more than the factor
-        1/(1 - 1/e) and few by more than the pool's error: up to that error, a lower bound of the optimum.
-        """
-        return float("nan") if self.k is None else self.expected_reward(self._best[0])
-
-    @property
-    def optimum_is_exact(self) -> bool:
-        """Whether `optimum` is known to be the best; false without `k`."""
-        return self.k is not None and self._best[1]
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The pool is drawn again, equal, where it is needed.
-        return {
-            name: value for name, value in self.__dict__.items() if name not in ("_judging", "_out_means")
-        }

@@ -7,8 +7,9 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from oracles.directed_graph import DirectedGraph
 
-MOST_UNCERTAIN = 16
-"""Largest number of uncertain arcs whose outcomes are enumerated: 65,536 cascades."""
+_MOST_UNCERTAIN = 16
+MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
+"""Largest number of outcomes that are enumerated: those of 16 uncertain arcs."""
 
 _KEY = 0x5EED
 
@@ -21,11 +22,28 @@ def exact_spread(
     from oracles._kernels_cascade import uncertain_arms
 
     offsets, arms = graph.out_arcs
-    uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, MOST_UNCERTAIN)
-    if count > MOST_UNCERTAIN:
+    uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
+    if count > _MOST_UNCERTAIN:
         return None
     worth = np.ones(graph.n_nodes) if weights is None else weights
     return float(enumerate_outcomes(offsets, arms, graph.heads, means, worth, seeds, uncertain))
+
+
+def exact_threshold_spread(
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, weights: FloatArray | None = None
+) -> float | None:
+    """Return what `exact_spread` returns, for linear thresholds; None beyond `MOST_OUTCOMES` outcomes."""
+    from oracles._kernels_cascade import reachable
+    from oracles._kernels_thresholds import exact_threshold_spread as enumerate_choices
+
+    _, reached = reachable(*graph.out_arcs, graph.heads, means > 0.0, seeds)
+    reached[seeds] = False
+    nodes = np.flatnonzero(reached)
+    if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
+        return None
+    worth = np.ones(graph.n_nodes) if weights is None else weights
+    arcs = (*graph.out_arcs, *graph.in_arcs, graph.heads)
+    return float(enumerate_choices(*arcs, means, worth, seeds, nodes))
 
 
 def estimated_spread(

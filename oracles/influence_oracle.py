@@ -62,7 +62,8 @@ class InfluenceOracle(Oracle):
         if model not in MODELS:
             raise ValueError(f"model must be one of {MODELS}, got {model!r}")
         self.model: Model = model
-        self.clusters = self.graph.tails.astype(np.int64)
+        # Under linear thresholds, edges out of a node are not seen together: see `LinearThreshold`.
+        self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
 
     @property
     def n_choices(self) -> int:

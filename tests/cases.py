@@ -36,6 +36,7 @@ from instances import (
     EmpiricalArms,
     GaussianArms,
     IndependentCascade,
+    LinearThreshold,
     SemiBandit,
 )
 from oracles import (
@@ -319,6 +320,21 @@ ENVIRONMENTS = [
     EnvironmentCase(
         "cascade",
         lambda: IndependentCascade(NETWORK, [0.5, 0.3, 0.2, 0.7, 0.0, 1.0, 0.1, 0.4], k=2),
+        ((5, 3), (2, 6), (0, 1)),
+    ),
+    EnvironmentCase(
+        "cascade_of_nodes",
+        lambda: IndependentCascade(NETWORK, [0.5, 0.3, 0.2, 0.7, 0.0, 1.0, 0.1, 0.4], k=2, feedback="node"),
+        ((5, 3), (2, 6), (0, 1)),
+    ),
+    EnvironmentCase(
+        "threshold",
+        lambda: LinearThreshold(NETWORK, [0.5, 0.3, 0.2, 0.7, 1.0, 0.4, 0.4, 0.5], k=2),
+        ((5, 3), (2, 6), (0, 1)),
+    ),
+    EnvironmentCase(
+        "threshold_of_nodes",
+        lambda: LinearThreshold(NETWORK, [0.5, 0.3, 0.2, 0.7, 1.0, 0.4, 0.4, 0.5], k=2, feedback="node"),
         ((5, 3), (2, 6), (0, 1)),
     ),
     EnvironmentCase("bernoulli", lambda: SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
