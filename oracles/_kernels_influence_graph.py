@@ -103,6 +103,41 @@ def _renumbered(component: AnyArray, found: int) -> AnyArray:
 
 
 @kernel
+def certain_owners(
+    offsets: AnyArray,
+    heads: AnyArray,
+    arms: AnyArray,
+    limits: AnyArray,
+    component: AnyArray,
+    chosen: AnyArray,
+) -> AnyArray:
+    """Return for each component one of the `chosen` that reaches it over certain arcs, -1 where none does.
+
+    `heads` come in the order of the nodes that arcs leave, `limits` in that of the arms.
+    """
+    n = component.shape[0]
+    owners = np.full(component.max() + 1, -1, np.int32)
+    owners[chosen] = chosen
+    queue, queued, end = np.empty(n, np.int32), np.zeros(n, np.bool_), 0
+    for v in range(n):
+        if owners[component[v]] >= 0:
+            queue[end], queued[v] = v, True
+            end += 1
+    at = 0
+    while at < end:
+        v = queue[at]
+        at += 1
+        for i in range(offsets[v], offsets[v + 1]):
+            w = heads[i]
+            if not queued[w] and limits[arms[i]] == _CERTAIN:
+                queue[end], queued[w] = w, True
+                end += 1
+                if owners[component[w]] < 0:
+                    owners[component[w]] = owners[component[v]]
+    return owners
+
+
+@kernel
 def reverse_arcs(
     tails: AnyArray, heads: AnyArray, limits: AnyArray, component: AnyArray, n: int
 ) -> tuple[AnyArray, AnyArray, AnyArray]:

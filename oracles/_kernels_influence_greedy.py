@@ -38,12 +38,19 @@ def _largest(histogram: IntArray, top: int, k: int) -> int:
 
 @kernel
 def cover(
-    ends: IntArray, pool: AnyArray, offsets: IntArray, sets: AnyArray, k: int, allowed: BoolArray
+    ends: IntArray,
+    pool: AnyArray,
+    offsets: IntArray,
+    sets: AnyArray,
+    k: int,
+    allowed: BoolArray,
+    given: IntArray,
 ) -> tuple[IntArray, int, int]:
-    """Choose at most `k` allowed nodes greedily, ties to the lowest; stop when nothing is left to gain.
+    """Choose at most `k` allowed nodes, `given` first and then greedily, ties to the lowest.
 
-    Return the nodes, the number of sets they cover, and an upper bound on what any k allowed nodes cover:
-    the smallest, over the steps, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10).
+    Stop when nothing is left to gain. Return the nodes, the number of sets they cover, and an upper bound on
+    what any k allowed nodes cover: the smallest, over the steps after `given`, of the coverage so far plus
+    the k largest gains (Tang et al. 2018, eq. 10). Sets that hold a given node need not be complete.
     """
     n = offsets.shape[0] - 1
     degrees = np.zeros(n, np.int64)
@@ -57,17 +64,21 @@ def cover(
     covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
     chosen, size, covered, bound = np.empty(k, np.int64), 0, 0, ends.shape[0] - 1
     while True:
-        bound = min(bound, covered + _largest(histogram, top, k))
+        if size >= given.shape[0]:
+            bound = min(bound, covered + _largest(histogram, top, k))
         while top > 0 and histogram[top] == 0:
             top -= 1
-        if size == k or top == 0:
+        if size == k or (top == 0 and size >= given.shape[0]):
             return chosen[:size], covered, bound
         best = 0
-        while degrees[best] != top:
-            best += 1
+        if size < given.shape[0]:
+            best = given[size]
+        else:
+            while degrees[best] != top:
+                best += 1
         chosen[size] = best
         size += 1
-        covered += top
+        covered += degrees[best]
         for j in range(offsets[best], offsets[best + 1]):
             if not covered_sets[sets[j]]:
                 covered_sets[sets[j]] = True
@@ -81,13 +92,13 @@ def cover(
 
 @kernel
 def _sum_of_largest(
-    degrees: IntArray, certain: FloatArray, allowed: BoolArray, slope: float, best: FloatArray
+    nodes: IntArray, degrees: IntArray, certain: FloatArray, slope: float, best: FloatArray
 ) -> float:
     """Return the sum of the largest ``certain + slope * degrees``, as many as `best` has room for."""
     best[:] = 0.0
-    for v in range(degrees.shape[0]):
+    for v in nodes:
         value = certain[v] + slope * degrees[v]
-        if allowed[v] and value > best[0]:
+        if value > best[0]:
             at = 0  # `best` stays in increasing order
             while at + 1 < best.shape[0] and best[at + 1] < value:
                 best[at] = best[at + 1]
@@ -97,37 +108,53 @@ def _sum_of_largest(
 
 
 @kernel
+def _most_gaining(
+    nodes: IntArray, degrees: IntArray, certain: FloatArray, per_set: float
+) -> tuple[int, float]:
+    """Return the first node of largest ``certain + per_set * degrees``, and that."""
+    best, value = -1, -1.0
+    for v in nodes:
+        if certain[v] + per_set * degrees[v] > value:
+            best, value = v, certain[v] + per_set * degrees[v]
+    return best, value
+
+
+@kernel
 def cover_and_gain(
     ends: IntArray,
     pool: AnyArray,
     offsets: IntArray,
     sets: AnyArray,
     k: int,
-    allowed: BoolArray,
+    nodes: IntArray,
     certain: FloatArray,
     per_set: float,
     slope: float,
+    cut: float,
 ) -> tuple[IntArray, int, float]:
-    """Choose as `cover` does, where node v is worth ``certain[v]`` and each covered set `per_set`.
+    """Choose among `nodes` as `cover` does, where v is worth ``certain[v]`` and each covered set `per_set`.
 
-    Return the nodes, the number of sets they cover, and an upper bound on what any k allowed nodes are
-    worth when a set is worth `slope`.
+    Return the nodes, the number of sets they cover, and an upper bound on what any k of `nodes` are worth
+    when a set is worth `slope`, not less than `per_set`. Nodes that never were worth `cut` with `slope` are
+    looked at only where fewer than `k` others still are.
     """
     n = offsets.shape[0] - 1
     degrees, left = np.empty(n, np.int64), certain.copy()
     for v in range(n):
         degrees[v] = offsets[v + 1] - offsets[v]
+    near = nodes[certain[nodes] + slope * degrees[nodes] >= cut]
     covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
     chosen, largest, covered, gained, bound = np.empty(k, np.int64), np.empty(k), 0, 0.0, np.inf
     for size in range(k + 1):
-        more = _sum_of_largest(degrees, left, allowed, slope, largest)
+        more = _sum_of_largest(near, degrees, left, slope, largest)
+        if largest[0] < cut:
+            more = _sum_of_largest(nodes, degrees, left, slope, largest)
         bound = min(bound, gained + slope * covered + more)
         if size == k:
             break
-        best, value = -1, -1.0
-        for v in range(n):
-            if allowed[v] and left[v] + per_set * degrees[v] > value:
-                best, value = v, left[v] + per_set * degrees[v]
+        best, value = _most_gaining(near, degrees, left, per_set)
+        if value < cut:
+            best, value = _most_gaining(nodes, degrees, left, per_set)
         if value <= 0.0:
             return chosen[:size], covered, bound
         chosen[size] = best

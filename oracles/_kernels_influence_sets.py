@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab._kernels import kernel
 from cmab._kernels_random import mix
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, FloatArray, IntArray
 
 # splitmix64: a counter in steps of the golden ratio, each value mixed.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -72,16 +72,17 @@ def draw_sets(
     key: int,
     first: int,
     last: int,
-    marked: BoolArray,
+    owners: AnyArray,
     ends: IntArray,
     pool: AnyArray,
     stamps: AnyArray,
 ) -> tuple[int, int, int]:
-    """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it meets a marked node.
+    """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it meets a node that has an owner.
 
-    The j-th of them fills ``pool[ends[j]:ends[j + 1]]``, ends[0] given, and drawing stops when the pool could
-    overflow; with empty `ends` none is kept. Return the number of sets drawn, how many met a marked node,
-    and the number of arcs examined.
+    The owner is a node that then is in the set, -1 where there is none; it becomes the set's last entry.
+    The j-th set fills ``pool[ends[j]:ends[j + 1]]``, ends[0] given, and drawing stops when the pool could
+    overflow; with empty `ends` none is kept. Return the number of sets drawn, how many met
+    a node with an owner, and the number of arcs examined.
     """
     # Names for what is in `world`: taking an array out of a tuple costs a reference count each time.
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
@@ -96,8 +97,8 @@ def draw_sets(
         v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * _GOLDEN))
         pool[start] = v
         stamps[v] = stamp
-        at, end, hit = start, start + 1, marked[v]
-        while at < end and not hit:
+        at, end, owner = start, start + 1, owners[v]
+        while at < end and owner < 0:
             v = pool[at]
             i, stop, rate = offsets[v], offsets[v + 1], rates[v]
             examined += stop - i
@@ -126,12 +127,15 @@ def draw_sets(
                     stamps[u] = stamp
                     pool[end] = u
                     end += 1
-                    if marked[u]:
-                        hit = True
+                    owner = owners[u]
+                    if owner >= 0:
                         break
                 i += 1
-        hits += hit
+        hits += owner >= 0
         if keep:
+            if owner >= 0 and pool[end - 1] != owner:
+                pool[end] = owner
+                end += 1
             ends[j + 1] = end
             start = end
     return last - first, hits, examined

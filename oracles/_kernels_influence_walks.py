@@ -4,7 +4,7 @@ import numpy as np
 
 from cmab._kernels import kernel
 from cmab._kernels_random import keyed_uniform, mix
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, FloatArray, IntArray
 from oracles._kernels_influence_sets import World, draw_root
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -17,7 +17,7 @@ def draw_walks(
     key: int,
     first: int,
     last: int,
-    marked: BoolArray,
+    owners: AnyArray,
     ends: IntArray,
     pool: AnyArray,
     stamps: AnyArray,
@@ -35,12 +35,13 @@ def draw_walks(
             return j, hits, examined
         stamp = first + j + 1
         v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * _GOLDEN))
-        end = start
+        end, owner = start, -1
         while stamps[v] != stamp:
             stamps[v] = stamp
             pool[end] = v
             end += 1
-            if marked[v]:
+            owner = owners[v]
+            if owner >= 0:
                 hits += 1
                 break
             state += _GOLDEN
@@ -52,6 +53,9 @@ def draw_walks(
                     v = tails[i]
                     break
         if keep:
+            if owner >= 0 and pool[end - 1] != owner:
+                pool[end] = owner
+                end += 1
             ends[j + 1] = end
             start = end
     return last - first, hits, examined

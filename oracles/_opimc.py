@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from cmab.arrays import BoolArray, IntArray
+from cmab.arrays import AnyArray, BoolArray, IntArray
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles.influence_certificate import Schedule, estimate, lower_bound, upper_bound
 
 Chooser = Callable[[SetCollection, float], tuple[IntArray, int, float]]
+
+_FEW = 8
+# Nodes among which the k best are nearly always found, in units of k.
+_NEAR = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,53 +43,85 @@ def search(
     *,
     aim: float | None = None,
     patience: int = 0,
+    place: Callable[[SetCollection, int], None] | None = None,
 ) -> Found:
     """Return components of certified ratio `target`, or of less after `most` sets.
 
     `choose` returns components that cover many sets, how many, and an upper bound on the best spread. Below
-    `patience` sets the higher ratio `aim` is wanted.
+    `patience` sets the higher ratio `aim` is wanted. `place` puts sentinels into a sample that is to have a
+    number of sets.
 
     The first key's sets choose and bound the optimum, the second's validate: each of those is left at its
     first seed, none is stored, and they are drawn again, the same, for the next choice.
     """
     sets = SetCollection(reverse, keys[0], threads)
     most = min(most, plan.last)
-    n_sets, edges, ratio = min(plan.first, most), 0, 0.0
+    n_sets, edges = min(plan.first, most), 0
+    if place is not None:
+        place(sets, n_sets)
     while True:
+        if n_sets == plan.last and len(sets.sentinels):
+            # That so many sets are enough is proved for greedy on complete ones.
+            edges += sets.edges_examined
+            sets = SetCollection(reverse, keys[0], threads)
         sets.grow(n_sets)
         wanted = target if aim is None or n_sets >= patience else aim
         chosen, covered, optimum = choose(sets, plan.log_term)
+        needed = _hits_needed(reverse, chosen, n_sets, plan.log_term, wanted * optimum)
         # The choice's own coverage is optimistic: validation is worth its time only where even that passes.
-        if _secured(reverse, chosen, covered, n_sets, plan.log_term) >= wanted * optimum or n_sets == most:
-            marked = np.zeros(reverse.n_components, np.bool_)
-            marked[chosen] = True
-            hits, examined = count_hits(reverse, keys[1], n_sets, marked, threads)
+        if covered >= needed or n_sets == most:
+            hopeless = 0 if n_sets == most else needed
+            hits, examined = _validated(reverse, chosen, keys[1], n_sets, hopeless, threads)
             edges += examined
-            secured = _secured(reverse, chosen, hits, n_sets, plan.log_term)
-            ratio = min(1.0, secured / max(optimum, secured))
-            if ratio >= wanted or n_sets == most:
+            if hits >= needed or n_sets == most:
                 break
         n_sets = min(2 * n_sets, most)
-    if n_sets == plan.last:  # so many sets are enough in themselves (Tang et al. 2018, Lemma 6.1)
+    secured = _secured(reverse, chosen, hits, n_sets, plan.log_term)
+    ratio = min(1.0, secured / max(optimum, secured))
+    if n_sets == plan.last:
         ratio = max(ratio, target)
     spread, error = estimate(hits, n_sets, reverse.scale)
     spread += float(reverse.certain[chosen].sum())
     return Found(chosen, ratio, spread, error, 2 * n_sets, edges + sets.edges_examined)
 
 
-def count_hits(
-    reverse: ReverseGraph, key: int, n_sets: int, marked: BoolArray, threads: int = 1
+def _hits_needed(reverse: ReverseGraph, chosen: IntArray, n_sets: int, log_term: float, spread: float) -> int:
+    """Return how many of `n_sets` must be hit to secure `spread`; more than there are where none suffice."""
+    return bisect.bisect_left(
+        range(n_sets + 1), spread, key=lambda hits: _secured(reverse, chosen, hits, n_sets, log_term)
+    )
+
+
+def _validated(
+    reverse: ReverseGraph, chosen: IntArray, key: int, n_sets: int, needed: int, threads: int
 ) -> tuple[int, int]:
-    """Return how many of the first sets of `key` meet a marked component, and the arcs examined."""
+    """Return how many of the first `n_sets` sets meet `chosen`, and the arcs examined.
+
+    Stop after a few when `needed` are out of reach by three standard errors: giving up costs no confidence.
+    """
+    owners = reverse.owners(chosen)
+    few = n_sets // _FEW
+    hits, examined = count_hits(reverse, key, 0, few, owners, threads)
+    mean, error = estimate(hits, few, n_sets) if few else (n_sets, 0.0)
+    if mean + 3.0 * error < needed:
+        return hits, examined
+    more, also = count_hits(reverse, key, few, n_sets, owners, threads)
+    return hits + more, examined + also
+
+
+def count_hits(
+    reverse: ReverseGraph, key: int, first: int, last: int, owners: AnyArray, threads: int = 1
+) -> tuple[int, int]:
+    """Return how many of the sets ``first..last - 1`` hold a component with an owner, and what it took."""
     from oracles._threads import in_parts
 
     n, no_ends = reverse.n_components, np.empty(0, np.int64)
 
-    def counted(first: int, last: int) -> tuple[int, int]:
+    def counted(start: int, stop: int) -> tuple[int, int]:
         pool, stamps = np.empty(n, np.int32), np.zeros(n, np.int32)
-        return reverse.draw(key, first, last, marked, no_ends, pool, stamps)[1:]
+        return reverse.draw(key, start, stop, owners, no_ends, pool, stamps)[1:]
 
-    parts = in_parts(threads, 0, n_sets, counted)
+    parts = in_parts(threads, first, last, counted)
     return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
 
@@ -101,7 +138,7 @@ def choose_some(
     offsets, index = sets.index()
     total = float(reverse.masses.sum())
     if len(reverse.world.gammas) == 0:
-        chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, allowed)
+        chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, allowed, sets.sentinels)
         optimum = upper_bound(bound, n_sets, reverse.scale, log_term)
         return _filled(chosen, k, allowed, reverse), covered, optimum
     # The best seeds are worth A + (scale / n) g(L) with coverage L unknown and g concave (the root of the
@@ -114,8 +151,13 @@ def choose_some(
     steepness = 1.0 + math.sqrt(half) / root
     intercept = (root + math.sqrt(half)) ** 2 - steepness * around
     per_set = reverse.scale / n_sets
+    slope = per_set * steepness
+    nodes = np.flatnonzero(allowed)
+    worths = reverse.certain[nodes] + slope * degrees
+    few = min(len(nodes), _NEAR * k)
+    cut = float(np.partition(worths, -few)[-few])
     chosen, covered, worth = cover_and_gain(
-        sets.ends, sets.pool, offsets, index, k, allowed, reverse.certain, per_set, per_set * steepness
+        sets.ends, sets.pool, offsets, index, k, nodes, reverse.certain, per_set, slope, cut
     )
     return _filled(chosen, k, allowed, reverse), covered, min(total, per_set * intercept + worth)
 

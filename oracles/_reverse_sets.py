@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 Model = Literal["ic", "lt"]
 MODELS: tuple[Model, ...] = ("ic", "lt")
-Sampler = Literal["auto", "coins", "skips", "pairs"]
-SAMPLERS: tuple[Sampler, ...] = ("auto", "coins", "skips", "pairs")
+Sampler = Literal["auto", "coins", "skips", "pairs", "sentinels"]
+SAMPLERS: tuple[Sampler, ...] = ("auto", "coins", "skips", "pairs", "sentinels")
 
 _BYTES_OF_ARC, _BYTES_OF_NODE = 20, 100
-_WORTH_CONTRACTING = 0.05
+# Certain arcs for each node: with fewer, hardly any of them close a cycle.
+_WORTH_CONTRACTING = 0.5
 _WORTH_PAIRS = 0.2
 
 
@@ -35,6 +36,10 @@ class ReverseGraph:
 
     Attributes
     ----------
+    graph : DirectedGraph
+        Whose arcs these are.
+    limits : AnyArray, shape (n_arcs,)
+        Probabilities as multiples of 2^-31.
     component : AnyArray, shape (n_nodes,)
         Component of each node.
     masses : FloatArray, shape (n_components,)
@@ -49,6 +54,8 @@ class ReverseGraph:
         Independent cascade, or linear threshold (at most one live arc into each node).
     """
 
+    graph: DirectedGraph
+    limits: AnyArray
     component: AnyArray
     masses: FloatArray
     world: World
@@ -68,8 +75,8 @@ class ReverseGraph:
     ) -> ReverseGraph:
         """Return the reverse graph under `means`.
 
-        Certain arcs are contracted when they are more than 5 % of all (finding components costs a few
-        passes over the graph), or as `contract` says.
+        Certain arcs are contracted when there are more than half as many as nodes (finding components costs
+        a few passes over the graph), or as `contract` says.
         """
         from oracles import _kernels_influence_graph as kernels
 
@@ -77,7 +84,7 @@ class ReverseGraph:
         require_memory(needed, f"the reverse graph of {graph!r}")
         limits, n_certain = kernels.limits_of(means)
         if contract is None:
-            contract = n_certain > _WORTH_CONTRACTING * graph.n_arcs
+            contract = n_certain > _WORTH_CONTRACTING * graph.n_nodes
         component = (
             kernels.strong_components(*graph.out_arcs, graph.heads, limits)
             if contract
@@ -87,14 +94,15 @@ class ReverseGraph:
         masses = np.bincount(component, weights, n).astype(np.float64)
         arcs = kernels.reverse_arcs(graph.tails, graph.heads, limits, component, n)
         chosen = sampler if model == "ic" else "coins"
-        return replace(_with_sampler(component, masses, arcs, weights is None, chosen), model=model)
+        world, scale, certain = _with_sampler(component, masses, arcs, weights is None, chosen)
+        return cls(graph, limits, component, masses, world, scale, certain, model)
 
     def draw(
         self,
         key: int,
         first: int,
         last: int,
-        marked: BoolArray,
+        owners: AnyArray,
         ends: IntArray,
         pool: AnyArray,
         stamps: AnyArray,
@@ -103,10 +111,20 @@ class ReverseGraph:
         if self.model == "ic":
             from oracles._kernels_influence_sets import draw_sets
 
-            return draw_sets(self.world, key, first, last, marked, ends, pool, stamps)
+            return draw_sets(self.world, key, first, last, owners, ends, pool, stamps)
         from oracles._kernels_influence_walks import draw_walks
 
-        return draw_walks(self.world, key, first, last, marked, ends, pool, stamps)
+        return draw_walks(self.world, key, first, last, owners, ends, pool, stamps)
+
+    def owners(self, chosen: IntArray) -> AnyArray:
+        """Return for each component one of the `chosen` that certainly reaches it, -1 where none does.
+
+        A set that holds the component holds its owner: it need not be drawn further to know that.
+        """
+        from oracles._kernels_influence_graph import certain_owners
+
+        offsets, arms = self.graph.out_arcs
+        return certain_owners(offsets, self.graph.out_heads, arms, self.limits, self.component, chosen)
 
     @property
     def n_components(self) -> int:
@@ -127,8 +145,8 @@ def _with_sampler(
     arcs: tuple[IntArray, AnyArray, AnyArray],
     uniform: bool,
     sampler: Sampler,
-) -> ReverseGraph:
-    """Choose how sets are drawn; `uniform` where every node has weight 1."""
+) -> tuple[World, float, FloatArray]:
+    """Return what sets are drawn from, `scale` and `certain`; `uniform` where every node has weight 1."""
     from oracles._kernels_influence_roots import alias_table, live_chances, skip_rates
     from oracles._kernels_influence_sets import World
 
@@ -140,7 +158,7 @@ def _with_sampler(
         mass = float((chances * masses).sum())
         if mass > 0.0 and (sampler == "pairs" or mass < _WORTH_PAIRS * scale):
             gammas, scale = chances, mass
-    if sampler in ("auto", "skips"):
+    if sampler in ("auto", "skips", "sentinels"):
         rates, tops = skip_rates(offsets, limits)
     else:
         rates, tops = np.zeros(n), np.zeros(n, np.uint32)
@@ -152,7 +170,7 @@ def _with_sampler(
         cuts, aliases = alias_table(masses * gammas if len(gammas) else masses)
     certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
     world = World(roots, cuts, aliases, *arcs, rates, tops, gammas)
-    return ReverseGraph(component, masses, world, scale, certain)
+    return world, scale, certain
 
 
 class SetCollection:
@@ -166,17 +184,26 @@ class SetCollection:
         Components of all sets.
     edges_examined : int
         Arcs into the nodes of all sets.
+    sentinels : IntArray
+        Components at which sets are left: a set that holds one may lack others.
     """
 
     def __init__(self, graph: ReverseGraph, key: int, threads: int = 1) -> None:
         self.graph, self.key, self.threads = graph, key, threads
         self.ends, self.pool = np.zeros(1, np.int64), np.empty(0, np.int32)
+        self.sentinels, self._owners = np.empty(0, np.int64), np.full(graph.n_components, -1, np.int32)
+        self._alike_from = 0
         self.edges_examined = 0
 
     @property
     def n_sets(self) -> int:
         """Number of sets stored."""
         return len(self.ends) - 1
+
+    def stop_at(self, sentinels: IntArray) -> None:
+        """Leave every set drawn from now on where it is certain to hold one of these components."""
+        self.sentinels, self._owners = sentinels, self.graph.owners(sentinels)
+        self._alike_from = self.n_sets
 
     def grow(self, n_sets: int, most_entries: int | None = None) -> None:
         """Draw sets until there are `n_sets`, or until they hold `most_entries` nodes together."""
@@ -197,13 +224,13 @@ class SetCollection:
         """Return ends and pool of the sets ``first..last - 1`` and the arcs examined for them."""
         n = self.graph.n_components
         ends, stamps = np.zeros(last - first + 1, np.int64), np.zeros(n, np.int32)
-        unmarked = np.zeros(n, np.bool_)
-        known = float(self.ends[-1]) / max(1, self.n_sets)
-        pool = np.empty(int(1.1 * known * (last - first)) + 2 * n, np.int32)
+        entries = float(self.ends[-1] - self.ends[self._alike_from])
+        known = entries / max(1, self.n_sets - self._alike_from)
+        pool = self._room_for(int(1.1 * known * (last - first)) + 2 * n, last)
         done, edges = 0, 0
         while True:
             drawn, _, examined = self.graph.draw(
-                self.key, first + done, last, unmarked, ends[done:], pool, stamps
+                self.key, first + done, last, self._owners, ends[done:], pool, stamps
             )
             done, edges = done + drawn, edges + examined
             full = most is not None and len(pool) >= most + n
@@ -211,12 +238,14 @@ class SetCollection:
                 return ends[: done + 1], pool, edges
             # Extrapolate from what is there, at least doubling, so that large collections are copied rarely.
             wanted = max(2 * len(pool), int(1.1 * ends[done] / max(done, 1) * (last - first)) + n)
-            room = wanted if most is None else min(wanted, most + n)
-            # Entries are kept three times at most: here, in the collection, in its index.
-            require_memory(12 * room, f"a sample of {self.n_sets + last - first} reverse-reachable sets")
-            larger = np.empty(room, np.int32)
+            larger = self._room_for(wanted if most is None else min(wanted, most + n), last)
             larger[: ends[done]] = pool[: ends[done]]
             pool = larger
+
+    def _room_for(self, entries: int, n_sets: int) -> AnyArray:
+        # Entries are kept three times at most: here, in the collection, in its index.
+        require_memory(12 * entries, f"a sample of {n_sets} reverse-reachable sets")
+        return np.empty(entries, np.int32)
 
     def index(self) -> tuple[IntArray, AnyArray]:
         """Return the sets that hold each component, as (offsets, sets)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from cmab._validation import integer, real
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from oracles._opimc import Found, choose_some, search
 from oracles._reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler
+from oracles._sentinels import place_sentinels
 from oracles.directed_graph import DirectedGraph
 from oracles.influence_certificate import GREEDY_RATIO, Certificate, Schedule, log_binomial
 from oracles.influence_oracle import InfluenceOracle
@@ -33,11 +35,14 @@ class InfluenceMaximization(InfluenceOracle):
     gives the same answer.
 
     What makes a call fast is chosen by the probabilities of the call, and changes its time but not its
-    guarantee. (1) Certain edges (probability 1), when more than 5 % are, are contracted with their strong
-    components: optimistic bounds are mostly 1 for hundreds of rounds. (2) Sets are drawn by single coins, or
-    by skipping failures (``"skips"``) at nodes with at least 15 edges in and a small largest probability.
-    (3) Where less than 20 % of the nodes would have a live edge, sets of one node are left out and accounted
-    for exactly (``"pairs"``): SKIS, Nguyen et al. 2017. (4) Validation leaves each set at its first seed.
+    guarantee. (1) Certain edges (probability 1), when there is more than one for two nodes, are contracted
+    with their strong components: optimistic bounds are mostly 1 for hundreds of rounds. (2) Sets are drawn by
+    single coins, or by skipping failures (``"skips"``) at nodes with at least 15 edges in and a small largest
+    probability. (3) Where less than 20 % of the nodes would have a live edge, sets of one node are left out
+    and accounted for exactly (``"pairs"``): SKIS, Nguyen et al. 2017. (4) Elsewhere, where the first sets
+    take more than 100 coins each and a few nodes are in most of them, these become seeds, and all other sets
+    are left where they are certain to hold one (``"sentinels"``): HIST, Guo et al. 2020. (5) Validation
+    leaves each set where it is certain to hold a seed, and gives up when success is out of reach.
 
     Memory: 20 bytes an arc and 100 a node during a call; 8 bytes a set and 8 for each of its nodes in the
     sample that is stored.
@@ -62,9 +67,9 @@ class InfluenceMaximization(InfluenceOracle):
     first_samples : int, optional
         Sets in each sample of the first attempt; OPIM-C's own if left out. The size at which earlier calls
         stopped saves the steps up to there.
-    sampler : {"auto", "coins", "skips", "pairs"}
-        ``"auto"`` chooses as above; the others force single coins everywhere, skipping where (2) says, or
-        leaving out sets of one node.
+    sampler : {"auto", "coins", "skips", "pairs", "sentinels"}
+        ``"auto"`` chooses as above; the others force single coins everywhere, skipping where (2) says,
+        leaving out sets of one node, or (2) with sentinels.
     threads : int
         Threads to draw sets on.
     model : {"ic", "lt"}
@@ -149,6 +154,9 @@ class InfluenceMaximization(InfluenceOracle):
             )
             most = plan.last if self.max_samples is None else self.max_samples // 2
             keys = (choosing, validating)
+            forced = self.sampler == "sentinels"
+            place = partial(place_sentinels, k=k, allowed=allowed, always=forced)
+            may_stop = forced or (self.sampler == "auto" and len(reverse.world.gammas) == 0)
             found = search(
                 reverse,
                 lambda sets, log_term: choose_some(sets, k, allowed, log_term),
@@ -157,6 +165,7 @@ class InfluenceMaximization(InfluenceOracle):
                 most,
                 keys,
                 self.threads,
+                place=place if may_stop else None,
             )
         return Certificate(
             self._filled(lowest[found.chosen]),

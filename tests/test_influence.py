@@ -173,8 +173,7 @@ def test_sets_do_not_depend_on_how_they_are_drawn():
     assert whole.edges_examined == grown.edges_examined
     owner = np.repeat(np.arange(3000), np.diff(whole.ends))
     for node in range(0, 30, 7):
-        marked = np.arange(30) == node
-        hits, examined = count_hits(reverse, 5, 3000, marked)
+        hits, examined = count_hits(reverse, 5, 0, 3000, reverse.owners(np.array([node])))
         assert hits == len(np.unique(owner[whole.pool[: whole.ends[-1]] == node]))
         assert examined <= whole.edges_examined
 
@@ -192,7 +191,9 @@ def test_greedy_cover_against_a_slow_one():
         sets.ends = np.cumsum([0, *map(len, members)])
         sets.pool = np.concatenate(members).astype(np.int32)
         offsets, index = sets.index()
-        chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, np.ones(n, bool))
+        chosen, covered, bound = cover(
+            sets.ends, sets.pool, offsets, index, k, np.ones(n, bool), np.empty(0, int)
+        )
         left = [set(m.tolist()) for m in members]
         expected = []
         while len(expected) < k and left:

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -86,6 +87,11 @@ def drawn(reverse, key=17, n_sets=N_SETS):
     """The sets as bits of their nodes."""
     sets = SetCollection(reverse, key)
     sets.grow(n_sets)
+    return bits_of(sets)
+
+
+def bits_of(sets):
+    reverse = sets.graph
     nodes = np.bincount(reverse.component, BITS).astype(np.int64)
     return np.add.reduceat(nodes[sets.pool[: sets.ends[-1]]], sets.ends[:-1])
 
@@ -180,6 +186,54 @@ def test_leaving_a_set_early_counts_the_same_hits(way):
         marked = np.zeros(reverse.n_components, np.bool_)
         marked[reverse.component[(seeds & BITS) > 0]] = True
         closed = int(BITS[marked[reverse.component]].sum())
-        hits, examined = count_hits(reverse, 17, 2000, marked)
+        hits, examined = count_hits(reverse, 17, 0, 2000, reverse.owners(np.flatnonzero(marked)))
         assert hits == np.count_nonzero(found & closed)
         assert examined >= 0
+
+
+@pytest.mark.parametrize("way", ["coins", "skips", "lt"])
+def test_sets_left_at_sentinels_are_the_same_sets(way):
+    """Exactly, set by set: without a sentinel the whole set, otherwise a part of it that shows one."""
+    for case, sentinels in itertools.product(("few", "certain"), ([0], [2, 5], [1])):
+        model = "lt" if way == "lt" else "ic"
+        graph = DirectedGraph.from_edges(TAILS, HEADS, N)
+        reverse = ReverseGraph.of(graph, means_of(case, model), sampler="coins", contract=True, model=model)
+        if way == "skips":
+            reverse = skipping(reverse)
+        stops = np.unique(reverse.component[sentinels])
+        sets = SetCollection(reverse, 17)
+        sets.grow(100)
+        sets.stop_at(stops)
+        sets.grow(3000)
+        shown = int(BITS[np.isin(reverse.component, stops)].sum())
+        whole, part = drawn(reverse, n_sets=3000), bits_of(sets)
+        assert np.array_equal(whole[:100], part[:100])
+        assert np.array_equal(whole[whole & shown == 0], part[whole & shown == 0])
+        assert not (part & ~whole).any()
+        assert (part[whole & shown > 0] & shown > 0).all()
+        assert sets.edges_examined < whole_edges(reverse)
+
+
+def whole_edges(reverse):
+    sets = SetCollection(reverse, 17)
+    sets.grow(3000)
+    return sets.edges_examined
+
+
+def test_owners_are_those_who_reach_over_certain_arcs():
+    rng = np.random.default_rng(4)
+    for trial in range(100):
+        tails = rng.integers(0, 12, 24)
+        heads = (tails + rng.integers(1, 12, 24)) % 12
+        means = rng.choice([0.5, 1.0], 24)
+        graph = DirectedGraph.from_edges(tails, heads, 12)
+        reverse = ReverseGraph.of(graph, means, contract=bool(trial % 2))
+        certain = nx.DiGraph()
+        certain.add_nodes_from(range(12))
+        certain.add_edges_from(zip(tails[means == 1], heads[means == 1], strict=True))
+        chosen = np.unique(reverse.component[rng.choice(12, 2, replace=False)])
+        owners = reverse.owners(chosen)
+        for v in range(12):
+            above = {int(reverse.component[u]) for u in (nx.ancestors(certain, v) | {v})}
+            owner = int(owners[reverse.component[v]])
+            assert owner in above & set(chosen.tolist()) if above & set(chosen.tolist()) else owner == -1
