@@ -162,7 +162,7 @@ def test_both_kinds_in_one_study(tmp_path):
 
 def test_a_study_is_opened_by_later_code(tmp_path, monkeypatch):
     Study(specification()).run(tmp_path)
-    monkeypatch.setattr("cmab._provenance._content", lambda package: f"another {package}")
+    monkeypatch.setattr("cmab._provenance.content_of", lambda package: f"another {package}")
     study = Study.open(tmp_path)
     assert study.table(tmp_path)[0]["replications"] == 2
     assert study.missing(tmp_path) == []
@@ -231,7 +231,7 @@ def test_a_change_runs_what_it_changes(change, again, tmp_path):
 
 def test_changed_code_is_run_again(tmp_path, monkeypatch):
     Study(specification()).run(tmp_path)
-    monkeypatch.setattr("cmab._provenance._content", lambda package: f"another {package}")
+    monkeypatch.setattr("cmab._provenance.content_of", lambda package: f"another {package}")
     assert len(Study(specification()).missing(tmp_path)) == 4
 
 
