@@ -5,6 +5,7 @@ from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
 from cmab.exploration.clucb import CLUCB, LilCLUCB
 from cmab.exploration.gap_based import UCBE, GapE, MultiBanditUGapEb, UGapEb
 from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocation
+from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus
 from cmab.exploration.mixture import MixtureGLR
@@ -30,6 +31,7 @@ __all__ = [
     "CSAR",
     "CTS",
     "CUCB",
+    "KLLUCB",
     "LLR",
     "LUCB1",
     "SAR",

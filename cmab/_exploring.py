@@ -14,7 +14,7 @@ from cmab.statistics import ArmStatistics
 
 _RULES = (
     *("select", "step", "is_done", "critical", "can_stop", "update", "initial_state", "pulls", "unseen"),
-    *("radii", "pair", "rivals", "has_won", "selection", "initial_pulls"),
+    *("bounds", "radii", "pair", "rivals", "has_won", "selection", "initial_pulls"),
 )
 _FOREVER = np.iinfo(np.int64).max // 4
 # Between calls of the loop a Ctrl-C gets through; trees are planted anew.

@@ -4,6 +4,7 @@ import numpy as np
 
 from cmab._kernels import kernel
 from cmab._kernels_doors import decide_kernel
+from cmab._kernels_kl import kl_bounds_of, kl_lucb_rate
 from cmab._kernels_radii import clock_log, hoeffding_radii, radius_at
 from cmab._kernels_select import top_k
 from cmab.arrays import BoolArray, FloatArray, IntArray
@@ -22,16 +23,16 @@ def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
 
 
 @kernel
-def critical_pair(means: FloatArray, radii: FloatArray, is_high: BoolArray) -> tuple[int, int, float]:
+def critical_pair(lower: FloatArray, upper: FloatArray, is_high: BoolArray) -> tuple[int, int, float]:
     """Return the high arm of least lower bound, the other arm of largest upper bound, and their overlap."""
-    high, low, least, most = -1, -1, np.inf, -np.inf
-    for i in range(means.shape[0]):
+    high, low = -1, -1
+    for i in range(lower.shape[0]):
         if is_high[i]:
-            if high < 0 or means[i] - radii[i] < least:
-                high, least = i, means[i] - radii[i]
-        elif low < 0 or means[i] + radii[i] > most:
-            low, most = i, means[i] + radii[i]
-    return high, low, most - least
+            if high < 0 or lower[i] < lower[high]:
+                high = i
+        elif low < 0 or upper[i] > upper[low]:
+            low = i
+    return high, low, upper[low] - lower[high]
 
 
 @kernel
@@ -68,7 +69,7 @@ def decide_lil(
     mark_best(means, integers[0], is_high)
     for i in range(n):
         radii[i] = radius_at(counts[i], is_high[i], reals)
-    high, low, gap = critical_pair(means, radii, is_high)
+    high, low, gap = critical_pair(means - radii, means + radii, is_high)
     size = sampled(high, low, integers[1], counts, coin, chosen)
     return -size if gap <= 0.0 else size
 
@@ -90,6 +91,28 @@ def decide_lucb1(
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
     mark_best(means, integers[0], is_high)
     hoeffding_radii(counts, clock_log(n, rounds, reals[0], 1.25, 4.0), reals[1], radii)
-    high, low, gap = critical_pair(means, radii, is_high)
+    high, low, gap = critical_pair(means - radii, means + radii, is_high)
     size = sampled(high, low, BOTH, counts, coin, chosen)
     return -size if gap < reals[2] else size
+
+
+@decide_kernel
+def decide_kl_lucb(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    rounds: int,
+    samples: int,
+    coin: float,
+    integers: IntArray,
+    reals: FloatArray,
+    chosen: IntArray,
+) -> int:
+    """KL-LUCB's bounds; `integers` holds k, `reals` delta and epsilon."""
+    n = means.shape[0]
+    is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
+    mark_best(means, integers[0], is_high)
+    kl_bounds_of(means, counts, kl_lucb_rate(n, rounds, reals[0]), lower, upper)
+    high, low, gap = critical_pair(lower, upper, is_high)
+    size = sampled(high, low, BOTH, counts, coin, chosen)
+    return -size if gap < reals[1] else size

@@ -17,7 +17,7 @@ from cmab._validation import one_of, real
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.confidence import lil_radii, lucb1_radii
 from cmab.doors import ExplorerKernel
-from cmab.exploration.sampling import MODES, BestK, Mode, lil_parameters, radius_table, scan
+from cmab.exploration.sampling import MODES, BestK, Mode, SamplingExplorer, lil_parameters, radius_table, scan
 from cmab.goals import ExploreM, Goal
 from cmab.hardness import best_k
 from cmab.statistics import ArmStatistics
@@ -31,14 +31,15 @@ class Pair(NamedTuple):
     gap: float
 
 
-class LUCBRule(BestK):
-    """Base of the family: a subclass says what the radii are, and whether one critical arm is drawn."""
+class LUCBRule(SamplingExplorer):
+    """Base of the family: a subclass says what the bounds are, and whether one critical arm is drawn."""
 
+    k: int
     one_arm: ClassVar[bool] = False
 
     @abstractmethod
-    def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:
-        """Return the radius of each arm; `is_high` marks the k best means."""
+    def bounds(self, state: ArmStatistics, is_high: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper bound of each arm; `is_high` marks the k best means."""
 
     def pair(self, state: ArmStatistics) -> Pair:
         """Return the critical pair; ties go to the lower index."""
@@ -46,7 +47,7 @@ class LUCBRule(BestK):
 
         is_high = np.empty(self.n_arms, np.bool_)
         mark_best(state.means, self.k, is_high)
-        return Pair(*critical_pair(state.means, self.radii(state, is_high), is_high))
+        return Pair(*critical_pair(*self.bounds(state, is_high), is_high))
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return both critical arms; if `one_arm`, only one, the high one with odds ``T_low : T_high``."""
@@ -65,8 +66,21 @@ class LUCBRule(BestK):
         return best_k(state.means, self.k)
 
 
+class RadiusRule(LUCBRule, BestK):
+    """The rules whose intervals lie around the mean: a subclass says what the radii are."""
+
+    @abstractmethod
+    def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:
+        """Return the radius of each arm; `is_high` marks the k best means."""
+
+    def bounds(self, state: ArmStatistics, is_high: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the means less and plus their radii."""
+        radii = self.radii(state, is_high)
+        return state.means - radii, state.means + radii
+
+
 @dataclass(frozen=True, eq=False)
-class LUCB1(LUCBRule):
+class LUCB1(RadiusRule):
     """LUCB1 (Kalyanakrishnan et al. 2012): a radius with a clock, both critical arms, Explore-m.
 
     With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
@@ -128,7 +142,7 @@ class LUCB1(LUCBRule):
 
 
 @dataclass(frozen=True, eq=False)
-class LilLUCB(LUCBRule):
+class LilLUCB(RadiusRule):
     """lil'LUCB (Jamieson and Nowak 2014): one lil radius for all arms, both critical arms sampled.
 
     Parameters
