@@ -54,6 +54,11 @@ EXPLORE_ORACLE = t.boolean(
 )
 EXPLORE_TREES = t.boolean(_integers, _reals, *_DRAWING, *_STATE, *_GENERATORS, *_LIMITS)
 
+SOLVE_EACH = t.void(
+    *(t.FunctionType(SOLVE), _integers, _reals),
+    *(t.Array(t.float64, 2, "C"), t.Array(t.int64, 2, "C"), _integers),
+)
+
 LOOP = t.int64(
     t.FunctionType(INDEX),
     t.FunctionType(RANDOM_INDEX),

@@ -61,5 +61,15 @@ def open_door(thing: Any, *rules: str, door: str = "kernel") -> Any:
     return getattr(thing, door)()
 
 
+def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArray]:
+    """Return what an oracle's `kernel` answers to each row of `means`, in one compiled call."""
+    from cmab._kernels_batch import solve_each
+
+    rows, n_arms = means.shape
+    answers, sizes = np.empty((rows, max(n_arms, n_choices)), np.int64), np.empty(rows, np.int64)
+    solve_each(kernel.function, kernel.integers, kernel.reals, np.ascontiguousarray(means), answers, sizes)
+    return [answer[:size] for answer, size in zip(answers, sizes, strict=True)]
+
+
 def _first(lineage: tuple[type, ...], name: str) -> int | None:
     return next((i for i, cls in enumerate(lineage) if name in vars(cls)), None)

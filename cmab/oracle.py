@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab._validation import arm_indices, check_vector, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.doors import Kernel
+from cmab.doors import Kernel, open_door, solve_rows
 
 Sense = Literal["max", "min"]
 
@@ -94,6 +94,37 @@ class Oracle(ABC):
         """Return a compiled form of `solve` for the fused loop; none unless overridden."""
         return None
 
+    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return a super arm for every row of `means`: what `solve` gives for them, one after the other.
+
+        Override it where many rows at once are cheaper than each by itself.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (R, n_arms)
+            R problems, for instance one of each replication.
+        rng : numpy.random.Generator
+            Source of randomness, for oracles that need one.
+
+        Returns
+        -------
+        list of IntArray
+            R super arms.
+
+        Raises
+        ------
+        ValueError
+            If `means` has another shape, or a row is one that `solve` refuses.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import TopK
+        >>> TopK(3, k=1).solve_batch(np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]]), np.random.default_rng(0))
+        [array([1]), array([0])]
+        """
+        return [self.solve(row, rng) for row in self._check_rows(means)]
+
     @property
     def n_choices(self) -> int:
         """Number of things that a super arm chooses from."""
@@ -139,6 +170,22 @@ class Oracle(ABC):
         array = np.asarray(means, dtype=np.float64)
         check_vector("means", array, self.n_arms, low, high)
         return array
+
+    def _solve_compiled(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return `solve_batch` by the compiled rule if any, for oracles that take all finite means."""
+        door = open_door(self, "solve")
+        if door is None:
+            return Oracle.solve_batch(self, means, rng)
+        rows = self._check_rows(means)
+        check_vector("means", rows.reshape(-1))
+        return solve_rows(door, self.n_choices, rows)
+
+    def _check_rows(self, means: FloatArray) -> FloatArray:
+        """Return `means` as a float array of rows of length `n_arms`, refused if it has another shape."""
+        rows = np.asarray(means, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_arms:
+            raise ValueError(f"means must have shape (R, {self.n_arms}), got {rows.shape}")
+        return rows
 
 
 class LinearOracle(Oracle):

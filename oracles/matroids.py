@@ -119,6 +119,10 @@ class Matroid(LinearOracle):
         """Return the best basis in increasing order of index."""
         return self._greedy(self._order(self._check_means(means)))
 
+    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
+        return self._solve_compiled(means, rng)
+
     def solve_constrained(
         self,
         means: FloatArray,

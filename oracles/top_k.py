@@ -62,6 +62,10 @@ class TopK(LinearOracle):
         top_k(values if self.sense == "max" else -values, self.k, chosen)
         return chosen
 
+    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
+        return self._solve_compiled(means, rng)
+
     def solve_constrained(
         self,
         means: FloatArray,

@@ -13,7 +13,7 @@ from cmab._fused import open_doors
 from cmab._kernels_random import keyed_uniforms, normal_quantile
 from cmab.doors import open_door
 from instances import BernoulliArms, GaussianArms, SemiBandit
-from oracles import TopK
+from oracles import TopK, UniformMatroid
 
 MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 30))
 ARMS = {"bernoulli": BernoulliArms(MEANS), "gaussian": GaussianArms(MEANS, 0.3)}
@@ -179,6 +179,21 @@ def test_both_doors_of_an_oracle_agree(case):
         )
         size = door.function(means, door.integers, door.reals, out)
         assert np.array_equal(out[:size], oracle.solve(means, rng))
+
+
+def test_many_problems_at_once_are_checked_like_one():
+    for oracle in (TopK(3, 1), UniformMatroid(3, 2)):
+        rng, means = np.random.default_rng(0), np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]])
+        answers = oracle.solve_batch(means[:, ::-1][:, ::-1], rng)
+        assert [a.tolist() for a in answers] == [oracle.solve(row, rng).tolist() for row in means]
+        assert oracle.solve_batch(means[:0], rng) == []
+        for wrong, message in (
+            (means[:, :2], r"\(R, 3\)"),
+            (means[0], r"\(R, 3\)"),
+            (means * np.nan, "finite"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                oracle.solve_batch(wrong, rng)
 
 
 def test_the_oracles_that_promise_a_compiled_door_have_one():

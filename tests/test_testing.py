@@ -109,6 +109,13 @@ class OutOfRange(Stranger):
         return super().solve(means, rng) + 1
 
 
+class OtherTies(Stranger):
+    """Breaks ties another way when it solves many problems at once."""
+
+    def solve_batch(self, means, rng):
+        return list(np.argsort(-means[:, ::-1], axis=1, kind="stable")[:, :K] * -1 + N - 1)
+
+
 class Unpicklable(Stranger):
     """A copy that was made in another process has lost its parameters."""
 
@@ -189,6 +196,7 @@ FAULTS = [
     (Floats, "form: .*integers"),
     (Repeats, "form: .*repeat"),
     (OutOfRange, r"form: .*range\(6\)"),
+    (OtherTies, "batch"),
     (Unpicklable, "pickling"),
     (NonMonotone, "monotonicity"),
     (Untriggered, "triggering"),

@@ -125,7 +125,7 @@ def check_oracle(
     ------
     AssertionError
         At the first fault. Its text begins with the fault's name: ``form``, ``feasibility``, ``input``,
-        ``global randomness``, ``determinism``, ``memory``, ``pickling``, ``ties``, ``sense``,
+        ``global randomness``, ``determinism``, ``memory``, ``batch``, ``pickling``, ``ties``, ``sense``,
         ``guarantee``, ``monotonicity``, ``triggering`` or ``constraints``. An oracle that keeps its promise
         fails with probability below 1e-6.
 
@@ -278,6 +278,16 @@ def _check_memory(subject: _Subject) -> None:
         require_same(answers[position], again, "memory", f"a later call with means {problems[position]}")
 
 
+def _check_batch(subject: _Subject) -> None:
+    """Many problems at once have the answers that they have one after the other."""
+    problems = np.array(list(subject.all_means()))
+    answers = subject.oracle.solve_batch(problems.copy(), np.random.default_rng(7))
+    require(len(answers) == len(problems), "batch", f"{len(problems)} rows have {len(answers)} answers")
+    rng = np.random.default_rng(7)
+    for means, answer in zip(problems, answers, strict=True):
+        require_same(subject.oracle.solve(means, rng), answer, "batch", f"solve_batch with the row {means}")
+
+
 def _check_pickling(subject: _Subject) -> None:
     """A pickled copy, as worker processes get it, gives the same answers."""
     copy: Oracle = pickle.loads(pickled(subject.oracle))
@@ -415,6 +425,7 @@ _CHECKS: tuple[Callable[[_Subject], None], ...] = (
     _check_global_randomness,
     _check_determinism,
     _check_memory,
+    _check_batch,
     _check_pickling,
     _check_guarantee,
     _check_monotonicity,
