@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import traceback
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -78,11 +79,23 @@ class Outcome:
     interrupted: bool = False
 
 
-def play(piece: Piece, task: Simulating | Identifying, seed: int, code: Code) -> Outcome:
+def pack(task: Simulating | Identifying) -> bytes:
+    """Return a task as bytes.
+
+    Left to the back ends, large arrays would arrive read-only, and shared by the threads of a worker.
+    """
+    import cloudpickle
+
+    packed: bytes = cloudpickle.dumps(task)
+    return packed
+
+
+def play(piece: Piece, task: Simulating | Identifying | bytes, seed: int, code: Code) -> Outcome:
     """Play a piece; what it raises becomes part of the outcome, so that the others go on."""
     try:
         check_code(code)
-        return Outcome(piece, task.play(seed, piece.replication) | machine())
+        loaded: Simulating | Identifying = pickle.loads(task) if isinstance(task, bytes) else task
+        return Outcome(piece, loaded.play(seed, piece.replication) | machine())
     except KeyboardInterrupt:
         return Outcome(piece, interrupted=True)
     except Exception:

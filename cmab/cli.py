@@ -10,9 +10,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from cmab import _registry, _tables
+from cmab._study_workers import Backend, backend
 
 _INTERRUPTED = 130
 
@@ -68,7 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     study = commands.add_parser("run", help="run a study, or what is missing of it")
     study.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
     study.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the results")
-    study.add_argument("--jobs", type=int, default=1, metavar="N", help="workers, -1 for all cores")
+    study.add_argument("--jobs", type=int, metavar="N", help="workers, -1 for all; 1, or all of a cluster")
+    study.add_argument("--backend", choices=get_args(Backend), default="loky", help="where the workers are")
+    study.add_argument("--address", metavar="ADDRESS", help="of the cluster; one is started here without it")
     study.set_defaults(command=_run_study)
     checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
     checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
@@ -85,10 +88,14 @@ def _run_study(options: argparse.Namespace) -> int:
     _check_output(options.out)
     missing = len(study.missing(options.out))
     print(f"{study}: {missing} of {len(study.pieces)} pieces to do", file=sys.stderr)
+    jobs = options.jobs or (1 if options.backend == "loky" else -1)
     message, status = "", 0
     try:
-        with tqdm(total=missing, unit=" pieces", disable=not sys.stderr.isatty()) as bar:
-            study.run(options.out, n_jobs=options.jobs, report=lambda _: bar.update())
+        with (
+            backend(options.backend, options.address),
+            tqdm(total=missing, unit=" pieces", disable=not sys.stderr.isatty()) as bar,
+        ):
+            study.run(options.out, n_jobs=jobs, report=lambda _: bar.update())
     except StudyFailed as failed:
         message, status = str(failed), 1
     except KeyboardInterrupt:

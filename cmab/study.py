@@ -13,8 +13,9 @@ from typing import Any
 from cmab import _study_results
 from cmab._provenance import Code, code_of
 from cmab._specification import key_of
-from cmab._study_pieces import Identifying, Outcome, Piece, Simulating, play, row
+from cmab._study_pieces import Identifying, Outcome, Piece, Simulating, pack, play, row
 from cmab._study_plan import Plan
+from cmab._study_workers import limited_threads, spread
 from cmab._validation import integer
 from cmab.arrays import IntArray
 from cmab.identification import Identification
@@ -199,7 +200,8 @@ class Study:
         folder : path-like
             Holds the store.
         n_jobs : int
-            Workers, by joblib and its configured back end; -1 for all cores. The numbers are the same.
+            Workers, by joblib and its configured back end (``joblib.parallel_config``); -1 for all cores, or
+            all workers of a cluster; 1 plays in this process. The numbers are the same.
         report : callable, optional
             Called with each piece when it is stored.
 
@@ -207,6 +209,8 @@ class Study:
         ------
         StudyFailed
             If pieces raised, once all others are stored.
+        OSError
+            If the store cannot be written or a worker died; what was finished is stored.
         KeyboardInterrupt
             On Ctrl-C; what was finished is stored.
         """
@@ -214,7 +218,7 @@ class Study:
         for instance in dict.fromkeys(p.instance for p in missing if self._kind(p) == "simulations"):
             _ = self._plan.problems[instance].optimum  # once here instead of in every worker
         failures = []
-        with Store(folder) as store:
+        with Store(folder) as store, limited_threads():
             self._note(store)
             for outcome in self._played(missing, n_jobs):
                 if outcome.interrupted:
@@ -234,24 +238,23 @@ class Study:
         code = json.dumps([[*pair, code] for pair, code in self._code.items()])
         store.put_study(key_of({"specification": specification, "code": code}), specification, code)
 
-    def _task(self, piece: Piece) -> Simulating | Identifying:
-        pair, environment = (piece.instance, piece.learner), self._plan.problems[piece.instance]
+    def _task(self, instance: str, learner: str) -> Simulating | Identifying:
+        pair, environment = (instance, learner), self._plan.problems[instance]
         if self.rounds is not None and pair in self._plan.policies:
             return Simulating(self._plan.policies[pair], environment, self.rounds)
         return Identifying(self._plan.explorations[pair], environment, self.max_samples)
 
     def _played(self, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
-        tasks = (
-            (piece, self._task(piece), self.seed, self._code[piece.instance, piece.learner])
+        tasks: dict[tuple[str, str], Any] = {}
+        for pair in dict.fromkeys((piece.instance, piece.learner) for piece in pieces):
+            task = self._task(*pair)
+            tasks[pair] = task if n_jobs == 1 else pack(task)
+        calls = [
+            (piece, tasks[pair], self.seed, self._code[pair])
             for piece in pieces
-        )
-        if n_jobs == 1:
-            yield from (play(*task) for task in tasks)
-            return
-        from joblib import Parallel, delayed
-
-        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        yield from workers(delayed(play)(*task) for task in tasks)
+            for pair in [(piece.instance, piece.learner)]
+        ]
+        return spread(play, calls, n_jobs)
 
     def _row(self, outcome: Outcome) -> dict[str, Any]:
         piece = outcome.piece

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from cmab import CUCB, LUCB1, SAR, Study, StudyFailed, _study_pieces, identify, simulate
+from cmab import CUCB, LUCB1, SAR, Study, StudyFailed, _study_pieces, _study_workers, identify, simulate
 from cmab import study as study_module
+from cmab._study_workers import limited_threads, spread
 from cmab.cli import main
 from cmab.store import Store
 from instances import BernoulliArms, SemiBandit
@@ -178,6 +180,20 @@ def test_two_workers_give_the_same_numbers(file, tmp_path):
     Study.load(file).run(tmp_path / "one")
     Study.load(file).run(tmp_path / "two", n_jobs=2)
     assert numbers(tmp_path / "one") == numbers(tmp_path / "two")
+
+
+def threads(_):
+    """Threads of the numerical libraries that are loaded here."""
+    return {pool["num_threads"] for pool in threadpool_info()}
+
+
+def test_numerical_libraries_get_one_thread():
+    with threadpool_limits(2):
+        with limited_threads():
+            assert threads(None) == {1}
+        assert threads(None) == {2}
+        _study_workers._limit_threads.cache_clear()
+        assert list(spread(threads, [(None,)], n_jobs=1)) == [{1}]  # as a worker, which limits its own
 
 
 def test_killed_and_resumed_bit_for_bit(tmp_path):
