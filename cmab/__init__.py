@@ -11,6 +11,8 @@ from cmab.exploration.lucb import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus
 from cmab.exploration.mixture import MixtureGLR
 from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
+from cmab.exploration.top_two import EBTCI, TTUCB
+from cmab.exploration.track_and_stop import TrackAndStop
 from cmab.exploration.ugape import UGapEc, UGapEcV
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
@@ -31,10 +33,12 @@ __all__ = [
     "CSAR",
     "CTS",
     "CUCB",
+    "EBTCI",
     "KLLUCB",
     "LLR",
     "LUCB1",
     "SAR",
+    "TTUCB",
     "UCBE",
     "AdaptiveTopK",
     "AdaptiveTopKBudget",
@@ -71,6 +75,7 @@ __all__ = [
     "StudyFailed",
     "SuccessiveRejects",
     "Ticket",
+    "TrackAndStop",
     "UGapEb",
     "UGapEc",
     "UGapEcV",

@@ -10,11 +10,11 @@ from cmab._fused import interrupt_waits
 from cmab.doors import ExplorerKernel, Kernel, open_door
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
-from cmab.statistics import ArmStatistics
+from cmab.statistics import ArmStatistics, RememberingStatistics
 
 _RULES = (
     *("select", "step", "is_done", "critical", "can_stop", "update", "initial_state", "pulls", "unseen"),
-    *("bounds", "radii", "pair", "rivals", "has_won", "selection", "initial_pulls"),
+    *("bounds", "radii", "pair", "rivals", "has_won", "selection", "initial_pulls", "leader"),
 )
 _FOREVER = np.iinfo(np.int64).max // 4
 # Between calls of the loop a Ctrl-C gets through; trees are planted anew.
@@ -45,7 +45,7 @@ def explore_compiled(
 ) -> int | None:
     """Go on from `state`, changing it; return all samples so far, or None if there is no compiled form."""
     doors = open_doors(explorer, environment)
-    if doors is None or type(state) is not ArmStatistics:
+    if doors is None or not isinstance(state, ArmStatistics):
         return None
     limit, samples = _FOREVER if max_samples is None else max_samples, int(state.counts.sum())
     while len(unseen := explorer.unseen(state)):  # type: ignore[attr-defined]
@@ -65,6 +65,10 @@ def _loop(
     (loop, parameters), arms = doors
     arguments = (*parameters, *(arms.function, arms.integers, arms.reals))
     learned, is_over = (state.counters, state.means, state.deviations), False
+    memory = state.memory if isinstance(state, RememberingStatistics) else np.empty(0)
+    scratch = parameters[-1][len(parameters[-1]) - len(memory) :]
+    scratch[:] = memory
     while not is_over:
         with interrupt_waits():
             is_over = loop(*arguments, *learned, rng, coins, *limits, _STEPS)
+    memory[:] = scratch

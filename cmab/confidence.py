@@ -138,7 +138,7 @@ def bernstein_radii(state: ArmStatistics, t: int, delta: float, length: float) -
     >>> state = ArmStatistics.empty(2)
     >>> state.update(Feedback([0, 1], [8.0, 8.0], pulls=[10, 100], squares=[8.0, 8.0]))
     >>> bernstein_radii(state, t=110, delta=0.1, length=1.0).round(3)
-    array([6.426, 0.584])
+    array([5.76 , 0.617])
     """
     from cmab._kernels_radii import bernstein_radii as write
     from cmab._kernels_radii import clock_log
@@ -167,6 +167,25 @@ def mixture_threshold(x: float) -> float:
     grid = 0.5 + 0.5 * np.linspace(0.0, 1.0, 4002)[1:-1]
     g = 2.0 * grid * (1.0 - np.log(4.0 * grid)) + np.log(zeta(2.0 * grid)) - 0.5 * np.log1p(-grid)
     return float(((g + x) / grid).min())
+
+
+def pair_threshold(n_pairs: int, delta: float) -> float:
+    """Return what the evidence of each of `n_pairs` pairs of Gaussian arms must exceed, without the counts.
+
+    With ``2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)`` on top, all pairs whose order is wrong stay below it for
+    ever with probability at least ``1 - delta``.
+
+    Examples
+    --------
+    >>> from cmab.confidence import pair_threshold
+    >>> round(pair_threshold(9, delta=0.01), 3)
+    10.147
+
+    References
+    ----------
+    E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
+    """
+    return 2.0 * mixture_threshold(math.log(n_pairs / delta) / 2.0)
 
 
 def largest_level(error: Callable[[float], float], delta: float) -> float:

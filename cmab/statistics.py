@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class ArmStatistics:
     clusters: IntArray | None = None
 
     @classmethod
-    def empty(cls, n_arms: int, clusters: IntArray | None = None) -> ArmStatistics:
+    def empty(cls, n_arms: int, clusters: IntArray | None = None) -> Self:
         """Return the statistics before the first outcome."""
         n_counters = n_arms if clusters is None else int(clusters.max(initial=-1)) + 1
         return cls(
@@ -103,3 +104,22 @@ class ArmStatistics:
         if self.clusters is None:
             return _NONE, _NONE
         return self.clusters, np.bincount(self.clusters, minlength=self.counters.shape[0])
+
+
+@dataclass(eq=False)
+class RememberingStatistics(ArmStatistics):
+    """Statistics, and what a sampling rule keeps in mind besides.
+
+    Attributes
+    ----------
+    memory : FloatArray
+        The explorer gives it its shape. In the compiled loop it is the end of the rule's real parameters.
+
+    Examples
+    --------
+    >>> from cmab import TTUCB
+    >>> TTUCB(3, delta=0.1).initial_state().memory
+    array([0., 0., 0., 0., 0., 0., 0., 0.])
+    """
+
+    memory: FloatArray = field(default_factory=lambda: np.empty(0))

@@ -6,14 +6,17 @@ import pytest
 
 from cmab import (
     CLUCB,
+    EBTCI,
     KLLUCB,
     LUCB1,
+    TTUCB,
     LilCLUCB,
     LilLUCB,
     LilRandLUCB,
     LilUCB,
     LUCBPlusPlus,
     MixtureGLR,
+    TrackAndStop,
     UGapEc,
     UGapEcV,
     _exploring,
@@ -37,6 +40,9 @@ RULES = {
     "ugape": lambda n, k: UGapEc(n, k, delta=0.1, epsilon=0.05),
     "ugape_v": lambda n, k: UGapEcV(n, k, delta=0.1, epsilon=0.05),
     "mixture": lambda n, k: MixtureGLR(n, k, delta=0.1),
+    "eb_tci": lambda n, k: EBTCI(n, delta=0.1),
+    "ttucb": lambda n, k: TTUCB(n, delta=0.1),
+    "track_and_stop": lambda n, k: TrackAndStop(n, delta=0.1),
 }
 GRAPHS = {
     "partition": PartitionMatroid([0, 0, 1, 1, 1, 2, 2], 1),

@@ -1,0 +1,50 @@
+"""What rules for the single best of Gaussian arms share: the stop by likelihood ratios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from cmab._validation import integer
+from cmab.arrays import IntArray
+from cmab.confidence import pair_threshold
+from cmab.exploration.sampling import SamplingExplorer, check_noise
+from cmab.goals import ExploreM, Goal
+from cmab.hardness import best_k
+from cmab.statistics import ArmStatistics
+
+
+@dataclass(frozen=True, eq=False)
+class BestArmRule(SamplingExplorer):
+    """Base: the stop of `MixtureGLR` for one arm, which is proven for any way of sampling Gaussian arms."""
+
+    n_arms: int
+    delta: float
+    sigma: float = 0.5
+
+    def __post_init__(self) -> None:
+        integer("n_arms", self.n_arms, 2)
+        check_noise(self.delta, self.sigma)
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm."""
+        return ExploreM(1)
+
+    @cached_property
+    def _threshold(self) -> float:
+        return pair_threshold(self.n_arms - 1, self.delta)
+
+    def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
+        """Return the best mean, its closest rival with a penalty, and whether there is enough evidence."""
+        from cmab._kernels_mixture import doubtful_pair
+
+        return doubtful_pair(state.means, state.counts, 1, self.sigma, self._threshold)
+
+    def can_stop(self, state: ArmStatistics) -> bool:
+        """Return whether the evidence against every other arm exceeds its threshold."""
+        return self.pair(state)[2]
+
+    def recommend(self, state: ArmStatistics) -> IntArray:
+        """Return the best mean."""
+        return best_k(state.means, 1)

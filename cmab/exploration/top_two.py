@@ -1,0 +1,159 @@
+"""Top-two rules for the best arm: a leader and the challenger that is hardest to tell from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab._validation import real
+from cmab.arrays import IntArray
+from cmab.doors import ExplorerKernel
+from cmab.exploration.best_arm import BestArmRule
+from cmab.exploration.sampling import scan
+from cmab.feedback import Feedback
+from cmab.statistics import ArmStatistics, RememberingStatistics
+
+
+@dataclass(frozen=True, eq=False)
+class _TopTwo(BestArmRule):
+    """Base: the leader gets the share `beta` of the samples."""
+
+    beta: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("beta", self.beta, 0.0, 1.0, inside=True)
+
+
+@dataclass(frozen=True, eq=False)
+class EBTCI(_TopTwo):
+    """EB-TCI (Jourdan et al. 2022): the best mean, against the least evidence with a penalty on counts.
+
+    The challenger has the least ``(m_b - m_j)^2 / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln T_j``; a coin of
+    probability `beta` chooses between the two. For Gaussian arms the mean number of samples over
+    ``ln(1 / delta)`` tends to the least one of rules that give the best arm the share `beta`
+    (`cmab.characteristic_time` with ``beta``), at ``beta = 1/2`` at most twice the least of all. The stop is
+    that of `MixtureGLR`: proven to err with probability at most `delta`, its constants from memory of the
+    paper.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms, at least 2.
+    delta : float
+        Probability of failure, in (0, 1).
+    sigma : float
+        Scale of Gaussian outcomes (or sub-Gaussian scale).
+    beta : float
+        Share of the leader, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import EBTCI, identify
+    >>> from instances import GaussianArms
+    >>> identify(EBTCI(3, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
+    [array([0])]
+
+    References
+    ----------
+    M. Jourdan, R. Degenne, D. Baudry, R. de Heide, E. Kaufmann: Top Two Algorithms Revisited, NeurIPS 2022
+    (from memory).
+    """
+
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
+        """Return the leader with probability `beta`, else the challenger."""
+        leader, challenger, _ = self.pair(state)
+        return np.array([leader if rng.random() < self.beta else challenger], np.int64)
+
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule."""
+        from cmab._kernels_top_two import decide_eb_tci
+
+        return scan(decide_eb_tci, [], [self.sigma, self._threshold, self.beta], is_random=True)
+
+
+@dataclass(frozen=True, eq=False)
+class TTUCB(_TopTwo):
+    """TTUCB (Jourdan and Degenne 2023): an optimistic leader, and tracking instead of a coin.
+
+    The leader has the largest ``m_i + sigma sqrt(5.28 ln n / T_i)`` after n samples, its challenger the
+    least evidence; the leader is sampled whenever its own samples are at most `beta` times the steps that it
+    has led. It needs no randomness. Asymptotics and stop are those of `EBTCI`, and the paper also bounds the
+    mean number of samples at fixed `delta`. Feedback that was not asked for counts as a step of the leader at
+    that time.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms, at least 2.
+    delta : float
+        Probability of failure, in (0, 1).
+    sigma : float
+        Scale of Gaussian outcomes (or sub-Gaussian scale).
+    beta : float
+        Share of the leader, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import TTUCB, identify
+    >>> from instances import GaussianArms
+    >>> identify(TTUCB(3, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
+    [array([0])]
+
+    References
+    ----------
+    M. Jourdan, R. Degenne: Non-Asymptotic Analysis of a UCB-based Top Two Algorithm, NeurIPS 2023 (from
+    memory).
+    """
+
+    # 2 a (1 + s) at a = s = 1.2, from memory; any a, s > 1 are proven.
+    _factor = 2.0 * 1.2 * 2.2
+
+    @property
+    def _bonus(self) -> float:
+        return self._factor * self.sigma**2
+
+    def initial_state(self) -> RememberingStatistics:
+        """Return the state before the first outcome; it counts the steps of each leader, all and its own."""
+        state = RememberingStatistics.empty(self.n_arms)
+        state.memory = np.zeros(2 * self.n_arms + 2)
+        return state
+
+    def update(self, state: RememberingStatistics, feedback: Feedback) -> None:  # type: ignore[override]
+        """Take in outcomes, as a step of the arm that leads."""
+        if not len(self.unseen(state)) and state.memory[-1] != state.counts.sum():
+            leader = self.leader(state)
+            state.memory[leader] += 1
+            state.memory[self.n_arms + leader] += leader in feedback.arms
+        super().update(state, feedback)
+
+    def leader(self, state: ArmStatistics) -> int:
+        """Return the arm of the largest index."""
+        from cmab._kernels_top_two import optimistic_leader
+
+        return optimistic_leader(state.counts, state.means, int(state.counts.sum()), self._bonus)
+
+    def critical(self, state: RememberingStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
+        """Return the leader if it lags behind its share, else the challenger."""
+        from cmab._kernels_top_two import ttucb_arm
+
+        learned = state.counts, state.means, int(state.counts.sum())
+        return np.array([ttucb_arm(*learned, self.leader(state), self.beta, state.memory)], np.int64)
+
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule."""
+        from cmab._kernels_top_two import decide_ttucb
+
+        reals = [self.sigma, self._threshold, self.beta, self._bonus]
+        return scan(decide_ttucb, [], reals + [0.0] * (2 * self.n_arms + 2))
