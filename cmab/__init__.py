@@ -17,10 +17,12 @@ from cmab.exploration.ugape import UGapEc, UGapEcV
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.identification import Identification, identify
+from cmab.memoised_oracle import MemoisedOracle
 from cmab.oracle import LinearOracle, Oracle
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
 from cmab.policies.cucb import CUCB
 from cmab.policies.llr import LLR
+from cmab.policies.rarely_switching import RarelySwitchingCUCB
 from cmab.policies.thompson import CTS
 from cmab.policy import IndexPolicy, Policy
 from cmab.session import Session, Ticket
@@ -62,11 +64,13 @@ __all__ = [
     "LilRandLUCB",
     "LilUCB",
     "LinearOracle",
+    "MemoisedOracle",
     "MixtureGLR",
     "MultiBanditUGapEb",
     "OptMAI",
     "Oracle",
     "Policy",
+    "RarelySwitchingCUCB",
     "SequentialHalving",
     "Session",
     "Simulation",

@@ -60,7 +60,7 @@ class Simulation:
     rewards : FloatArray, shape (R, C)
         Cumulative realised reward.
     oracle_calls : IntArray, shape (R,)
-        Calls of the oracle.
+        Calls of the policy's oracle. A `MemoisedOracle` counts itself how many of them it passed on.
     oracle_seconds : FloatArray, shape (R,)
         Wall-clock seconds in the oracle; ``nan`` on the compiled path, which has no clock inside.
     seconds : FloatArray, shape (R,)

@@ -23,7 +23,9 @@ from cmab import (
     EpsilonGreedy,
     ExploreThenCommit,
     Greedy,
+    MemoisedOracle,
     Oracle,
+    RarelySwitchingCUCB,
     UniformlyRandom,
 )
 from cmab.confidence import LogRadius
@@ -265,6 +267,7 @@ ORACLES = [
         lambda: Matroid(6, lambda arms: len(arms) <= 2 and len(set(arms // 2)) == len(arms)),
         lambda: bases(6, lambda arms: len(arms) <= 2 and len({arm // 2 for arm in arms}) == len(arms)),
     ),
+    OracleCase("memoised", lambda: MemoisedOracle(TopK(6, k=2), size=5), lambda: combinations(range(6), 2)),
     OracleCase(
         "partition_matroid",
         lambda: PartitionMatroid("abacba", {"a": 2, "b": 1, "c": 0}),
@@ -308,6 +311,7 @@ POLICIES = [
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("llr", LLR),
     PolicyCase("random", UniformlyRandom),
+    PolicyCase("rarely_switching", RarelySwitchingCUCB),
 ]
 
 ENVIRONMENTS = [

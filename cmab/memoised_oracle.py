@@ -1,0 +1,127 @@
+"""An oracle that remembers its answers."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from cmab._validation import integer
+from cmab.arrays import FloatArray, IntArray
+from cmab.oracle import Oracle
+
+
+class MemoisedOracle(Oracle):
+    """An oracle in front of an expensive one, which is not asked the same question twice.
+
+    The answer is a function of the means alone: the wrapped oracle is given a generator in the same state
+    for each question. That pays where the same means come back: for rules that stop learning, such as
+    explore-then-commit, for outcomes on a lattice, and for replications of a deterministic start. Optimistic
+    indices change in every round with the logarithm of the time; see `RarelySwitchingCUCB` for those.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The expensive oracle. Its guarantee must be certain, ``beta == 1``: where it holds with some
+        probability, one failure would be repeated forever.
+    size : int
+        Most answers to remember, at least 1; the one that was not used for longest goes first.
+
+    Attributes
+    ----------
+    calls, solved : int
+        Questions asked, and those of them that the wrapped oracle had to answer.
+    seconds : float
+        Wall-clock time in the wrapped oracle. These three are what this object saw: worker processes have
+        copies, which start without memory.
+
+    Raises
+    ------
+    ValueError
+        If `size` is out of its range or the guarantee is not certain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import MemoisedOracle
+    >>> from oracles import TopK
+    >>> oracle, rng = MemoisedOracle(TopK(3, k=1)), np.random.default_rng(0)
+    >>> for _ in range(5):
+    ...     answer = oracle.solve(np.array([0.1, 0.9, 0.5]), rng)
+    >>> answer, oracle.calls, oracle.solved
+    (array([1]), 5, 1)
+    """
+
+    def __init__(self, oracle: Oracle, size: int = 10_000) -> None:
+        if oracle.beta != 1.0:
+            raise ValueError(f"oracle must keep its guarantee always, beta = 1, got beta = {oracle.beta}")
+        self.oracle = oracle
+        self.size = integer("size", size, 1)
+        self.n_arms = oracle.n_arms
+        self.alpha = oracle.alpha
+        self.sense = oracle.sense
+        self.clusters = oracle.clusters
+        self._forget()
+
+    def _forget(self) -> None:
+        self.calls = self.solved = 0
+        self.seconds = 0.0
+        self._answers: OrderedDict[bytes, IntArray] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = dict(self.__dict__)
+        for name in ("calls", "solved", "seconds", "_answers"):
+            del kept[name]
+        return kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def __repr__(self) -> str:
+        return f"MemoisedOracle({self.oracle!r}, size={self.size})"
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the remembered answer, or the wrapped oracle's."""
+        self.calls += 1
+        values = np.asarray(means, dtype=np.float64)
+        question = (values + 0.0).tobytes()  # -0 becomes 0
+        answer = self._answers.pop(question, None)
+        if answer is None:
+            started = time.perf_counter()
+            answer = np.array(self.oracle.solve(values, np.random.default_rng(0)))
+            self.seconds += time.perf_counter() - started
+            self.solved += 1
+        self._answers[question] = answer
+        if len(self._answers) > self.size:
+            self._answers.popitem(last=False)
+        return answer.copy()
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return what the wrapped oracle says."""
+        return self.oracle.expected_reward(super_arm, means)
+
+    @property
+    def n_choices(self) -> int:
+        """Number of things that a super arm chooses from."""
+        return self.oracle.n_choices
+
+    @property
+    def max_size(self) -> int:
+        """Upper bound on the number of base arms in a super arm."""
+        return self.oracle.max_size
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return what the wrapped oracle says."""
+        return self.oracle.is_feasible(super_arm)
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return what the wrapped oracle says."""
+        return self.oracle.triggered_arms(super_arm)
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return what the wrapped oracle says."""
+        return self.oracle.labels(super_arm)
