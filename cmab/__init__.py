@@ -8,6 +8,7 @@ from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocati
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus
+from cmab.exploration.lucb_halving import LUCB1Halving
 from cmab.exploration.mixture import MixtureGLR
 from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
@@ -58,6 +59,7 @@ __all__ = [
     "HoeffdingRace",
     "Identification",
     "IndexPolicy",
+    "LUCB1Halving",
     "LUCBPlusPlus",
     "LilCLUCB",
     "LilLUCB",
