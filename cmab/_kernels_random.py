@@ -90,10 +90,15 @@ def mix(x: np.uint64) -> np.uint64:
 
 
 @kernel
+def keyed_word(key: int, index: int) -> np.uint64:
+    """Return the 53-bit number that belongs to the 64-bit `key` and to `index` >= 0."""
+    return mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * _GOLDEN) >> _S11
+
+
+@kernel
 def keyed_uniform(key: int, index: int) -> float:
-    """Return the number of [0, 1) that belongs to the 64-bit `key` and to `index` >= 0."""
-    x = mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * _GOLDEN)
-    return np.float64(x >> _S11) * _TO_UNIT
+    """Return `keyed_word` as a number of [0, 1)."""
+    return np.float64(keyed_word(key, index)) * _TO_UNIT
 
 
 @kernel

@@ -102,12 +102,12 @@ def arm_indices(
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold integers, got dtype {array.dtype}")
-    if array.min() < 0 or array.max() >= n_choices:
+    ordered = np.sort(array)  # one pass answers all: this runs in every round
+    if ordered[0] < 0 or ordered[-1] >= n_choices:
         raise ValueError(f"{name} must lie in range({n_choices}), got {shown(array.tolist())}")
-    indices = array.astype(np.int64, copy=False)
-    if distinct and indices.shape[0] > 1 and np.diff(np.sort(indices)).min() == 0:
-        raise ValueError(f"{name} must not repeat an entry, got {shown(indices.tolist())}")
-    return indices
+    if distinct and (ordered[1:] == ordered[:-1]).any():
+        raise ValueError(f"{name} must not repeat an entry, got {shown(array.tolist())}")
+    return array.astype(np.int64, copy=False)
 
 
 def interval(name: str, value: tuple[float, float]) -> None:

@@ -30,13 +30,13 @@ _JUDGING, _CHOOSING = 0x1A11, 0x2B22
 _MOST_ENTRIES = 2**25
 _MOST_ENUMERATED = 2**22
 _MOST_REMEMBERED = 1024
-_DERIVED = ("_coins", "_judging")
+_DERIVED = ("_coins", "_judging", "_limits")
 
 
 class SpreadingInfluence(Environment):
     """Seeds make nodes active along the arcs of a graph; the reward is the number of active nodes.
 
-    A subclass sets `model` and `shows`, and defines `_draws`, `_exact`, `_n_outcomes` and `spread`.
+    A subclass sets `model` and `shows`, and defines `_draws`, `_exact`, `_n_outcomes` and `_estimated`.
     """
 
     model: ClassVar[Model]
@@ -84,8 +84,19 @@ class SpreadingInfluence(Environment):
         """Return a bound on the outcomes that the expected reward of any seeds is a sum over."""
 
     @abstractmethod
-    def spread(self, super_arm: IntArray, cascades: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the mean reward of many fresh cascades, without feedback, and its standard error."""
+    def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
+        """Return mean and standard error of the rewards of fresh cascades."""
+
+    def spread(
+        self, super_arm: IntArray, cascades: int, rng: np.random.Generator, *, threads: int = 1
+    ) -> tuple[float, float]:
+        """Return the mean reward of many fresh cascades, without feedback, and its standard error.
+
+        The answer is the same for any number of threads; each gets 1,024 cascades at a time.
+        """
+        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
+        cascades, threads = integer("cascades", cascades, 2), integer("threads", threads, 1)
+        return self._estimated(seeds, cascades, round_key(rng), threads)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback come in order of activation of their tails."""

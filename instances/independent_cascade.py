@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cmab._validation import arm_indices, integer
+from cmab._validation import arm_indices
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.environment import round_key
 from cmab.feedback import Feedback
@@ -109,24 +110,24 @@ class IndependentCascade(SpreadingInfluence):
             return super().play(super_arm, rng)
         seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
         offsets, arms = self.graph.out_arcs
-        active = np.empty(self.graph.n_nodes, np.int64)
         observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
         size, seen = cascade(
-            offsets,
-            arms,
-            self.graph.out_heads,
-            self._coins[2],
-            seeds,
-            round_key(rng),
-            active,
-            observed,
-            outcomes,
+            offsets, arms, self.graph.out_heads, self._limits, seeds, round_key(rng), observed, outcomes
         )
-        return Feedback.unchecked(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
+        # Shrinking in place gives the rest of the memory back without a copy.
+        observed.resize(seen, refcheck=False)
+        outcomes.resize(seen, refcheck=False)
+        return Feedback.unchecked(observed, outcomes, float(size))
+
+    @cached_property
+    def _limits(self) -> AnyArray:
+        from oracles._kernels_cascade import limits_of
+
+        return limits_of(self.means[self.graph.out_arcs[1]])
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
-        arms = self.graph.out_arcs[1]
-        return arms, np.empty(0), self.means[arms]
+        """Return positions: the coins of `cascade`."""
+        return np.arange(self.n_arms), np.empty(0), self.means[self.graph.out_arcs[1]]
 
     def _exact(self, seeds: IntArray) -> float | None:
         return exact_spread(self.graph, self.means, seeds)
@@ -134,8 +135,5 @@ class IndependentCascade(SpreadingInfluence):
     def _n_outcomes(self) -> int:
         return 1 << min(int(((self.means > 0.0) & (self.means < 1.0)).sum()), 62)
 
-    def spread(self, super_arm: IntArray, cascades: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the mean reward of many fresh cascades, without feedback, and its standard error."""
-        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
-        cascades = integer("cascades", cascades, 2)
-        return estimated_spread(self.graph, self.means, seeds, cascades, round_key(rng))
+    def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
+        return estimated_spread(self.graph, self.means, seeds, cascades, key, threads=threads)

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cmab._validation import arm_indices, integer
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.environment import round_key
 from instances._spreading import SpreadingInfluence
 from oracles import DirectedGraph
 from oracles._spread import exact_threshold_spread, threshold_spread
@@ -119,8 +117,5 @@ class LinearThreshold(SpreadingInfluence):
     def _n_outcomes(self) -> int:
         return 1 << min(int(np.ceil(np.log2(self.graph.in_degrees + 1.0).sum())), 62)
 
-    def spread(self, super_arm: IntArray, cascades: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the mean reward of many fresh cascades by thresholds, and its standard error."""
-        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
-        cascades = integer("cascades", cascades, 2)
-        return threshold_spread(self.graph, self.means, seeds, cascades, round_key(rng))
+    def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
+        return threshold_spread(self.graph, self.means, seeds, cascades, key, threads=threads)

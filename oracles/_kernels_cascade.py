@@ -1,10 +1,21 @@
 """Cascades of the independent-cascade model, forwards: one with feedback, many without, all of them."""
 
+import math
+
 import numpy as np
 
 from cmab._kernels import kernel
-from cmab._kernels_random import keyed_uniform, mix
+from cmab._kernels_random import keyed_word, mix
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+
+
+@kernel
+def limits_of(means: FloatArray) -> AnyArray:
+    """Return for each mean what `keyed_word` must be below for `keyed_uniform` to be below the mean."""
+    limits = np.empty(means.shape[0], np.uint64)
+    for j in range(means.shape[0]):
+        limits[j] = np.uint64(math.ceil(means[j] * 2.0**53))
+    return limits
 
 
 @kernel
@@ -12,79 +23,83 @@ def cascade(
     offsets: IntArray,
     arms: AnyArray,
     heads: AnyArray,
-    means: FloatArray,
+    limits: AnyArray,
     seeds: IntArray,
     key: int,
-    active: IntArray,
     observed: IntArray,
     outcomes: FloatArray,
 ) -> tuple[int, int]:
-    """Run one cascade; the coin of an arc is the number that belongs to (key, arm).
+    """Run one cascade; the coin of the arc at position j is the number that belongs to (key, j).
 
-    `arms`, `heads` and `means` come in the order of the nodes that arcs leave, `offsets` says where from.
+    `arms`, `heads` and `limits` come in the order of the nodes that arcs leave, `offsets` says where from.
 
-    Every arc out of every active node is observed, whether its head is active already or not. `active`,
-    `observed` and `outcomes` are filled in order of activation; return how far.
+    Every arc out of every active node is observed, whether its head is active already or not. `observed` and
+    `outcomes` are filled in order of activation. Return the numbers of active nodes and of observed arcs.
     """
-    reached = np.zeros(offsets.shape[0] - 1, np.bool_)
-    size, seen = 0, 0
-    for seed in seeds:
-        reached[seed] = True
-        active[size] = seed
-        size += 1
-    at = 0
-    while at < size:
-        v = active[at]
-        at += 1
-        for j in range(offsets[v], offsets[v + 1]):
-            arm = arms[j]
-            success = keyed_uniform(key, arm) < means[j]
-            observed[seen] = arm
-            outcomes[seen] = success
-            seen += 1
-            if success and not reached[heads[j]]:
-                reached[heads[j]] = True
-                active[size] = heads[j]
-                size += 1
+    n = offsets.shape[0] - 1
+    dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arms.shape[0]) + 1, np.int32)
+    starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    hits, size, seen, at = seeds.shape[0], 0, 0, 0
+    hit[:hits] = seeds
+    # Coins are not to be guessed. Without branches on them, the processor guesses only where rows end: the
+    # coins of a step first, then the nodes they hit, each written down and kept if it was dormant.
+    while hits > 0:
+        for w in hit[:hits]:
+            starts[size], stops[size] = offsets[w], offsets[w + 1]
+            size += dormant[w]
+            dormant[w] = 0
+        hits = 0
+        while at < size:
+            for j in range(starts[at], stops[at]):
+                success = keyed_word(key, j) < limits[j]
+                observed[seen] = arms[j]
+                outcomes[seen] = success
+                seen += 1
+                hit[hits] = heads[j]
+                hits += success
+            at += 1
     return size, seen
 
 
 @kernel
 def spread_sums(
     offsets: IntArray,
-    arms: AnyArray,
     heads: AnyArray,
-    means: FloatArray,
+    limits: AnyArray,
     weights: FloatArray,
     seeds: IntArray,
     key: int,
     first: int,
-    count: int,
+    last: int,
 ) -> tuple[float, float]:
-    """Return sum and sum of squares of the spreads of cascades `first`, ... of `key`, `count` of them.
+    """Return sum and sum of squares of the spreads of cascades `first`, ..., ``last - 1`` of `key`.
 
-    Arrays as in `cascade`.
+    Arrays as in `cascade`, and the same loop, which keeps nodes instead of coins.
     """
     n = offsets.shape[0] - 1
-    stamps, active = np.zeros(n, np.int32), np.empty(n, np.int32)
+    dormant, hit = np.ones(n, np.uint8), np.empty(max(n, heads.shape[0]) + 1, np.int32)
+    starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    active = np.empty(n + 1, np.int32)
     total, squares = 0.0, 0.0
-    for i in range(count):
-        run = int(mix(np.uint64(key) + mix(np.uint64(first + i))) >> np.uint64(1))
-        size, spread = 0, 0.0
-        for seed in seeds:
-            stamps[seed] = i + 1
-            active[size] = seed
-            size += 1
-        at = 0
-        while at < size:
-            v = active[at]
+    for i in range(first, last):
+        run = int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
+        hits, size, at, spread = seeds.shape[0], 0, 0, 0.0
+        hit[:hits] = seeds
+        while hits > 0:
+            for w in hit[:hits]:
+                active[size] = w
+                starts[size], stops[size] = offsets[w], offsets[w + 1]
+                size += dormant[w]
+                dormant[w] = 0
+            hits = 0
+            while at < size:
+                for j in range(starts[at], stops[at]):
+                    hit[hits] = heads[j]
+                    hits += keyed_word(run, j) < limits[j]
+                at += 1
+        for v in active[:size]:
             spread += weights[v]
-            at += 1
-            for j in range(offsets[v], offsets[v + 1]):
-                if stamps[heads[j]] != i + 1 and keyed_uniform(run, arms[j]) < means[j]:
-                    stamps[heads[j]] = i + 1
-                    active[size] = heads[j]
-                    size += 1
+            dormant[v] = 1
         total += spread
         squares += spread * spread
     return total, squares

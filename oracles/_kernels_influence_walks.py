@@ -69,9 +69,10 @@ def threshold_sums(
     weights: FloatArray,
     seeds: IntArray,
     key: int,
-    count: int,
+    first: int,
+    last: int,
 ) -> tuple[float, float]:
-    """Return sum and sum of squares of the spreads of `count` cascades by thresholds.
+    """Return sum and sum of squares of the spreads of cascades by thresholds, as `spread_sums` does.
 
     A node becomes active when the weights of the arcs from active nodes exceed its threshold, which belongs
     to (key, cascade, node). `heads` and `means` come in the order of the nodes that arcs leave.
@@ -80,7 +81,7 @@ def threshold_sums(
     stamps, pressed = np.zeros(n, np.int32), np.zeros(n, np.int32)
     active, pressure = np.empty(n, np.int32), np.zeros(n)
     total, squares = 0.0, 0.0
-    for i in range(count):
+    for i in range(first, last):
         run = int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
         size, at, spread = 0, 0, 0.0
         for seed in seeds:

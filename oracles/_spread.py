@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
@@ -12,6 +15,7 @@ MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
 """Largest number of outcomes that are enumerated: those of 16 uncertain arcs."""
 
 _KEY = 0x5EED
+_RANGE = 1024
 
 
 def exact_spread(
@@ -25,8 +29,9 @@ def exact_spread(
     uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
     if count > _MOST_UNCERTAIN:
         return None
-    worth = np.ones(graph.n_nodes) if weights is None else weights
-    return float(enumerate_outcomes(offsets, arms, graph.heads, means, worth, seeds, uncertain))
+    return float(
+        enumerate_outcomes(offsets, arms, graph.heads, means, _worth(graph, weights), seeds, uncertain)
+    )
 
 
 def exact_threshold_spread(
@@ -41,9 +46,8 @@ def exact_threshold_spread(
     nodes = np.flatnonzero(reached)
     if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
         return None
-    worth = np.ones(graph.n_nodes) if weights is None else weights
     arcs = (*graph.out_arcs, *graph.in_arcs, graph.heads)
-    return float(enumerate_choices(*arcs, means, worth, seeds, nodes))
+    return float(enumerate_choices(*arcs, means, _worth(graph, weights), seeds, nodes))
 
 
 def estimated_spread(
@@ -53,18 +57,19 @@ def estimated_spread(
     cascades: int,
     key: int = _KEY,
     weights: FloatArray | None = None,
+    threads: int = 1,
 ) -> tuple[float, float]:
     """Return the mean spread of `cascades` cascades and its standard error.
 
     Coins belong to (key, cascade, arc), so that spreads under two vectors of means compare without noise
     of their own, and a larger mean never lowers the estimate.
     """
-    from oracles._kernels_cascade import spread_sums
+    from oracles._kernels_cascade import limits_of, spread_sums
 
     offsets, arms = graph.out_arcs
-    worth = np.ones(graph.n_nodes) if weights is None else weights
-    total, squares = spread_sums(offsets, arms, graph.out_heads, means[arms], worth, seeds, key, 0, cascades)
-    return _mean_and_error(total, squares, cascades)
+    limits = limits_of(means[arms])
+    arcs = (offsets, graph.out_heads, limits, _worth(graph, weights))
+    return _mean_and_error(cascades, threads, lambda a, b: spread_sums(*arcs, seeds, key, a, b))
 
 
 def threshold_spread(
@@ -74,17 +79,34 @@ def threshold_spread(
     cascades: int,
     key: int = _KEY,
     weights: FloatArray | None = None,
+    threads: int = 1,
 ) -> tuple[float, float]:
     """Return what `estimated_spread` returns, for linear thresholds."""
     from oracles._kernels_influence_walks import threshold_sums
 
     offsets, arms = graph.out_arcs
-    worth = np.ones(graph.n_nodes) if weights is None else weights
-    sums = threshold_sums(offsets, graph.out_heads, means[arms], worth, seeds, key, cascades)
-    return _mean_and_error(*sums, cascades)
+    arcs = (offsets, graph.out_heads, means[arms], _worth(graph, weights))
+    return _mean_and_error(cascades, threads, lambda a, b: threshold_sums(*arcs, seeds, key, a, b))
 
 
-def _mean_and_error(total: float, squares: float, count: int) -> tuple[float, float]:
+def _worth(graph: DirectedGraph, weights: FloatArray | None) -> FloatArray:
+    return np.ones(graph.n_nodes) if weights is None else weights
+
+
+def _mean_and_error(
+    count: int, threads: int, sums: Callable[[int, int], tuple[float, float]]
+) -> tuple[float, float]:
+    """Return mean and standard error of `count` spreads, `sums` being those of a range of them.
+
+    Ranges are the same for any number of threads, so that sums of weights are rounded alike.
+    """
+    cuts = [*range(0, count, _RANGE), count]
+    if threads == 1:
+        parts = list(map(sums, cuts[:-1], cuts[1:]))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(sums, cuts[:-1], cuts[1:]))
+    total, squares = (float(sum(part[i] for part in parts)) for i in (0, 1))
     mean = total / count
     variance = max(0.0, squares / count - mean**2)
     return mean, float(np.sqrt(variance / max(count - 1, 1)))

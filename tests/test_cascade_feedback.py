@@ -50,7 +50,8 @@ def live_arcs(environment, seed):
     """The live arcs of the round that this seed plays, from its random numbers."""
     graph, key = environment.graph, round_key(np.random.default_rng(seed))
     if environment.model == "ic":
-        return [keyed_uniform(key, arm) < p for arm, p in enumerate(environment.means)]
+        position = np.argsort(graph.out_arcs[1])
+        return [keyed_uniform(key, i) < p for i, p in zip(position, environment.means, strict=True)]
     live, reached = [], [0.0] * N
     for head, weight in zip(graph.heads.tolist(), environment.means, strict=True):
         live.append(reached[head] <= keyed_uniform(key, head) < reached[head] + weight)

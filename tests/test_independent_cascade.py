@@ -27,10 +27,11 @@ def reference_cascade(environment, seeds, key):
     """Out-edges of every active node, each with its own coin, also towards active nodes."""
     graph = environment.graph
     active, order, observed = set(seeds), list(seeds), {}
+    position = np.argsort(graph.out_arcs[1])
     for v in order:
         for arm in range(graph.n_arcs):
             if graph.tails[arm] == v:
-                observed[arm] = float(keyed_uniform(key, arm) < environment.means[arm])
+                observed[arm] = float(keyed_uniform(key, position[arm]) < environment.means[arm])
                 head = int(graph.heads[arm])
                 if observed[arm] and head not in active:
                     active.add(head)
@@ -108,6 +109,8 @@ def test_batches_of_cascades_have_honest_errors():
         assert abs(mean - environment.expected_reward(seeds)) <= 5.5 * error + 1e-9
     with pytest.raises(ValueError, match="cascades"):
         environment.spread(seeds, 1, rng)
+    one, two = (environment.spread(seeds, 5000, np.random.default_rng(1), threads=n) for n in (1, 2))
+    assert one == two
 
 
 def test_optimum_by_enumeration():
