@@ -27,14 +27,24 @@ def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
 
 
 @kernel
-def limits_of(means: FloatArray) -> tuple[AnyArray, int]:
-    """Return every probability as a multiple of 2^-31, and how many of them are 1."""
+def limits_of(means: FloatArray) -> tuple[AnyArray, int, int]:
+    """Return every probability as a multiple of 2^-31, how many of them are 1, and how many 0."""
     limits = np.empty(means.shape[0], np.uint32)
-    certain = 0
+    certain, impossible = 0, 0
     for i in range(means.shape[0]):
         limits[i] = np.uint32(means[i] * _SCALE + 0.5)
         certain += limits[i] == _CERTAIN
-    return limits, certain
+        impossible += limits[i] == 0
+    return limits, certain, impossible
+
+
+@kernel
+def in_order(values: AnyArray, order: AnyArray) -> AnyArray:
+    """Return ``values[order]``."""
+    ordered = np.empty_like(values)
+    for i in range(order.shape[0]):
+        ordered[i] = values[order[i]]
+    return ordered
 
 
 @kernel

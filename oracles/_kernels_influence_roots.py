@@ -14,15 +14,23 @@ _LEAST_DEGREE, _COST_OF_SKIP = 15, 4.5
 
 
 @kernel
-def live_chances(offsets: IntArray, limits: AnyArray) -> FloatArray:
-    """Return the probability that at least one arc into each node is live."""
-    gammas = np.empty(offsets.shape[0] - 1)
+def live_chances(
+    offsets: IntArray, limits: AnyArray, masses: FloatArray, most: float
+) -> tuple[FloatArray, float]:
+    """Return the probability that at least one arc into each node is live, and the mass of such nodes.
+
+    Stop when that is above `most`: the rest is left at 0.
+    """
+    gammas, mass = np.zeros(offsets.shape[0] - 1), 0.0
     for v in range(gammas.shape[0]):
         all_dead = 1.0
         for i in range(offsets[v], offsets[v + 1]):
             all_dead *= 1.0 - limits[i] * _TO_CHANCE
         gammas[v] = 1.0 - all_dead
-    return gammas
+        mass += gammas[v] * masses[v]
+        if mass > most:
+            break
+    return gammas, mass
 
 
 @kernel

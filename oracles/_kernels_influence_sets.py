@@ -56,14 +56,16 @@ def draw_root(roots: AnyArray, cuts: AnyArray, aliases: AnyArray, state: np.uint
 @kernel
 def _first_live(first: int, last: int, limits: AnyArray, left: float) -> int:
     """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
-    all_dead = 1.0
-    for i in range(first, last - 1):
+    all_dead, possible = 1.0, first
+    for i in range(first, last):
         p = limits[i] * _TO_CHANCE
         left -= all_dead * p
         if left < 0.0:
             return i
+        if p > 0.0:
+            possible = i
         all_dead *= 1.0 - p
-    return last - 1
+    return possible  # `left` came out as not below 0 by rounding
 
 
 @kernel

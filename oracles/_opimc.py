@@ -15,7 +15,6 @@ from oracles.influence_certificate import Schedule, estimate, lower_bound, upper
 
 Chooser = Callable[[SetCollection, float], tuple[IntArray, int, float]]
 
-_FEW = 8
 # Nodes among which the k best are nearly always found, in units of k.
 _NEAR = 16
 
@@ -97,16 +96,18 @@ def _validated(
 ) -> tuple[int, int]:
     """Return how many of the first `n_sets` sets meet `chosen`, and the arcs examined.
 
-    Stop after a few when `needed` are out of reach by three standard errors: giving up costs no confidence.
+    Stop early when `needed` are out of reach by three standard errors: giving up costs no confidence.
     """
     owners = reverse.owners(chosen)
-    few = n_sets // _FEW
-    hits, examined = count_hits(reverse, key, 0, few, owners, threads)
-    mean, error = estimate(hits, few, n_sets) if few else (n_sets, 0.0)
-    if mean + 3.0 * error < needed:
-        return hits, examined
-    more, also = count_hits(reverse, key, few, n_sets, owners, threads)
-    return hits + more, examined + also
+    hits, arcs, done = 0, 0, 0
+    for last in (n_sets // 8, n_sets // 4, n_sets // 2, n_sets):
+        more, examined = count_hits(reverse, key, done, last, owners, threads)
+        hits, arcs, done = hits + more, arcs + examined, last
+        if done:
+            mean, error = estimate(hits, done, n_sets)
+            if mean + 3.0 * error < needed:
+                break
+    return hits, arcs
 
 
 def count_hits(

@@ -23,6 +23,8 @@ _BYTES_OF_ARC, _BYTES_OF_NODE = 20, 100
 # Certain arcs for each node: with fewer, hardly any of them close a cycle.
 _WORTH_CONTRACTING = 0.5
 _WORTH_PAIRS = 0.2
+# Share of arcs of probability 0 from which the graph is built anew without them.
+_WORTH_DROPPING = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,8 @@ class ReverseGraph:
     masses : FloatArray, shape (n_components,)
         Total weight of the nodes of each component.
     world : World
-        What sets are drawn from; arcs of probability 0 (below 2**-32) and within components are left out.
+        What sets are drawn from; arcs within components are left out, and those of probability 0 (below
+        2**-32) where they are many.
     scale : float
         Total weight that drawn sets stand for.
     certain : FloatArray, shape (n_components,)
@@ -82,7 +85,7 @@ class ReverseGraph:
 
         needed = _BYTES_OF_ARC * graph.n_arcs + _BYTES_OF_NODE * graph.n_nodes
         require_memory(needed, f"the reverse graph of {graph!r}")
-        limits, n_certain = kernels.limits_of(means)
+        limits, n_certain, n_impossible = kernels.limits_of(means)
         if contract is None:
             contract = n_certain > _WORTH_CONTRACTING * graph.n_nodes
         component = (
@@ -92,7 +95,11 @@ class ReverseGraph:
         )
         n = int(component.max()) + 1
         masses = np.bincount(component, weights, n).astype(np.float64)
-        arcs = kernels.reverse_arcs(graph.tails, graph.heads, limits, component, n)
+        if contract or n_impossible > _WORTH_DROPPING * graph.n_arcs:
+            arcs = kernels.reverse_arcs(graph.tails, graph.heads, limits, component, n)
+        else:
+            offsets, arms = graph.in_arcs
+            arcs = offsets, graph.in_tails, kernels.in_order(limits, arms)
         chosen = sampler if model == "ic" else "coins"
         world, scale, certain = _with_sampler(component, masses, arcs, weights is None, chosen)
         return cls(graph, limits, component, masses, world, scale, certain, model)
@@ -154,9 +161,9 @@ def _with_sampler(
     n = len(masses)
     gammas, scale = np.empty(0), float(masses.sum())
     if sampler in ("auto", "pairs"):
-        chances = live_chances(offsets, limits)
-        mass = float((chances * masses).sum())
-        if mass > 0.0 and (sampler == "pairs" or mass < _WORTH_PAIRS * scale):
+        most = np.inf if sampler == "pairs" else _WORTH_PAIRS * scale
+        chances, mass = live_chances(offsets, limits, masses, most)
+        if 0.0 < mass <= most:
             gammas, scale = chances, mass
     if sampler in ("auto", "skips", "sentinels"):
         rates, tops = skip_rates(offsets, limits)

@@ -157,9 +157,14 @@ class DirectedGraph:
 
         return order_by(self.heads, self.n_nodes)
 
+    @cached_property
+    def in_tails(self) -> AnyArray:
+        """Tails of the arcs in the order of `in_arcs`."""
+        return self.tails[self.in_arcs[1]]
+
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again need not travel to worker processes.
-        derived = ("in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs")
+        derived = ("in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs", "in_tails")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
 

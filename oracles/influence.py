@@ -40,7 +40,7 @@ class InfluenceMaximization(InfluenceOracle):
     single coins, or by skipping failures (``"skips"``) at nodes with at least 15 edges in and a small largest
     probability. (3) Where less than 20 % of the nodes would have a live edge, sets of one node are left out
     and accounted for exactly (``"pairs"``): SKIS, Nguyen et al. 2017. (4) Elsewhere, where the first sets
-    take more than 100 coins each and a few nodes are in most of them, these become seeds, and all other sets
+    hold more than a dozen nodes each and a few nodes are in most of them, these become seeds, and other sets
     are left where they are certain to hold one (``"sentinels"``): HIST, Guo et al. 2020. (5) Validation
     leaves each set where it is certain to hold a seed, and gives up when success is out of reach.
 
