@@ -15,6 +15,7 @@ from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from oracles import DirectedGraph
+from oracles._memory import require_memory
 from oracles._opimc import choose_some
 from oracles._reverse_sets import Model, ReverseGraph, SetCollection
 from oracles._spread import MOST_OUTCOMES
@@ -30,6 +31,7 @@ _JUDGING, _CHOOSING = 0x1A11, 0x2B22
 _MOST_ENTRIES = 2**25
 _MOST_ENUMERATED = 2**22
 _MOST_REMEMBERED = 1024
+_BYTES_OF_ARC, _BYTES_OF_NODE = 56, 40
 _DERIVED = ("_coins", "_judging", "_limits")
 
 
@@ -54,6 +56,8 @@ class SpreadingInfluence(Environment):
         attribute = values if isinstance(values, str) else None
         self.graph = as_directed_graph(graph, attribute)
         self.n_arms = self.graph.n_arcs
+        needed = _BYTES_OF_ARC * self.n_arms + _BYTES_OF_NODE * self.graph.n_nodes
+        require_memory(needed, f"a cascade on {self.graph!r}")
         if attribute is not None and self.graph.probabilities is None:
             raise ValueError(
                 f"{named} must be an array for {shown(graph)} without its own, got {attribute!r}"

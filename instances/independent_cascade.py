@@ -25,7 +25,8 @@ class IndependentCascade(SpreadingInfluence):
     Base arms are the directed edges as in `InfluenceMaximization`; a super arm lists seeds, node numbers.
     Every node that becomes active flips the coin of each of its out-edges once, and its successes make
     their heads active in the next step. A round earns the number of active nodes, seeds included. The coin
-    of an edge belongs to (round, edge): policies meet the same coins. What a round shows is `feedback`:
+    of an edge belongs to (round, edge): policies meet the same coins. A round needs up to 56 bytes an edge
+    and 40 a node, and says beforehand if they are not free. What it shows is `feedback`:
 
     ``"edge"``
         The coin of every edge out of every active node, **also towards nodes that were active already**.
@@ -66,6 +67,8 @@ class IndependentCascade(SpreadingInfluence):
     ------
     ValueError
         If the graph cannot be used, a probability is missing or outside [0, 1], or `feedback` is unknown.
+    MemoryError
+        If the machine has less memory free than a round needs.
 
     Examples
     --------

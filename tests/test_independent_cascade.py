@@ -12,7 +12,7 @@ from cmab import CUCB, simulate
 from cmab._kernels_random import keyed_uniform
 from cmab.environment import round_key
 from instances import IndependentCascade
-from oracles import DirectedGraph, InfluenceMaximization
+from oracles import DirectedGraph, InfluenceMaximization, _memory
 from oracles._spread import exact_spread
 
 
@@ -180,3 +180,13 @@ def test_super_arms_are_checked(seeds):
     environment = IndependentCascade(DirectedGraph.from_edges([0, 1], [1, 2]), [0.5, 0.5])
     with pytest.raises(ValueError, match="super_arm"):
         environment.play(np.array(seeds), np.random.default_rng(0))
+
+
+def test_too_little_memory_for_a_round_is_said_when_the_environment_is_made(monkeypatch):
+    ends = np.zeros(2_000_000, np.int32)
+    graph = DirectedGraph.from_edges(ends, ends + 1)
+    monkeypatch.setattr(_memory, "_free", lambda: 10**8)
+    with pytest.raises(MemoryError, match=r"a cascade on .*n_arcs=2000000\) needs about 0\.1 GB"):
+        IndependentCascade(graph, ends)
+    monkeypatch.setattr(_memory, "_free", lambda: 2 * 10**8)
+    assert IndependentCascade(graph, ends).play(np.array([0]), np.random.default_rng(0)).reward == 1.0
