@@ -26,7 +26,7 @@ from oracles._opimc import choose_some
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles.influence_certificate import Schedule, log_binomial, lower_bound
 
-K, EPSILON, CALLS = 50, 0.1, 5
+K, EPSILON, CALLS = 50, 0.1, 8
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,9 @@ def optimistic(graph: DirectedGraph, scale: float, rounds: int) -> np.ndarray[An
 
 def rows(folder: Path) -> Iterator[Callable[[], Row]]:
     nethept = read_edge_list(folder / "nethept_imm.txt.gz", header=True)
-    netphy = read_edge_list(folder / "netphy_chen.txt.gz", header=True, directed=False)
+    papers = read_edge_list(folder / "netphy_chen.txt.gz", header=True, directed=False)
+    once = np.unique(papers.tails.astype(np.int64) * papers.n_nodes + papers.heads)
+    netphy = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, papers.n_nodes)
     facebook = read_edge_list(folder / "ego_facebook.txt.gz", header=True)
     epinions = read_edge_list(folder / "epinions_und.txt.gz", header=True, directed=False)
     yield lambda: Row("NetHEPT WC", nethept, weighted_cascade(nethept), 967.0, True)
