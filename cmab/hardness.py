@@ -86,7 +86,7 @@ def hardness(gaps: ArrayLike, floor: float = 0.0) -> float:
     >>> hardness([0.5, 0.5, 1.0])
     9.0
     """
-    widths = np.maximum(_gaps(gaps), real("floor", floor, 0.0))
+    widths = np.maximum(gap_array(gaps), real("floor", floor, 0.0))
     return math.inf if (widths == 0.0).any() else float((widths**-2.0).sum())
 
 
@@ -102,7 +102,7 @@ def ugape_hardness(gaps: ArrayLike, epsilon: float = 0.0, b: float = 1.0) -> flo
     36.0
     """
     epsilon = real("epsilon", epsilon, 0.0)
-    return real("b", b, 0.0, inside=True) ** 2 * hardness((_gaps(gaps) + epsilon) / 2.0, epsilon)
+    return real("b", b, 0.0, inside=True) ** 2 * hardness((gap_array(gaps) + epsilon) / 2.0, epsilon)
 
 
 def hardness_h2(gaps: ArrayLike) -> float:
@@ -114,7 +114,7 @@ def hardness_h2(gaps: ArrayLike) -> float:
     >>> hardness_h2([0.5, 0.5, 1.0])
     8.0
     """
-    ordered = np.sort(_gaps(gaps))
+    ordered = np.sort(gap_array(gaps))
     with np.errstate(divide="ignore"):
         return float((np.arange(1, len(ordered) + 1) / ordered**2.0).max(initial=0.0))
 
@@ -173,11 +173,22 @@ def ugapec_samples(gaps: ArrayLike, epsilon: float, delta: float, b: float = 1.0
     ----------
     V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification, NIPS 2012, Theorem 2.
     """
-    n_arms, h = len(_gaps(gaps)), ugape_hardness(gaps, epsilon, b)
+    return clock_samples(ugape_hardness(gaps, epsilon, b), len(gap_array(gaps)), delta)
+
+
+def clock_samples(h: float, n_arms: int, delta: float) -> float:
+    """Return the largest n with ``n <= 2 h ln(4 N n^3 / delta) + N``, for radii whose clock counts samples.
+
+    Examples
+    --------
+    >>> from cmab.hardness import clock_samples
+    >>> round(clock_samples(32.0, n_arms=2, delta=0.1))
+    1712
+    """
     log_delta = math.log(4 * n_arms / real("delta", delta, 0.0, 1.0, inside=True))
     if math.isinf(h):
         return math.inf
-    n = 1e3 * (h + n_arms) ** 2  # beyond the largest solution, from where the iteration falls to it
+    n = 1e3 * (h + n_arms + log_delta) ** 2  # beyond the largest solution: the iteration falls to it
     for _ in range(200):
         n = 2 * h * (log_delta + 3 * math.log(n)) + n_arms
     return n
@@ -192,7 +203,7 @@ def ugapeb_error(gaps: ArrayLike, budget: int, epsilon: float = 0.0, b: float = 
     >>> round(ugapeb_error([0.5, 0.5], budget=1000), 6)
     0.000676
     """
-    n_arms = len(_gaps(gaps))
+    n_arms = len(gap_array(gaps))
     a = (budget - n_arms) / (4 * ugape_hardness(gaps, epsilon, b))
     return min(1.0, 2 * n_arms * budget * math.exp(-2 * a))
 
@@ -210,7 +221,7 @@ def rejects_error(gaps: ArrayLike, budget: int) -> float:
     ----------
     S. Bubeck, T. Wang, N. Viswanathan: Multiple Identifications in Multi-Armed Bandits, ICML 2013.
     """
-    n_arms = len(_gaps(gaps))
+    n_arms = len(gap_array(gaps))
     log_bar = 0.5 + sum(1 / i for i in range(2, n_arms + 1))
     return min(1.0, 2 * n_arms**2 * math.exp(-(budget - n_arms) / (8 * log_bar * hardness_h2(gaps))))
 
@@ -247,7 +258,7 @@ def halving_schedule(n_arms: int, k: int, epsilon: float, delta: float) -> list[
     return rounds
 
 
-def _gaps(gaps: ArrayLike) -> FloatArray:
+def gap_array(gaps: ArrayLike) -> FloatArray:
     """Return `gaps` as an array; they may be infinite, where there is nothing to decide."""
     array = np.asarray(gaps, np.float64)
     if array.ndim != 1 or not (array >= 0.0).all():
