@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab._python_door import PythonDoor
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import Kernel, open_door
-from cmab.environment import Environment, round_key
+from cmab.environment import Environment
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.statistics import ArmStatistics
@@ -42,14 +43,26 @@ def open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
 
 
 @contextmanager
-def interrupt_waits() -> Iterator[None]:
-    """Hold Ctrl-C back until the call is over: numba, reading compiled functions, crashes on an exception."""
+def interrupt_waits(door: PythonDoor | None = None) -> Iterator[None]:
+    """Hold Ctrl-C back until the call is over: numba, reading compiled functions, crashes on an exception.
+
+    Only while the call asks an oracle, through `door`, it gets through at once.
+    """
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if door is not None and door.is_asking:
+            usual(number, frame)
+            return
+        came.append((number, frame))
+        if door is not None:
+            door.is_interrupted = True
+
+    signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
@@ -66,11 +79,18 @@ class FusedRun:
     doors : Doors
         The compiled rules.
     oracle : Oracle
-        Called from Python, round by round, where its door is closed.
+        Called from the loop, round by round, where its door is closed.
     state : ArmStatistics
         Changed in place.
     learner_rng, coins : numpy.random.Generator
         The learner's and the environment's stream.
+    checkpoints : IntArray, shape (C,)
+        Rounds to record.
+
+    Attributes
+    ----------
+    recorded : FloatArray, shape (C, 2)
+        Cumulative realised and expected reward, ``nan`` after the round that was reached.
     """
 
     def __init__(
@@ -80,62 +100,46 @@ class FusedRun:
         state: ArmStatistics,
         learner_rng: np.random.Generator,
         coins: np.random.Generator,
+        checkpoints: IntArray,
     ) -> None:
+        from cmab._kernels_policies import no_index, no_random_index
+
         self.state = state
-        self.earned: FloatArray = np.zeros(2)
-        self._doors, self._oracle, self._rng, self._coins = doors, oracle, learner_rng, coins
-        self._learned = (state.counters, *state.sharing(), state.means, state.deviations)
-        self._buffer = np.empty(max(oracle.n_choices, state.n_arms), np.int64)
-        self._size = 0
+        self.recorded: FloatArray = np.full((len(checkpoints), 2), np.nan)
+        self._progress = np.array([state.rounds, 0, 0])
+        self._super_arm = np.empty(max(oracle.n_choices, state.n_arms), np.int64)
+        indices, policy, environment = np.empty(state.n_arms), doors.policy, doors.environment
+        solve, self._door = doors.oracle, None
+        if solve is None:
+            self._door = PythonDoor(oracle, learner_rng, indices, self._super_arm)
+            solve = self._door.kernel
+        self._rules: tuple[Any, ...] = (
+            no_index if policy.is_random else policy.function,
+            policy.function if policy.is_random else no_random_index,
+            *(policy.is_random, policy.reals),
+            *(solve.function, solve.integers, solve.reals),
+            *(environment.function, environment.integers, environment.reals),
+            *(state.counters, *state.sharing(), state.means, state.deviations, learner_rng, coins),
+        )
+        self._places: tuple[Any, ...] = (
+            *(self._progress, checkpoints, self.recorded),
+            *(np.zeros(2), self._super_arm, indices),
+        )
 
     @property
     def super_arm(self) -> IntArray:
         """The super arm of the last round."""
-        return self._buffer[: self._size].copy()
+        return self._super_arm[: self._progress[2]].copy()
 
-    def play(self, rounds: int) -> None:
-        """Play `rounds` more rounds."""
-        if self._doors.oracle is None:
-            for _ in range(rounds):
-                self._play_round()
-        else:
-            self._play_fused(self._doors.oracle, rounds)
-
-    def _play_fused(self, oracle: Kernel, rounds: int) -> None:
+    def play(self, last: int) -> None:
+        """Play up to round `last`; raises what the oracle raises, with the rounds before it played."""
         from cmab._kernels_loop import play_rounds
-        from cmab._kernels_policies import no_index, no_random_index
 
-        policy, _, environment = self._doors
-        index = no_index if policy.is_random else policy.function
-        random_index = policy.function if policy.is_random else no_random_index
-        arguments: tuple[Any, ...] = (
-            *(index, random_index, policy.is_random, policy.reals),
-            *(oracle.function, oracle.integers, oracle.reals),
-            *(environment.function, environment.integers, environment.reals),
-            *(*self._learned, self._rng, self._coins),
-            *(self.state.rounds + 1, self.state.rounds + rounds),
-            *(self.earned, self._buffer, np.empty(self.state.n_arms)),
-        )
-        with interrupt_waits():
-            self._size = play_rounds(*arguments)
-        self.state.rounds += rounds
-
-    def _play_round(self) -> None:
-        """Play one round as the fused loop would, with the oracle's Python form in the middle."""
-        from cmab._kernels_statistics import observe
-
-        state, (policy, _, environment), m = self.state, self._doors, self.state.n_arms
-        randomness = (self._rng,) if policy.is_random else ()
-        indices, totals = np.empty(m), np.empty(2)
-        policy.function(state.counts, state.means, state.rounds + 1, policy.reals, *randomness, indices)
-        answer = self._oracle.solve(indices, self._rng)
-        chosen = self._oracle.check_super_arm(answer, "the super arm of solve")
-        self._size = len(chosen)
-        self._buffer[: self._size] = chosen
-        arms, outcomes, ones = np.empty(m, np.int64), np.empty(m), np.ones(m, np.int64)
-        key = round_key(self._coins)
-        parameters = (environment.integers, environment.reals)
-        n = environment.function(self._buffer, self._size, key, *parameters, arms, outcomes, totals)
-        observe(n, arms, outcomes, ones, outcomes, *self._learned)
-        self.earned += totals
-        state.rounds += 1
+        arguments: tuple[Any, ...] = (*self._rules, last, *self._places)
+        try:
+            with interrupt_waits(self._door):
+                play_rounds(*arguments)
+            if self._door is not None:
+                self._door.reraise()
+        finally:
+            self.state.rounds = int(self._progress[0])

@@ -18,6 +18,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numba.cpython.hashing
 import numpy as np
+from llvmlite import ir
+from numba import extending
 from numba.core import caching as numba_caching
 from numba.core.runtime import nrt
 
@@ -28,7 +30,9 @@ _config: Any = numba.config
 _caching: Any = numba_caching
 _runtime: Any = nrt.rtsys
 _njit: Any = numba.njit
+_intrinsic: Any = extending.intrinsic
 types: Any = numba.types
+IS_COMPILING = not _config.DISABLE_JIT
 # Division by zero gives inf or nan as in numpy: the check for it would keep loops from being vectorised.
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
@@ -42,6 +46,19 @@ def kernel(function: Function) -> Function:
     return _compiled(function)
 
 
+def _calling(context: Any, address: Any) -> Any:
+    """Say how compiled code calls the C function at an address: no arguments, a 64-bit integer back."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(builder.inttoptr(arguments[0], function.as_pointer()), [])
+
+    return types.int64(types.int64), generate
+
+
+call_address: Any = _intrinsic(_calling)
+
+
 def typed_kernel(signature: Any) -> Callable[[Function], Function]:
     """Return a decorator that compiles at once for one fixed signature.
 
@@ -51,7 +68,7 @@ def typed_kernel(signature: Any) -> Callable[[Function], Function]:
 
 
 def _compiled(function: Function, *signature: Any) -> Function:
-    if _config.DISABLE_JIT:
+    if not IS_COMPILING:
         return _wrapping(function)
     # Only our own kernels use this folder: the setting is put back, for the user's functions are his.
     previous = _config.CACHE_DIR

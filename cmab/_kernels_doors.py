@@ -21,7 +21,8 @@ index_kernel = typed_kernel(INDEX)
 #: ``(counts, means, t, reals, rng, out)``: the same, drawing from a generator.
 random_index_kernel = typed_kernel(RANDOM_INDEX)
 
-#: ``(means, integers, reals, out) -> size``: write a super arm to `out`, return its length.
+#: ``(means, integers, reals, out) -> size``: write a super arm to `out`, return its length; a negative one
+#: ends the run.
 solve_kernel = typed_kernel(SOLVE)
 
 #: ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``: play the first `size` entries of
@@ -59,19 +60,12 @@ SOLVE_EACH = t.void(
     *(t.Array(t.float64, 2, "C"), t.Array(t.int64, 2, "C"), _integers),
 )
 
-LOOP = t.int64(
-    t.FunctionType(INDEX),
-    t.FunctionType(RANDOM_INDEX),
-    t.boolean,
-    _reals,
-    t.FunctionType(SOLVE),
-    _integers,
-    _reals,
-    t.FunctionType(PLAY),
-    _integers,
-    _reals,
+LOOP = t.boolean(
+    *(t.FunctionType(INDEX), t.FunctionType(RANDOM_INDEX), t.boolean, _reals),
+    *(t.FunctionType(SOLVE), _integers, _reals),
+    *(t.FunctionType(PLAY), _integers, _reals),
     *(_integers, _integers, _integers, _reals, _reals),
     *(_generator, _generator),
-    *(t.int64, t.int64),
+    *(t.int64, _integers, _integers, t.Array(t.float64, 2, "C")),
     *(_reals, _integers, _reals),
 )

@@ -29,29 +29,33 @@ def play_rounds(
     deviations: FloatArray,
     learner_rng: np.random.Generator,
     coins: np.random.Generator,
-    first: int,
     last: int,
+    progress: IntArray,
+    checkpoints: IntArray,
+    recorded: FloatArray,
     earned: FloatArray,
     super_arm: IntArray,
     indices: FloatArray,
-) -> int:
-    """Play rounds `first` to `last`, inclusive, exactly as `Session` and `simulate` would one by one.
+) -> bool:
+    """Play up to round `last`, inclusive, exactly as `Session` and `simulate` would one by one.
 
-    The state (counters, means, deviations), the cumulative `earned` (realised and expected) and the last
-    `super_arm` are changed in place. Returns the size of the last super arm.
+    The state (counters, means, deviations), the cumulative `earned` (realised and expected), what of it is
+    `recorded` at `checkpoints`, and the last `super_arm` are changed in place; so is `progress`: rounds so
+    far, next checkpoint, size of the last super arm. Returns whether the oracle did not end the run before.
     """
     n_arms = means.shape[0]
     shared = owners.shape[0] > 0
     counts = counters[owners] if shared else counters
     arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
     ones = np.ones(n_arms, np.int64)
-    size = 0
-    for t in range(first, last + 1):
+    for t in range(progress[0] + 1, last + 1):
         if is_random:
             random_index(counts, means, t, policy_reals, learner_rng, indices)
         else:
             index(counts, means, t, policy_reals, indices)
         size = solve(indices, oracle_integers, oracle_reals, super_arm)
+        if size < 0:
+            return False
         key = np.int64(coins.random() * 2.0**53)
         n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
         observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
@@ -60,4 +64,9 @@ def play_rounds(
                 counts[arms[j]] = counters[owners[arms[j]]]
         earned[0] += totals[0]
         earned[1] += totals[1]
-    return size
+        progress[0], progress[2] = t, size
+        position = progress[1]
+        if position < checkpoints.shape[0] and checkpoints[position] == t:
+            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+            progress[1] += 1
+    return True

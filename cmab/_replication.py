@@ -19,7 +19,6 @@ from cmab.seeding import Purpose, stream
 from cmab.session import Session
 
 _TICK_SECONDS = 0.2
-_LONGEST_CALL = 20_000_000  # arms x rounds in one compiled call: Ctrl-C and the bar wait that long
 
 
 @dataclass(eq=False)
@@ -130,15 +129,19 @@ def _play_compiled(
     record: Record,
     tick: Callable[[int], object] | None,
 ) -> None:
-    """As `_play`, with the rounds between two checkpoints in one compiled call (or several long ones)."""
-    run = FusedRun(doors, session.policy.oracle, session.state, session.rng, coins)
-    longest = max(1, _LONGEST_CALL // session.state.n_arms) if doors.oracle else 1000
-    for position, end in enumerate(rounds):
-        while session.state.rounds < end:
-            step = min(longest, int(end) - session.state.rounds)
-            run.play(step)
+    """As `_play`, in compiled calls of about a tick each: Ctrl-C and the bar wait that long."""
+    run = FusedRun(doors, session.policy.oracle, session.state, session.rng, coins, rounds)
+    played, last, step = 0, int(rounds[-1]), 1 if doors.oracle is None else 1000
+    try:
+        while played < last:
+            started, before = time.perf_counter(), played
+            played = min(last, played + step)
+            run.play(played)
             if tick is not None:
-                tick(step)
-        record.rewards[position], record.expected_rewards[position] = run.earned
+                tick(played - before)
+            if time.perf_counter() - started < _TICK_SECONDS / 2:
+                step *= 2
+    finally:
+        record.rewards, record.expected_rewards = run.recorded.T
         record.super_arm = run.super_arm
-        record.oracle_calls, record.oracle_seconds = int(end), math.nan
+        record.oracle_calls, record.oracle_seconds = session.state.rounds, math.nan

@@ -1,5 +1,6 @@
 """All loops compute the same run, and only rules that belong together are fused."""
 
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +9,10 @@ from cases import ORACLES, POLICIES
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from cmab import CTS, CUCB, LLR, LinearOracle, simulate
-from cmab._fused import open_doors
+from cmab import CTS, CUCB, LLR, LinearOracle, SimulationInterrupted, simulate
+from cmab._fused import interrupt_waits, open_doors
 from cmab._kernels_random import keyed_uniforms, normal_quantile
+from cmab._python_door import PythonDoor
 from cmab.doors import open_door
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK, UniformMatroid
@@ -160,6 +162,65 @@ def test_an_infeasible_super_arm_stops_the_run():
     oracle = TooMany(30, 4)
     with pytest.raises(ValueError, match="feasible"):
         simulate(CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 5, rng=0)
+
+
+class Failing(TopK):
+    """Fails at its 50th call."""
+
+    calls, error = 0, None
+
+    def solve(self, means, rng):
+        self.calls += 1
+        if self.calls == 50 and self.error is signal.SIGINT:
+            signal.raise_signal(signal.SIGINT)
+        elif self.calls == 50:
+            raise self.error
+        return super().solve(means, rng)
+
+
+def test_what_an_oracle_raises_gets_through_the_compiled_loop():
+    oracle = Failing(30, 4)
+    oracle.error = ZeroDivisionError("no spread")
+    with pytest.raises(ZeroDivisionError, match="no spread") as caught:
+        simulate(CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 100, rng=0)
+    assert caught.value.__notes__ == ["in replication 0 of CUCB"]
+
+
+def test_ctrl_c_in_an_oracle_ends_the_run_at_once():
+    oracle, whole = Failing(30, 4), simulate(*setting(TopK(30, 4)), rng=0)
+    oracle.error = signal.SIGINT
+    with pytest.raises(SimulationInterrupted) as caught:
+        simulate(*setting(oracle), rng=0)
+    partial = caught.value.partial
+    assert partial.path == "mixed"
+    assert np.array_equal(partial.rewards[0, :49], whole.rewards[0, :49])
+    assert np.isnan(partial.rewards[0, 49:]).all()
+    assert partial.states[0].rounds == partial.states[0].counts.sum() / 4 == 49
+
+
+def setting(oracle):
+    return CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 100
+
+
+def test_ctrl_c_elsewhere_waits_for_the_end_of_the_round():
+    door = PythonDoor(TopK(3, 1), np.random.default_rng(0), np.zeros(3), np.zeros(3, np.int64))
+    assert door._answer() == 1
+    with pytest.raises(KeyboardInterrupt), interrupt_waits(door):
+        signal.raise_signal(signal.SIGINT)
+        assert door._answer() == -1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_oracle_may_keep_what_it_was_asked():
+    class Keeping(TopK):
+        def solve(self, means, rng):
+            self.asked.append(means)
+            return super().solve(means, rng)
+
+    oracle = Keeping(30, 4)
+    oracle.asked = []
+    simulate(*setting(oracle), rng=0)
+    assert len({means.tobytes() for means in oracle.asked}) > 50
 
 
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
