@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Set
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -102,9 +102,9 @@ def arm_indices(
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold integers, got dtype {array.dtype}")
-    # This runs in every round: plain Python is several times faster on as few entries as most super arms have.
+    # This runs in every round: plain Python is the faster one on as few entries as most super arms have.
     few = array.shape[0] <= 40
-    ordered = sorted(array.tolist()) if few else np.sort(array)
+    ordered: Any = sorted(array.tolist()) if few else np.sort(array)
     if ordered[0] < 0 or ordered[-1] >= n_choices:
         raise ValueError(f"{name} must lie in range({n_choices}), got {shown(array.tolist())}")
     repeats = len(set(ordered)) < len(ordered) if few else (ordered[1:] == ordered[:-1]).any()
