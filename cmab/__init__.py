@@ -1,5 +1,6 @@
 """Combinatorial multi-armed bandits with graph oracles."""
 
+from cmab._study_pieces import StudyFailed
 from cmab.environment import Environment
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
 from cmab.exploration.clucb import CLUCB, LilCLUCB
@@ -29,7 +30,7 @@ from cmab.policy import IndexPolicy, Policy
 from cmab.session import Session, Ticket
 from cmab.simulation import Simulation, SimulationInterrupted, simulate
 from cmab.statistics import ArmStatistics
-from cmab.study import Study, StudyFailed
+from cmab.study import Study
 
 __all__ = [
     "CLUCB",

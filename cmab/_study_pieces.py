@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import pickle
 import traceback
 from dataclasses import dataclass, field
@@ -105,7 +104,7 @@ def play(piece: Piece, task: Simulating | Identifying | bytes, seed: int, code: 
 def row(outcome: Outcome, content: dict[str, Any], seed: int, code: Code) -> dict[str, Any]:
     """Return the columns that all pieces have, and those of this one."""
     piece = outcome.piece
-    values = {
+    return {
         "key": piece.key,
         "instance": piece.instance,
         "learner": piece.learner,
@@ -117,9 +116,30 @@ def row(outcome: Outcome, content: dict[str, Any], seed: int, code: Code) -> dic
         **code["versions"],
         **outcome.values,
     }
-    # SQLite has no nan: it would come back as None, and differ from what was written.
-    return {name: None if _is_nan(value) else value for name, value in values.items()}
 
 
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+class StudyFailed(RuntimeError):
+    """Pieces of a study raised; all others are stored.
+
+    Attributes
+    ----------
+    failures : list of (Piece, str)
+        The pieces with their tracebacks.
+
+    Examples
+    --------
+    >>> from cmab import StudyFailed
+    >>> try:
+    ...     pass  # study.run("results")
+    ... except StudyFailed as failed:
+    ...     print(failed.failures[0][1])
+    """
+
+    def __init__(self, failures: list[tuple[Piece, str]]) -> None:
+        piece, trace = failures[0]
+        super().__init__(
+            f"{len(failures)} pieces failed and are not stored, the first one replication"
+            f" {piece.replication} of {piece.learner} on {piece.instance}:\n{trace.rstrip()}\n"
+            "all other pieces are stored; run again to try these again"
+        )
+        self.failures = failures

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,23 @@ from cmab.simulation import Simulation
 
 Row = Mapping[str, Any]
 Pair = tuple[str, str]
+
+
+class Score(NamedTuple):
+    """What leaders are told by: mean regret, samples or cost (less is better), or reward (more is)."""
+
+    measure: str
+    value: float
+
+
+def score(result: Simulation | Identification) -> Score:
+    """Return the regret; where the optimum is unknown, the reward or cost; of an explorer, the samples."""
+    if isinstance(result, Identification):
+        return Score("samples", float(result.samples.mean()))
+    if not math.isnan(result.optimum):
+        return Score("regret", float(result.exact_regret[:, -1].mean()))
+    measure = "reward" if result.sense == "max" else "cost"
+    return Score(measure, float(result.expected_rewards[:, -1].mean()))
 
 
 def simulation(plan: Plan, pair: Pair, rows: Sequence[Row]) -> Simulation:

@@ -80,30 +80,28 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run_study(options: argparse.Namespace) -> int:
-    from tqdm import tqdm
-
-    from cmab.study import Study, StudyFailed
+    from cmab._study_pieces import StudyFailed
+    from cmab._study_progress import Progress
+    from cmab.study import Study
 
     study = Study.load(options.file)
     _check_output(options.out)
-    missing = len(study.missing(options.out))
-    print(f"{study}: {missing} of {len(study.pieces)} pieces to do", file=sys.stderr)
+    if damaged := study.repair(options.out):
+        print(f"cmab: {damaged} damaged pieces are played again", file=sys.stderr)
+    missing, total = len(study.missing(options.out)), len(study.pieces)
+    print(f"{study}: {missing} of {total} pieces to do", file=sys.stderr)
+    progress = Progress(total, total - missing, sys.stderr)
+    progress.recall({**study.results(options.out), **study.identifications(options.out)})
     jobs = options.jobs or (1 if options.backend == "loky" else -1)
     message, status = "", 0
     try:
-        with (
-            backend(options.backend, options.address),
-            tqdm(total=missing, unit=" pieces", disable=not sys.stderr.isatty()) as bar,
-        ):
-            study.run(options.out, n_jobs=jobs, report=lambda _: bar.update())
+        with backend(options.backend, options.address), contextlib.closing(progress):
+            study.run(options.out, n_jobs=jobs, report=progress)
     except StudyFailed as failed:
         message, status = str(failed), 1
     except KeyboardInterrupt:
         left = len(study.missing(options.out))
-        message, status = (
-            f"interrupted with {left} pieces left; run the same command to go on",
-            _INTERRUPTED,
-        )
+        message, status = f"interrupted with {left} pieces left; run the same command to go on", _INTERRUPTED
     _finish(study.identification_table(options.out), options.out, "identifications.csv")
     _finish(study.table(options.out), options.out)
     return _fail(message, status) if status else 0

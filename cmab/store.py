@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -133,12 +134,20 @@ class Store:
 
     def put(self, kind: Kind, piece: Mapping[str, Any]) -> None:
         """Write a finished piece in place of one with the same key, whose numbers are the same."""
-        self._insert(kind, dict(_stored(piece), checksum=_checksum(kind, _stored(piece))))
+        stored = {name: _stored(value) for name, value in piece.items()}
+        self._insert(kind, stored | {"checksum": _checksum(kind, stored)})
 
     def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
-        """Return the keys that have no undamaged piece yet, in their order."""
-        stored = {row["key"] for row in self._select(kind) if row["checksum"] == _checksum(kind, row)}
+        """Return the keys that have no piece yet, in their order."""
+        stored = {row["key"] for row in self._select(f"SELECT key FROM {kind}")}
         return [key for key in keys if key not in stored]
+
+    def remove_damaged(self, kind: Kind) -> int:
+        """Remove the pieces that are not what was written; return their number."""
+        damaged = [row["key"] for row in self._select(f"SELECT * FROM {kind}") if _is_damaged(kind, row)]
+        with self._faults():
+            self._connection.executemany(f"DELETE FROM {kind} WHERE key = ?", [(key,) for key in damaged])
+        return len(damaged)
 
     def get(self, kind: Kind, key: str) -> dict[str, Any] | None:
         """Return a piece with its curves as arrays, or None.
@@ -148,8 +157,8 @@ class Store:
         ValueError
             If it is not what was written.
         """
-        for piece in self._select(kind, " WHERE key = ?", key):
-            if piece["checksum"] != _checksum(kind, piece):
+        for piece in self._select(f"SELECT * FROM {kind} WHERE key = ?", key):
+            if _is_damaged(kind, piece):
                 raise ValueError(
                     f"{self.file}: replication {piece['replication']} of {piece['learner']} on"
                     f" {piece['instance']} is damaged; run the study again, which plays it anew"
@@ -166,7 +175,7 @@ class Store:
 
     def last_study(self) -> tuple[str, str] | None:
         """Return specification and code of the study that ran last, or None."""
-        for row in self._select("studies", " ORDER BY rowid DESC LIMIT 1"):
+        for row in self._select("SELECT * FROM studies ORDER BY rowid DESC LIMIT 1"):
             return row["specification"], row["code"]
         return None
 
@@ -177,9 +186,9 @@ class Store:
                 f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", list(values.values())
             )
 
-    def _select(self, table: str, rest: str = "", *values: str) -> Iterator[dict[str, Any]]:
+    def _select(self, statement: str, *values: str) -> Iterator[dict[str, Any]]:
         with self._faults():
-            cursor = self._connection.execute(f"SELECT * FROM {table}{rest}", values)
+            cursor = self._connection.execute(statement, values)
             names = [description[0] for description in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
@@ -194,11 +203,15 @@ class Store:
             raise OSError(f"{self.file}: {error}{hint}") from error
 
 
-def _stored(piece: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: np.ascontiguousarray(value).tobytes() if name in _ARRAYS else value
-        for name, value in piece.items()
-    }
+def _stored(value: Any) -> Any:
+    """Return what SQLite gives back for a value: bytes of an array, and None where it has no nan."""
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _is_damaged(kind: Kind, row: Mapping[str, Any]) -> bool:
+    return bool(row["checksum"] != _checksum(kind, row))
 
 
 def _checksum(kind: Kind, values: Mapping[str, Any]) -> str:

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cmab import _study_results
 from cmab._provenance import Code, code_of
 from cmab._specification import key_of
-from cmab._study_pieces import Identifying, Outcome, Piece, Simulating, pack, play, row
+from cmab._study_pieces import Identifying, Outcome, Piece, Simulating, StudyFailed, pack, play, row
 from cmab._study_plan import Plan
+from cmab._study_results import Score, identification, regret_row, samples_row, score, simulation
 from cmab._study_workers import limited_threads, spread
 from cmab._validation import integer
 from cmab.arrays import IntArray
@@ -25,6 +25,7 @@ from cmab.store import Kind, Store
 _FOR_LEARNERS = ("horizon", "checkpoints")
 _FOR_EXPLORERS = ("max_samples",)
 _KNOWN = {"instances", "learners", "explorers", "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
+_KINDS: tuple[Kind, ...] = ("simulations", "identifications")
 
 
 class Study:
@@ -176,22 +177,26 @@ class Study:
         return key_of(self._content(instance, learner) | decided_by)
 
     def missing(self, folder: str | os.PathLike[str]) -> list[Piece]:
-        """Return the pieces that are not in the store of `folder`, or damaged there."""
+        """Return the pieces that are not in the store of `folder`."""
         with Store(folder) as store:
-            kinds: tuple[Kind, ...] = ("simulations", "identifications")
             keys = {
                 key
-                for kind in kinds
+                for kind in _KINDS
                 for key in store.missing(kind, (p.key for p in self.pieces if self._kind(p) == kind))
             }
         return [piece for piece in self.pieces if piece.key in keys]
+
+    def repair(self, folder: str | os.PathLike[str]) -> int:
+        """Remove damaged pieces from the store of `folder`, as `run` does first; return their number."""
+        with Store(folder) as store:
+            return sum(store.remove_damaged(kind) for kind in _KINDS)
 
     def run(
         self,
         folder: str | os.PathLike[str],
         *,
         n_jobs: int = 1,
-        report: Callable[[Piece], object] | None = None,
+        report: Callable[[Piece, Score], object] | None = None,
     ) -> None:
         """Play what is missing in `folder`, and store each piece as it finishes.
 
@@ -203,7 +208,8 @@ class Study:
             Workers, by joblib and its configured back end (``joblib.parallel_config``); -1 for all cores, or
             all workers of a cluster; 1 plays in this process. The numbers are the same.
         report : callable, optional
-            Called with each piece when it is stored.
+            Called with each piece when it is stored, and its score: ``measure`` (regret; where the optimum is
+            unknown, reward or cost; samples of an explorer) and ``value``.
 
         Raises
         ------
@@ -214,6 +220,7 @@ class Study:
         KeyboardInterrupt
             On Ctrl-C; what was finished is stored.
         """
+        self.repair(folder)
         missing = self.missing(folder)
         for instance in dict.fromkeys(p.instance for p in missing if self._kind(p) == "simulations"):
             _ = self._plan.problems[instance].optimum  # once here instead of in every worker
@@ -226,9 +233,10 @@ class Study:
                 if outcome.failure is not None:
                     failures.append((outcome.piece, outcome.failure))
                     continue
-                store.put(self._kind(outcome.piece), self._row(outcome))
+                values, found = self._finished(outcome)
+                store.put(self._kind(outcome.piece), values)
                 if report is not None:
-                    report(outcome.piece)
+                    report(outcome.piece, found)
         if failures:
             raise StudyFailed(failures)
 
@@ -256,27 +264,33 @@ class Study:
         ]
         return spread(play, calls, n_jobs)
 
-    def _row(self, outcome: Outcome) -> dict[str, Any]:
-        piece = outcome.piece
-        pair = piece.instance, piece.learner
-        if self._kind(piece) == "simulations":
-            result = _study_results.simulation(self._plan, pair, [outcome.values])
-            outcome.values |= {
+    def _finished(self, outcome: Outcome) -> tuple[dict[str, Any], Score]:
+        """Return what to store of a piece, and its score."""
+        pair = outcome.piece.instance, outcome.piece.learner
+        values = row(outcome, self._content(*pair), self.seed, self._code[pair])
+        result = self._result(pair, [values])
+        if isinstance(result, Simulation):
+            values |= {
                 "final_expected_reward": float(result.expected_rewards[0, -1]),
                 "final_regret": float(result.regret[0, -1]),
                 "final_exact_regret": float(result.exact_regret[0, -1]),
             }
-        return row(outcome, self._content(*pair), self.seed, self._code[pair])
+        return values, score(result)
+
+    def _result(self, pair: tuple[str, str], rows: list[Any]) -> Simulation | Identification:
+        if pair in self._plan.policies:
+            return simulation(self._plan, pair, rows)
+        return identification(pair[1], rows)
 
     def results(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Simulation]:
         """Return the finished replications of policies by (instance, learner), where there are any."""
         stored = self._stored(folder, "simulations")
-        return {pair: _study_results.simulation(self._plan, pair, rows) for pair, rows in stored.items()}
+        return {pair: simulation(self._plan, pair, rows) for pair, rows in stored.items()}
 
     def identifications(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Identification]:
         """Return the finished replications of explorers by (instance, explorer), where there are any."""
         stored = self._stored(folder, "identifications")
-        return {pair: _study_results.identification(pair[1], rows) for pair, rows in stored.items()}
+        return {pair: identification(pair[1], rows) for pair, rows in stored.items()}
 
     def _stored(self, folder: str | os.PathLike[str], kind: Kind) -> dict[tuple[str, str], list[Any]]:
         if not Path(folder).is_dir():
@@ -291,35 +305,8 @@ class Study:
 
     def table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and learner that has finished replications."""
-        return [_study_results.regret_row(*item) for item in self.results(folder).items()]
+        return [regret_row(*item) for item in self.results(folder).items()]
 
     def identification_table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and explorer that has finished replications."""
-        return [_study_results.samples_row(*item) for item in self.identifications(folder).items()]
-
-
-class StudyFailed(RuntimeError):
-    """Pieces of a study raised; all others are stored.
-
-    Attributes
-    ----------
-    failures : list of (Piece, str)
-        The pieces with their tracebacks.
-
-    Examples
-    --------
-    >>> from cmab import StudyFailed
-    >>> try:
-    ...     pass  # study.run("results")
-    ... except StudyFailed as failed:
-    ...     print(failed.failures[0][1])
-    """
-
-    def __init__(self, failures: list[tuple[Piece, str]]) -> None:
-        piece, trace = failures[0]
-        super().__init__(
-            f"{len(failures)} pieces failed and are not stored, the first one replication"
-            f" {piece.replication} of {piece.learner} on {piece.instance}:\n{trace.rstrip()}\n"
-            "all other pieces are stored; run again to try these again"
-        )
-        self.failures = failures
+        return [samples_row(*item) for item in self.identifications(folder).items()]
