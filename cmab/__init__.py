@@ -4,7 +4,7 @@ from cmab._study_pieces import StudyFailed
 from cmab.environment import Environment
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
 from cmab.exploration.clucb import CLUCB, LilCLUCB
-from cmab.exploration.gap_based import UCBE, GapE, MultiBanditUGapEb, UGapEb
+from cmab.exploration.gap_based import UCBE, GapE
 from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocation
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
@@ -16,6 +16,7 @@ from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
 from cmab.exploration.top_two import EBTCI, TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop
 from cmab.exploration.ugape import UGapEc, UGapEcV
+from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.identification import Identification, identify

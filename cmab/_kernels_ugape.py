@@ -26,13 +26,19 @@ def gap_indices(means: FloatArray, radii: FloatArray, k: int, out: FloatArray) -
 
 
 @kernel
+def _before(bound: float, other: float, wider: float) -> bool:
+    """Return whether a bound beats the `other`; equal ones are decided by the wider interval."""
+    return bool(bound > other or (bound == other and wider > 0.0))
+
+
+@kernel
 def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArray) -> tuple[int, float]:
     """Mark the `k` arms of least gap index; return the arm to pull and the largest of their indices.
 
     The arm is the one of larger radius among the chosen arm of least lower bound and the other arm of
-    largest upper bound.
+    largest upper bound; ties of either go to the larger radius, then to the lower index.
     """
-    n = means.shape[0]
+    n, lower, upper = means.shape[0], means - radii, means + radii
     gaps = np.empty(n)
     gap_indices(means, radii, k, gaps)
     mark_best(-gaps, k, is_chosen)
@@ -40,9 +46,9 @@ def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArra
     for i in range(n):
         if is_chosen[i]:
             gap = max(gap, gaps[i])
-            if inside < 0 or means[i] - radii[i] < means[inside] - radii[inside]:
+            if inside < 0 or _before(-lower[i], -lower[inside], radii[i] - radii[inside]):
                 inside = i
-        elif outside < 0 or means[i] + radii[i] > means[outside] + radii[outside]:
+        elif outside < 0 or _before(upper[i], upper[outside], radii[i] - radii[outside]):
             outside = i
     return (outside if radii[outside] >= radii[inside] else inside), gap
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.exploration.gap_based import UCBE, UGapEb
+from cmab.exploration.gap_based import UCBE
 from cmab.exploration.halving import SequentialHalving, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
+from cmab.exploration.ugape_budget import UGapEb
 from cmab.explorer import AnyExplorer
 from cmab.hardness import best_k_gaps, hardness, ugape_hardness
 from cmab.seeding import Seed

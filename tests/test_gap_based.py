@@ -6,7 +6,7 @@ from exploring import errors, explore
 from scipy.stats import binom
 
 from cmab import UCBE, Feedback, GapE, MultiBanditUGapEb, UGapEb
-from cmab.exploration.gap_based import critical_pair
+from cmab._kernels_ugape import least_gaps
 from cmab.hardness import best_k_gaps, hardness, ugape_hardness
 from instances import BernoulliArms
 
@@ -30,11 +30,20 @@ def test_critical_pair_by_definition(seed):
     upper, lower = means + radii, means - radii
     index = [sorted(np.delete(upper, i))[-k] - lower[i] for i in range(n_arms)]
     inside = set(np.argsort(index, kind="stable")[:k].tolist())
-    found, bound, u, low = critical_pair(means, radii, k)
-    assert set(found.tolist()) == inside
+    is_chosen = np.empty(n_arms, bool)
+    pull, bound = least_gaps(means, radii, k, is_chosen)
+    assert set(np.flatnonzero(is_chosen).tolist()) == inside
     assert bound == pytest.approx(max(index[i] for i in inside))
-    assert u == max(set(range(n_arms)) - inside, key=lambda i: upper[i])
-    assert low == min(inside, key=lambda i: lower[i])
+    u = max(set(range(n_arms)) - inside, key=lambda i: upper[i])
+    low = min(inside, key=lambda i: lower[i])
+    assert pull == max((u, low), key=lambda i: radii[i])
+
+
+def test_ties_of_the_critical_pair_go_to_the_larger_radius():
+    is_chosen = np.empty(4, bool)
+    means, radii = np.array([0.9, 0.4, 0.3, 0.5]), np.array([0.0, 0.125, 0.225, 0.025])
+    assert least_gaps(means, radii, 1, is_chosen)[0] == 2  # upper bounds of .525 for all three others
+    assert np.flatnonzero(is_chosen).tolist() == [0]
 
 
 @pytest.mark.parametrize("name", RULES)
