@@ -56,6 +56,8 @@ class GraphicMatroid(Matroid):
     """
 
     def __init__(self, graph: nx.Graph[Any], sense: Sense = "max") -> None:
+        if not hasattr(graph, "is_directed"):
+            raise ValueError(f"graph must be a networkx graph, got {graph!r}")
         if graph.is_directed():
             raise ValueError(f"graph must be undirected, got {graph}; graph.to_undirected() makes it so")
         if graph.number_of_edges() == 0:
