@@ -84,6 +84,32 @@ def draw_failures(rows: list[Row], out: Path) -> None:
     save(axes[0, 0], out / "failures")
 
 
+def draw_tolerances(rows: list[Row], out: Path) -> None:
+    """Draw samples against the tolerance: a panel for each instance and number of arms."""
+    from cmab.plotting import pyplot, save
+
+    plt = pyplot()
+    panels = list(dict.fromkeys((row["instance"], row["arms"]) for row in rows))
+    columns = len({row["arms"] for row in rows})
+    lines, size = len(panels) // columns, (3.2 * columns + 0.8, 2.4 * (len(panels) // columns) + 0.4)
+    _, axes = plt.subplots(lines, columns, figsize=size, layout="constrained", sharey=True, squeeze=False)
+    for panel, at in zip(axes.flat, panels, strict=True):
+        own = [row for row in rows if (row["instance"], row["arms"]) == at]
+        for explorer, style in looks(rows, "explorer").items():
+            points = [row for row in own if row["explorer"] == explorer]
+            tolerances, samples, errors = ([r[key] for r in points] for key in ("epsilon", "samples", "s.e."))
+            panel.errorbar(
+                tolerances, samples, 2 * np.array(errors), fmt=style, label=explorer, markersize=4, capsize=2
+            )
+        panel.set(title=f"{at[0]}, {at[1]} arms", xscale="log", yscale="log")
+    for panel in axes[-1]:
+        panel.set_xlabel("Tolerance")
+    for panel in axes[:, 0]:
+        panel.set_ylabel("Samples")
+    axes[0, 0].legend(fontsize=7)
+    save(axes[0, 0], out / "samples")
+
+
 def draw_failure_bars(rows: list[Row], out: Path) -> None:
     """Draw failure rates with 95 % intervals, a panel for each problem."""
     from cmab.plotting import pyplot, save

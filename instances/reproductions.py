@@ -11,6 +11,7 @@ from instances._explorations import Row
 from instances.experiments_aggregate import AGGREGATE_REGRET
 from instances.experiments_best_k import LIL_RAND_LUCB
 from instances.experiments_fixed_budget import FIXED_BUDGET
+from instances.experiments_lucb_halving import LUCB_HALVING
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -83,3 +84,23 @@ def fixed_budget(
         Folder for the rows, the page of claims and the figures; what it holds already is not run again
     """
     return reproduce(FIXED_BUDGET, quick, seed, jobs, out)
+
+
+@takes(quick=1, full=30)
+def lucb_halving(
+    *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
+) -> Iterator[Row]:
+    """LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance shrinks.
+
+    Parameters
+    ----------
+    quick : bool
+        12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs
+    seed : int
+        Seed of all randomness
+    jobs : int
+        Workers, -1 for all cores
+    out : Path, optional
+        Folder for the rows, the page of claims and the figures; what it holds already is not run again
+    """
+    return reproduce(LUCB_HALVING, quick, seed, jobs, out)
