@@ -86,24 +86,19 @@ def claims(rows: list[Row]) -> Verdicts:
         own = [row for row in rows if (row["instance"], row["arms"]) == (name, n_arms)]
         table = {rule: [r for r in own if r["explorer"] == rule] for rule in {r["explorer"] for r in own}}
         lucb, halving, both = (table[rule] for rule in ("LUCB1", "Halving", "LUCB1, then Halving"))
-        where = f"{name}, {n_arms} arms"
-        verdicts += [
-            (f"{where}: no rule errs more often than delta", all(row["low"] <= DELTA for row in own)),
-            (
-                f"{where}: Halving's samples grow like 1 / epsilon^2",
-                _grows(halving, logs=[1.0] * len(halving)),
-            ),
-            (f"{where}: restarting costs at most twice Halving in the worst case", _is_bounded(both)),
-            (f"{where}: and on average no more than 1.5 times LUCB1", _is_close(both, lucb)),
-        ]
+        found = {
+            "no rule errs more often than delta": all(row["low"] <= DELTA for row in own),
+            "Halving's samples grow like 1 / epsilon^2": _grows(halving, [1.0] * len(halving)),
+            "restarting costs at most twice Halving in the worst case": _is_bounded(both),
+            "restarting costs on average at most 1.5 times LUCB1": _is_close(both, lucb),
+        }
         if name in _HARD:
-            verdicts.append(
-                (f"{where}: LUCB1's samples grow like H ln(H / delta)", _grows(lucb, _logs(lucb)))
-            )
-            verdicts.append((f"{where}: no rule takes fewer than Theorem 8 allows", _is_enough(own)))
+            found["LUCB1's samples grow like H ln(H / delta)"] = _grows(lucb, _logs(lucb))
+            found["no rule takes fewer than Theorem 8 allows"] = _is_enough(own)
         else:
             steady = lucb[-1]["samples"] <= 3 * lucb[0]["samples"]
-            verdicts.append((f"{where}: LUCB1's samples hardly depend on epsilon (factor 3)", steady))
+            found["LUCB1's samples hardly depend on epsilon (factor 3)"] = steady
+        verdicts += [(f"{name}, {n_arms} arms: {text}", verdict) for text, verdict in found.items()]
     return verdicts
 
 
