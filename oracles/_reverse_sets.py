@@ -19,7 +19,7 @@ MODELS: tuple[Model, ...] = ("ic", "lt")
 Sampler = Literal["auto", "coins", "skips", "pairs", "sentinels"]
 SAMPLERS: tuple[Sampler, ...] = ("auto", "coins", "skips", "pairs", "sentinels")
 
-_BYTES_OF_ARC, _BYTES_OF_NODE = 20, 100
+_BYTES_OF_ARC, _BYTES_OF_NODE = 24, 100
 # Certain arcs for each node: with fewer, hardly any of them close a cycle.
 _WORTH_CONTRACTING = 0.5
 _WORTH_PAIRS = 0.2
@@ -42,6 +42,8 @@ class ReverseGraph:
         Whose arcs these are.
     limits : AnyArray, shape (n_arcs,)
         Probabilities as multiples of 2^-31.
+    n_certain : int
+        How many of them are 1.
     component : AnyArray, shape (n_nodes,)
         Component of each node.
     masses : FloatArray, shape (n_components,)
@@ -59,6 +61,7 @@ class ReverseGraph:
 
     graph: DirectedGraph
     limits: AnyArray
+    n_certain: int
     component: AnyArray
     masses: FloatArray
     world: World
@@ -102,7 +105,7 @@ class ReverseGraph:
             arcs = offsets, graph.in_tails, kernels.in_order(limits, arms)
         chosen = sampler if model == "ic" else "coins"
         world, scale, certain = _with_sampler(component, masses, arcs, weights is None, chosen)
-        return cls(graph, limits, component, masses, world, scale, certain, model)
+        return cls(graph, limits, n_certain, component, masses, world, scale, certain, model)
 
     def draw(
         self,
@@ -130,6 +133,10 @@ class ReverseGraph:
         """
         from oracles._kernels_influence_graph import certain_owners
 
+        if self.n_certain == 0:
+            owners = np.full(self.n_components, -1, np.int32)
+            owners[chosen] = chosen
+            return owners
         offsets, arms = self.graph.out_arcs
         return certain_owners(offsets, self.graph.out_heads, arms, self.limits, self.component, chosen)
 

@@ -44,8 +44,8 @@ class InfluenceMaximization(InfluenceOracle):
     are left where they are certain to hold one (``"sentinels"``): HIST, Guo et al. 2020. (5) Validation
     leaves each set where it is certain to hold a seed, and gives up when success is out of reach.
 
-    Memory: 20 bytes an arc and 100 a node during a call; 8 bytes a set and 8 for each of its nodes in the
-    sample that is stored.
+    Memory: 8 bytes an arc and 100 a node during a call, 8 to 16 an arc that stay with the graph; 8 bytes a
+    set and 8 for each of its nodes in the sample that is stored.
 
     Parameters
     ----------
