@@ -17,6 +17,7 @@ from oracles.matroids import Matroid
 from oracles.paths import MostReliablePath, ShortestPath
 from oracles.top_k import TopK
 from oracles.transversal_matroid import TransversalMatroid
+from oracles.triggering import TriggeringInfluence, TriggeringModel
 
 __all__ = [
     "BruteForce",
@@ -40,5 +41,7 @@ __all__ = [
     "SolverError",
     "TopK",
     "TransversalMatroid",
+    "TriggeringInfluence",
+    "TriggeringModel",
     "UniformMatroid",
 ]

@@ -134,7 +134,7 @@ class InfluenceMaximization(InfluenceOracle):
         """Return k seeds with the ratio that is certain, their estimated spread and what it took."""
         probabilities = self._probabilities(means)
         choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
-        reverse = ReverseGraph.of(self.graph, probabilities, self.weights, self.sampler, model=self.model)
+        reverse = self._reverse_graph(probabilities)
         lowest = reverse.representatives(self.candidates)
         allowed = lowest >= 0
         k = min(self.k, int(allowed.sum()))
@@ -177,3 +177,7 @@ class InfluenceMaximization(InfluenceOracle):
             found.edges_examined,
             reverse.n_components,
         )
+
+    def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
+        """Return what sets are drawn from."""
+        return ReverseGraph.of(self.graph, probabilities, self.weights, self.sampler, model=self.model)

@@ -61,8 +61,18 @@ from oracles import (
     ShortestPath,
     TopK,
     TransversalMatroid,
+    TriggeringInfluence,
+    TriggeringModel,
     UniformMatroid,
 )
+
+
+class Together(TriggeringModel):
+    """A node listens to every arc at least as good as a threshold of its own: coins that fall together."""
+
+    def live_arcs(self, graph, means, rng):
+        """Return the live arcs of one world."""
+        return rng.random(graph.n_nodes)[graph.heads] < means
 
 
 @dataclass(frozen=True)
@@ -292,6 +302,13 @@ ORACLES = [
         "transversal_matroid",
         lambda: TransversalMatroid(5, [[0, 1, 2], [2, 3], [1, 3, 4]]),
         lambda: bases(5, can_represent),
+    ),
+    OracleCase(
+        "triggering",
+        lambda: TriggeringInfluence(
+            DirectedGraph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]), Together(), k=1, epsilon=0.3
+        ),
+        lambda: combinations(range(4), 1),
     ),
     OracleCase("uniform_matroid", lambda: UniformMatroid(5, 2, "min"), lambda: combinations(range(5), 2)),
     OracleCase("uniform_matroid_of_none", lambda: UniformMatroid(3, 0), lambda: [()]),
