@@ -136,7 +136,15 @@ class TriggeringInfluence(InfluenceMaximization):
 
     Examples
     --------
-    See `TriggeringModel`.
+    >>> import numpy as np
+    >>> from oracles import DirectedGraph, TriggeringInfluence, TriggeringModel
+    >>> class AllOrNone(TriggeringModel):
+    ...     '''A node that listens at all listens to everybody whose mean is large enough.'''
+    ...     def live_arcs(self, graph, means, rng):
+    ...         return rng.random(graph.n_nodes)[graph.heads] < means
+    >>> graph = DirectedGraph.from_edges([0, 1, 1], [2, 2, 3])
+    >>> TriggeringInfluence(graph, AllOrNone(), k=1).solve(np.full(3, 0.9), np.random.default_rng(0))
+    array([1])
 
     References
     ----------
