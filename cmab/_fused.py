@@ -102,26 +102,18 @@ class FusedRun:
         coins: np.random.Generator,
         checkpoints: IntArray,
     ) -> None:
-        from cmab._kernels_policies import no_index, no_random_index
-
         self.state = state
         self.recorded: FloatArray = np.full((len(checkpoints), 2), np.nan)
         self._progress = np.array([state.rounds, 0, 0])
         self._super_arm = np.empty(max(oracle.n_choices, state.n_arms), np.int64)
-        indices, policy, environment = np.empty(state.n_arms), doors.policy, doors.environment
-        solve, self._door = doors.oracle, None
+        indices, solve, self._door = np.empty(state.n_arms), doors.oracle, None
         if solve is None:
             self._door = PythonDoor(oracle, learner_rng, indices, self._super_arm)
             solve = self._door.kernel
-        self._rules: tuple[Any, ...] = (
-            no_index if policy.is_random else policy.function,
-            policy.function if policy.is_random else no_random_index,
-            *(policy.is_random, policy.reals),
-            *(solve.function, solve.integers, solve.reals),
-            *(environment.function, environment.integers, environment.reals),
-            *(state.counters, *state.sharing(), state.means, state.deviations, learner_rng, coins),
-        )
-        self._places: tuple[Any, ...] = (
+        self._loop, rules = _loop_for(doors.policy, solve, doors.environment, state, learner_rng)
+        learned = (state.counters, *state.sharing(), state.means, state.deviations)
+        self._before: tuple[Any, ...] = (*rules, *learned, coins)
+        self._after: tuple[Any, ...] = (
             *(self._progress, checkpoints, self.recorded),
             *(np.zeros(2), self._super_arm, indices),
         )
@@ -133,13 +125,40 @@ class FusedRun:
 
     def play(self, last: int) -> None:
         """Play up to round `last`; raises what the oracle raises, with the rounds before it played."""
-        from cmab._kernels_loop import play_rounds
-
-        arguments: tuple[Any, ...] = (*self._rules, last, *self._places)
         try:
             with interrupt_waits(self._door):
-                play_rounds(*arguments)
+                self._loop(*self._before, last, *self._after)
             if self._door is not None:
                 self._door.reraise()
         finally:
             self.state.rounds = int(self._progress[0])
+
+
+def _loop_for(
+    policy: Kernel, oracle: Kernel, environment: Kernel, state: ArmStatistics, rng: np.random.Generator
+) -> tuple[Any, tuple[Any, ...]]:
+    """Return the loop for these rules, and the arguments that it begins with."""
+    from cmab._kernels_policies import no_index, no_random_index
+
+    if _is_lazy(policy, oracle, state):
+        from cmab._kernels_lazy import play_rounds_lazily
+
+        return play_rounds_lazily, (policy.reals, int(oracle.integers[0]), *environment[:3])
+    from cmab._kernels_loop import play_rounds
+
+    index = no_index if policy.is_random else policy.function
+    random_index = policy.function if policy.is_random else no_random_index
+    rules = (index, random_index, policy.is_random, policy.reals)
+    return play_rounds, (*rules, *oracle[:3], *environment[:3], rng)
+
+
+def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:
+    """Return whether most arms need not be looked at in most rounds: CUCB for rewards, k of many arms."""
+    from cmab._kernels_policies import optimistic_means
+    from cmab._kernels_top_k import solve_top_k
+
+    if policy.function is not optimistic_means or oracle.function is not solve_top_k:
+        return False
+    has_prior, is_maximising = len(policy.reals) > 6, policy.reals[3] > 0.0
+    k, m = int(oracle.integers[0]), state.n_arms
+    return is_maximising and not has_prior and state.clusters is None and m >= 1000 and 0 < k <= m // 100

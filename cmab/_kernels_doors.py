@@ -60,12 +60,16 @@ SOLVE_EACH = t.void(
     *(t.Array(t.float64, 2, "C"), t.Array(t.int64, 2, "C"), _integers),
 )
 
+#: What a round changes, the generator of its coins, and the last round.
+_ROUNDS = (
+    *(_integers, _integers, _integers, _reals, _reals, _generator),
+    *(t.int64, _integers, _integers, t.Array(t.float64, 2, "C")),
+    *(_reals, _integers, _reals),
+)
 LOOP = t.boolean(
     *(t.FunctionType(INDEX), t.FunctionType(RANDOM_INDEX), t.boolean, _reals),
     *(t.FunctionType(SOLVE), _integers, _reals),
     *(t.FunctionType(PLAY), _integers, _reals),
-    *(_integers, _integers, _integers, _reals, _reals),
-    *(_generator, _generator),
-    *(t.int64, _integers, _integers, t.Array(t.float64, 2, "C")),
-    *(_reals, _integers, _reals),
+    *(_generator, *_ROUNDS),
 )
+LAZY_LOOP = t.boolean(_reals, t.int64, t.FunctionType(PLAY), _integers, _reals, *_ROUNDS)

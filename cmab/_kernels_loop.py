@@ -4,10 +4,47 @@ from typing import Any
 
 import numpy as np
 
-from cmab._kernels import typed_kernel
+from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import LOOP
 from cmab._kernels_statistics import observe
 from cmab.arrays import FloatArray, IntArray
+
+
+@kernel
+def end_round(
+    t: int,
+    size: int,
+    play: Any,
+    super_arm: IntArray,
+    environment_integers: IntArray,
+    environment_reals: FloatArray,
+    coins: np.random.Generator,
+    counters: IntArray,
+    owners: IntArray,
+    sizes: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    arms: IntArray,
+    outcomes: FloatArray,
+    ones: IntArray,
+    progress: IntArray,
+    checkpoints: IntArray,
+    recorded: FloatArray,
+    earned: FloatArray,
+) -> int:
+    """Play the super arm, learn from it and record; return how many arms were triggered (see `arms`)."""
+    totals = np.empty(2)
+    key = np.int64(coins.random() * 2.0**53)
+    n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
+    observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
+    earned[0] += totals[0]
+    earned[1] += totals[1]
+    progress[0], progress[2] = t, size
+    position = progress[1]
+    if position < checkpoints.shape[0] and checkpoints[position] == t:
+        recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+        progress[1] += 1
+    return int(n)
 
 
 @typed_kernel(LOOP)
@@ -22,12 +59,12 @@ def play_rounds(
     play: Any,
     environment_integers: IntArray,
     environment_reals: FloatArray,
+    learner_rng: np.random.Generator,
     counters: IntArray,
     owners: IntArray,
     sizes: IntArray,
     means: FloatArray,
     deviations: FloatArray,
-    learner_rng: np.random.Generator,
     coins: np.random.Generator,
     last: int,
     progress: IntArray,
@@ -46,8 +83,10 @@ def play_rounds(
     n_arms = means.shape[0]
     shared = owners.shape[0] > 0
     counts = counters[owners] if shared else counters
-    arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
-    ones = np.ones(n_arms, np.int64)
+    arms, outcomes = np.empty(n_arms, np.int64), np.empty(n_arms)
+    environment = (environment_integers, environment_reals, coins)
+    learned = (counters, owners, sizes, means, deviations, arms, outcomes, np.ones(n_arms, np.int64))
+    places = (super_arm, *environment, *learned, progress, checkpoints, recorded, earned)
     for t in range(progress[0] + 1, last + 1):
         if is_random:
             random_index(counts, means, t, policy_reals, learner_rng, indices)
@@ -56,17 +95,8 @@ def play_rounds(
         size = solve(indices, oracle_integers, oracle_reals, super_arm)
         if size < 0:
             return False
-        key = np.int64(coins.random() * 2.0**53)
-        n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
-        observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
+        n = end_round(t, size, play, *places)
         if shared:
             for j in range(n):
                 counts[arms[j]] = counters[owners[arms[j]]]
-        earned[0] += totals[0]
-        earned[1] += totals[1]
-        progress[0], progress[2] = t, size
-        position = progress[1]
-        if position < checkpoints.shape[0] and checkpoints[position] == t:
-            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
-            progress[1] += 1
     return True

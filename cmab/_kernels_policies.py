@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from cmab._kernels import kernel
 from cmab._kernels_doors import index_kernel, random_index_kernel
 from cmab.arrays import FloatArray, IntArray
 
@@ -20,32 +21,44 @@ def no_random_index(
     """Stand where an index rule without randomness takes its place."""
 
 
+@kernel
+def log_term(t: int, reals: FloatArray) -> float:
+    """Return the square of the radius of an arm that was seen once."""
+    coefficient, loglog, factor = reals[0], reals[1], reals[2]
+    log = math.log(t)
+    term = coefficient * log
+    if loglog > 0.0 and t >= 3:
+        term += loglog * math.log(log)
+    return float(term * (factor * factor))
+
+
+@kernel
+def upper_bound(mean: float, count: int, term: float, high: float) -> float:
+    """Return CUCB's index of an arm without a prior."""
+    bound = min(mean + math.sqrt(term / count), high)
+    return bound if count > 0 else high
+
+
 @index_kernel
 def optimistic_means(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
     """CUCB's indices; `reals` is what ``pack_optimism`` returns. With a factor of 0 they are greedy."""
-    coefficient, loglog, factor, sign, low, high = reals[0], reals[1], reals[2], reals[3], reals[4], reals[5]
-    m = counts.shape[0]
-    log = math.log(t)
-    log_term = coefficient * log
-    if loglog > 0.0 and t >= 3:
-        log_term += loglog * math.log(log)
-    log_term *= factor * factor
+    sign, low, high, m = reals[3], reals[4], reals[5], counts.shape[0]
+    term = log_term(t, reals)
     weights, prior = reals[6 : 6 + m], reals[6 + m :]
     # One plain loop for each case: that is what lets the compiler vectorise them.
     if weights.shape[0] > 0:
         for i in range(m):
             count = counts[i] + weights[i]
             mean = (counts[i] * means[i] + weights[i] * prior[i]) / count
-            radius = math.sqrt(log_term / count)
+            radius = math.sqrt(term / count)
             bound = min(mean + radius, high) if sign > 0.0 else max(mean - radius, low)
             out[i] = bound if count > 0.0 else (high if sign > 0.0 else low)
     elif sign > 0.0:
         for i in range(m):
-            bound = min(means[i] + math.sqrt(log_term / counts[i]), high)
-            out[i] = bound if counts[i] > 0 else high
+            out[i] = upper_bound(means[i], counts[i], term, high)
     else:
         for i in range(m):
-            bound = max(means[i] - math.sqrt(log_term / counts[i]), low)
+            bound = max(means[i] - math.sqrt(term / counts[i]), low)
             out[i] = bound if counts[i] > 0 else low
 
 

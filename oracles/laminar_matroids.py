@@ -62,7 +62,7 @@ class UniformMatroid(Matroid):
 
     def kernel(self) -> Kernel:
         """Return the compiled rule of `TopK`."""
-        from oracles._kernels_top_k import solve_top_k
+        from cmab._kernels_top_k import solve_top_k
 
         return Kernel(solve_top_k, np.array([self.k, self.sense == "min"]), np.empty(self.n_arms))
 

@@ -87,7 +87,7 @@ class TopK(LinearOracle):
 
     def kernel(self) -> Kernel:
         """Return the compiled rule."""
-        from oracles._kernels_top_k import solve_top_k
+        from cmab._kernels_top_k import solve_top_k
 
         smallest = self.sense == "min"
         return Kernel(solve_top_k, np.array([self.k, smallest]), np.empty(self.n_arms if smallest else 0))

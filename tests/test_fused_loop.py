@@ -9,11 +9,14 @@ from cases import ORACLES, POLICIES
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from cmab import CTS, CUCB, LLR, LinearOracle, SimulationInterrupted, simulate
+from cmab import CTS, CUCB, LLR, LinearOracle, SimulationInterrupted, _fused, simulate
 from cmab._fused import interrupt_waits, open_doors
-from cmab._kernels_random import keyed_uniforms, normal_quantile
+from cmab._kernels_doors import play_kernel
+from cmab._kernels_lazy import best_candidates
+from cmab._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
 from cmab._python_door import PythonDoor
-from cmab.doors import open_door
+from cmab.confidence import LogRadius
+from cmab.doors import Kernel, open_door
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK, UniformMatroid
 
@@ -176,6 +179,67 @@ class Failing(TopK):
         elif self.calls == 50:
             raise self.error
         return super().solve(means, rng)
+
+
+@play_kernel
+def play_and_look_aside(super_arm, size, key, integers, reals, arms, outcomes, totals):
+    """As Bernoulli arms do, but the first arm is not observed; the one seven places behind the last is."""
+    totals[0], totals[1] = 0.0, 0.0
+    for j in range(1, size):
+        arm = super_arm[j]
+        arms[j - 1], outcomes[j - 1] = arm, 1.0 if keyed_uniform(key, arm) < reals[arm] else 0.0
+        totals[1] += reals[arm]
+    aside = (arms[size - 2] + 7) % reals.shape[0]
+    arms[size - 1], outcomes[size - 1] = aside, 1.0 if keyed_uniform(key, aside) < reals[aside] else 0.0
+    return size
+
+
+class Aside(SemiBandit):
+    def kernel(self):
+        return Kernel(play_and_look_aside, reals=np.array(self.means))
+
+
+MANY = np.random.default_rng(4).random(1500)
+LAZY = {
+    "plain": ({}, SemiBandit, MANY),
+    "steep": ({"scale": 0.1}, SemiBandit, MANY),
+    "greedy": ({"scale": 0.0}, SemiBandit, MANY),
+    "loglog": ({"radius": LogRadius.tight(), "scale": 0.2}, SemiBandit, MANY),
+    "certain": ({"scale": 0.3}, SemiBandit, np.round(MANY)),
+    "lattice": ({"scale": 0.02}, SemiBandit, np.round(MANY, 1)),
+    "aside": ({"scale": 0.2}, Aside, MANY),
+    "prior": ({"prior_mean": 0.9, "prior_weight": 2.0, "scale": 0.1}, SemiBandit, MANY),
+}
+
+
+@pytest.mark.parametrize("k", [1, 15])
+@pytest.mark.parametrize("case", LAZY)
+def test_looking_at_few_arms_gives_the_run_of_a_full_scan(case, k, monkeypatch):
+    parameters, bandit, means = LAZY[case]
+    k = max(k - 1, 2) if case == "aside" else k
+    oracle, runs = TopK(1500, k), []
+    policy, environment = CUCB(oracle, **parameters), bandit(BernoulliArms(means), oracle)
+    lazily = _fused._is_lazy(*open_doors(policy, environment)[:2], policy.initial_state())
+    assert lazily == (case != "prior")
+    for _ in range(2):
+        runs.append(simulate(policy, environment, 6000, checkpoints=[1, 999, 1700, 6000], rng=7))
+        monkeypatch.setattr(_fused, "_is_lazy", lambda *doors: False)
+    assert np.array_equal(runs[0].rewards, runs[1].rewards, equal_nan=True)
+    assert np.array_equal(runs[0].expected_rewards, runs[1].expected_rewards)
+    assert np.array_equal(runs[0].super_arms[0], runs[1].super_arms[0])
+    for name in ("counters", "means", "deviations"):
+        assert np.array_equal(getattr(runs[0].states[0], name), getattr(runs[1].states[0], name)), name
+
+
+def test_few_arms_are_looked_at_in_most_rounds():
+    """Each row by itself: the places of the best candidates, and whether anything outside could tie."""
+    averages, counts = np.array([0.9, 0.5, 0.7, 0.7]), np.ones(4, np.int64)
+    values, places, candidates = np.empty(4), np.empty(2, np.int64), np.array([0, 3, 5, 8, 6])
+    for bound, expected in ((0.6, True), (0.7, True), (0.71, False)):
+        found = best_candidates(counts, averages, candidates, bound, 0.0, 1.0, values, places)
+        assert (found, places.tolist()) == (expected, [0, 2])
+    candidates[4] = 4
+    assert not best_candidates(counts, averages, candidates, 0.7, 0.0, 1.0, values, places)
 
 
 def test_what_an_oracle_raises_gets_through_the_compiled_loop():
