@@ -19,8 +19,9 @@ def least_best_k_samples(
 
     A rule that errs with probability at most `delta` on every instance samples arm i at least
     ``kl(delta, 1 - delta) / d(m_i, m)`` times on average, m the mean at the other side of the border: the
-    (k+1)-th for the k best, the k-th for the others. For one arm `cmab.characteristic_time` changes all the
-    others at once and gives up to twice as much.
+    (k+1)-th for the k best, the k-th for the others. The closest bound weighs all changes against each
+    other, ``T* kl(delta, 1 - delta)``: see `cmab.best_k_time`, and `cmab.characteristic_time` for one arm,
+    where it is at most twice as large.
 
     Parameters
     ----------

@@ -7,7 +7,13 @@ import pytest
 from cases import FRIENDS, ROADS, bases, edge_sets, has_rank, is_forest, paths
 
 from cmab import CLUCB, LUCB1, AdaptiveTopK, LilCLUCB, LilRandLUCB, identify
-from cmab.characteristic_time import bernoulli_divergence, gaussian_divergence, least_samples
+from cmab.best_k_time import best_k_time
+from cmab.characteristic_time import (
+    bernoulli_divergence,
+    characteristic_time,
+    gaussian_divergence,
+    least_samples,
+)
 from cmab.confidence import c_epsilon, lil_radii
 from cmab.hardness import best_k_gaps, constrained_gaps, ugapec_samples
 from cmab.lower_bounds import least_best_k_samples, least_gaussian_samples, worst_case_samples
@@ -117,6 +123,42 @@ def test_one_change_of_measure_gives_between_half_and_all_of_the_characteristic_
         means = np.random.default_rng(seed).random(5)
         single = least_best_k_samples(means, 1, 0.1, gaussian_divergence)
         assert single <= least_samples(means, 0.1, gaussian_divergence) <= 2 * single
+
+
+def least_evidence(means, k, proportions, divergence):
+    """The least evidence of a pair across the border, straight from its definition."""
+    order, values = np.argsort(-means), []
+    for i in order[:k]:
+        for j in order[k:]:
+            a, b = proportions[i], proportions[j]
+            mid = (a * means[i] + b * means[j]) / (a + b)
+            values.append(a * divergence(means[i], mid) + b * divergence(means[j], mid))
+    return min(values)
+
+
+@pytest.mark.parametrize("divergence", [bernoulli_divergence, gaussian_divergence])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_no_proportions_beat_those_of_the_best_k_time(k, divergence):
+    rng = np.random.default_rng(k)
+    means = rng.random(6)
+    proportions, time = best_k_time(means, k, divergence)
+    assert proportions.sum() == pytest.approx(1.0)
+    assert 1 - 1.1e-4 <= time * least_evidence(means, k, proportions, divergence) <= 1 + 1e-6
+    for _ in range(500):
+        other = 0.9 * proportions + 0.1 * rng.dirichlet(np.ones(6))
+        assert time * least_evidence(means, k, other, divergence) <= 1 + 1e-6
+    single = least_best_k_samples(means, k, 0.1, divergence)
+    assert single <= time * bernoulli_divergence(0.1, 0.9)
+
+
+def test_best_k_time_of_known_instances():
+    for means in ([0.5, 0.45, 0.43, 0.4], [0.3, 0.21, 0.2, 0.19, 0.18]):
+        assert best_k_time(means, 1)[1] == pytest.approx(characteristic_time(means)[1], rel=1e-4)
+    # Two groups: proportions p and q inside them, with 1/p + 1/q least under 2 p + 6 q = 1.
+    groups = best_k_time([1.0] * 2 + [0.5] * 6, 2, gaussian_divergence)[1]
+    assert groups == pytest.approx(2 * (math.sqrt(2) + math.sqrt(6)) ** 2 / 0.25, rel=1e-4)
+    with pytest.raises(ValueError, match="k-th"):
+        best_k_time([0.5, 0.5, 0.1], 1)
 
 
 def test_worst_case_by_hand():
