@@ -28,6 +28,11 @@ class Piece:
     learner: str
     replication: int
 
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Instance and learner."""
+        return self.instance, self.learner
+
 
 @dataclass(frozen=True, eq=False)
 class Simulating:

@@ -220,5 +220,6 @@ def _checksum(kind: Kind, values: Mapping[str, Any]) -> str:
     digest = hashlib.sha256()
     for name in names:
         if name != "checksum":
-            digest.update(repr(values.get(name)).encode() + b"\0")
+            value = values.get(name)
+            digest.update((value if isinstance(value, bytes) else repr(value).encode()) + b"\0")
     return digest.hexdigest()[:16]

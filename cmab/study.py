@@ -179,17 +179,20 @@ class Study:
     def missing(self, folder: str | os.PathLike[str]) -> list[Piece]:
         """Return the pieces that are not in the store of `folder`."""
         with Store(folder) as store:
-            keys = {
-                key
-                for kind in _KINDS
-                for key in store.missing(kind, (p.key for p in self.pieces if self._kind(p) == kind))
-            }
+            return self._missing(store)
+
+    def _missing(self, store: Store) -> list[Piece]:
+        keys = {
+            key
+            for kind in _KINDS
+            for key in store.missing(kind, (p.key for p in self.pieces if self._kind(p) == kind))
+        }
         return [piece for piece in self.pieces if piece.key in keys]
 
     def repair(self, folder: str | os.PathLike[str]) -> int:
         """Remove damaged pieces from the store of `folder`, as `run` does first; return their number."""
         with Store(folder) as store:
-            return sum(store.remove_damaged(kind) for kind in _KINDS)
+            return _remove_damaged(store)
 
     def run(
         self,
@@ -220,14 +223,11 @@ class Study:
         KeyboardInterrupt
             On Ctrl-C; what was finished is stored.
         """
-        self.repair(folder)
-        missing = self.missing(folder)
-        for instance in dict.fromkeys(p.instance for p in missing if self._kind(p) == "simulations"):
-            _ = self._plan.problems[instance].optimum  # once here instead of in every worker
         failures = []
         with Store(folder) as store, limited_threads():
             self._note(store)
-            for outcome in self._played(missing, n_jobs):
+            _remove_damaged(store)
+            for outcome in self._played(self._missing(store), n_jobs):
                 if outcome.interrupted:
                     raise KeyboardInterrupt
                 if outcome.failure is not None:
@@ -253,20 +253,18 @@ class Study:
         return Identifying(self._plan.explorations[pair], environment, self.max_samples)
 
     def _played(self, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
+        for instance in dict.fromkeys(p.instance for p in pieces if self._kind(p) == "simulations"):
+            _ = self._plan.problems[instance].optimum  # once here instead of in every worker
         tasks: dict[tuple[str, str], Any] = {}
-        for pair in dict.fromkeys((piece.instance, piece.learner) for piece in pieces):
+        for pair in dict.fromkeys(piece.pair for piece in pieces):
             task = self._task(*pair)
             tasks[pair] = task if n_jobs == 1 else pack(task)
-        calls = [
-            (piece, tasks[pair], self.seed, self._code[pair])
-            for piece in pieces
-            for pair in [(piece.instance, piece.learner)]
-        ]
+        calls = [(piece, tasks[piece.pair], self.seed, self._code[piece.pair]) for piece in pieces]
         return spread(play, calls, n_jobs)
 
     def _finished(self, outcome: Outcome) -> tuple[dict[str, Any], Score]:
         """Return what to store of a piece, and its score."""
-        pair = outcome.piece.instance, outcome.piece.learner
+        pair = outcome.piece.pair
         values = row(outcome, self._content(*pair), self.seed, self._code[pair])
         result = self._result(pair, [values])
         if isinstance(result, Simulation):
@@ -300,7 +298,7 @@ class Study:
             for piece in self.pieces:
                 found = store.get(kind, piece.key) if self._kind(piece) == kind else None
                 if found is not None:
-                    stored[piece.instance, piece.learner].append(found)
+                    stored[piece.pair].append(found)
         return {pair: rows for pair, rows in stored.items() if rows}
 
     def table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -310,3 +308,7 @@ class Study:
     def identification_table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and explorer that has finished replications."""
         return [samples_row(*item) for item in self.identifications(folder).items()]
+
+
+def _remove_damaged(store: Store) -> int:
+    return sum(store.remove_damaged(kind) for kind in _KINDS)

@@ -278,15 +278,34 @@ def test_two_stores_of_one_folder(tmp_path):
     assert len(numbers(tmp_path / "a")) == 4
 
 
-def test_pandas_reads_the_table_in_one_line(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    study = Study(specification())
+@pytest.mark.parametrize(("package", "reader"), [("pandas", "read_sql"), ("polars", "read_database")])
+def test_one_line_reads_the_table(package, reader, tmp_path):
+    read = getattr(pytest.importorskip(package), reader)
+    study = Study(
+        specification(
+            learners={"CTS": {"class": "CTS"}, "Python": {"class": "ExploreThenCommit", "exploration": 20}}
+        )
+    )
     study.run(tmp_path)
     with sqlite3.connect(tmp_path / "results.sqlite") as connection:
-        table = pandas.read_sql("SELECT * FROM simulations", connection)
+        table = read("SELECT * FROM simulations ORDER BY replication", connection)
     connection.close()
-    regret = study.results(tmp_path)["ads", "CTS"].regret[:, -1]
-    assert sorted(table[table.learner == "CTS"].final_regret) == sorted(regret)
+    results = study.results(tmp_path)
+    assert list(table["learner"]) == ["CTS", "Python"] * 2
+    for column, name in (("final_regret", "regret"), ("final_expected_reward", "expected_rewards")):
+        expected = [
+            getattr(results["ads", learner], name)[r, -1] for r in (0, 1) for learner in ("CTS", "Python")
+        ]
+        np.testing.assert_array_equal(np.array(table[column]), expected)
+    assert set(table["numpy"]) == {np.__version__}
+    assert set(table["cores"]) == {os.cpu_count()}
+    inside, outside, seconds = (
+        np.array(table[n], float) for n in ("oracle_seconds", "outside_seconds", "seconds")
+    )
+    clocked = np.array(table["path"]) != "compiled"
+    assert clocked.tolist() == [False, True] * 2
+    np.testing.assert_allclose((inside + outside)[clocked], seconds[clocked])
+    assert np.isnan(inside[~clocked]).all()
 
 
 @pytest.mark.parametrize(
