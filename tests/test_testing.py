@@ -6,11 +6,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from cases import NETWORK, pages
 
 from cmab import CUCB, Feedback, LinearOracle, LUCBPlusPlus, Oracle
-from cmab.testing import check_environment, check_explorer, check_oracle, check_policy
+from cmab.testing import check_environment, check_explorer, check_oracle, check_policy, oracle_checks
+from cmab.theory import Smoothness
 from instances import BernoulliArms, SemiBandit
-from oracles import TopK
+from oracles import InfluenceMaximization, MaxCoverage, TopK
 
 N, K = 6, 2
 FAMILY = list(combinations(range(N), K))
@@ -210,6 +212,42 @@ FAULTS = [
 def test_each_planted_fault_is_named(faulty, fault):
     with pytest.raises(AssertionError, match=f"^({fault})"):
         check_oracle(faulty(), super_arms=FAMILY)
+
+
+class SquareRoot(Oracle):
+    """A reward that is infinitely steep at 0."""
+
+    n_arms = N
+
+    def solve(self, means, rng):
+        return np.sort(np.argsort(-means, kind="stable")[:K])
+
+    def expected_reward(self, super_arm, means):
+        return float(np.sqrt(means[super_arm].sum()))
+
+
+def test_smoothness_is_searched_for_a_counterexample():
+    with pytest.raises(AssertionError, match=r"^smoothness: .* no triggered mean moved by more than 0.001"):
+        check_oracle(SquareRoot(), super_arms=FAMILY, smoothness=Smoothness.linear(K))
+    check_oracle(SquareRoot(), super_arms=FAMILY, smoothness=Smoothness(K**0.5, omega=0.5))
+    with pytest.raises(AssertionError, match="smoothness"):
+        check_oracle(SquareRoot(), super_arms=FAMILY, smoothness=Smoothness(0.9 * K**0.5, omega=0.5))
+
+
+@pytest.mark.parametrize(
+    ("make", "smoothness"),
+    [
+        (lambda: MaxCoverage(pages(), k=2), Smoothness.coverage(5)),
+        (lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3), Smoothness.influence(8, 7)),
+    ],
+    ids=["coverage", "influence"],
+)
+def test_smoothness_constants_of_the_papers(make, smoothness):
+    for check in oracle_checks(make(), trials=1, smoothness=smoothness):
+        if check.name.endswith("-smoothness"):
+            check.run()
+    with pytest.raises(AssertionError, match="smoothness"):
+        check_oracle(make(), trials=1, smoothness=Smoothness(smoothness.gamma / 20))
 
 
 def test_the_counterexample_is_shrunk():

@@ -38,7 +38,7 @@ class Check:
 
 def named_checks(prefix: str, subject: Any, checks: Sequence[Callable[[Any], None]]) -> list[Check]:
     """Return one `Check` of `subject` for each function, named ``prefix-function``."""
-    names = [check.__name__.removeprefix("_check_") for check in checks]
+    names = [check.__name__.removeprefix("_").removeprefix("check_") for check in checks]
     return [
         Check(f"{prefix}-{name}", partial(check, subject)) for name, check in zip(names, checks, strict=True)
     ]

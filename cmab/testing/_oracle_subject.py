@@ -1,0 +1,92 @@
+"""An oracle under test: its family where it can be listed, and the means to try it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.oracle import LinearOracle, Oracle
+from cmab.theory import Smoothness
+
+TOLERANCE = 1e-9
+_ENUMERABLE = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """An oracle and the problems to try it on."""
+
+    oracle: Oracle
+    family: list[IntArray] | None
+    low: float
+    high: float
+    trials: int
+    seed: int
+    smoothness: Smoothness | None = None
+
+    @property
+    def name(self) -> str:
+        return type(self.oracle).__name__
+
+    def degenerate_means(self) -> Iterator[tuple[str, FloatArray]]:
+        """Yield the means that break oracles: all high, all low, all tied, one arm above the others."""
+        n_arms = self.oracle.n_arms
+        yield "all means at the top", np.full(n_arms, self.high)
+        yield "all means at the bottom", np.full(n_arms, self.low)
+        yield "tied means", np.full(n_arms, (self.low + self.high) / 2)
+        for arm in np.random.default_rng(self.seed).permutation(n_arms)[:5]:
+            yield f"arm {arm} alone at the top", np.where(np.arange(n_arms) == arm, self.high, self.low)
+
+    def random_means(self) -> Iterator[FloatArray]:
+        """Yield means with many ties and means without, in turn."""
+        rng = np.random.default_rng(self.seed)
+        for _ in range(self.trials):
+            yield rng.choice(np.linspace(self.low, self.high, 4), self.oracle.n_arms)
+            yield rng.uniform(self.low, self.high, self.oracle.n_arms)
+
+    def all_means(self) -> Iterator[FloatArray]:
+        """Yield the degenerate and the random means."""
+        return chain((means for _, means in self.degenerate_means()), self.random_means())
+
+    def solve(self, means: FloatArray, state: int = 7) -> IntArray:
+        """Return the oracle's answer in the generator state that belongs to `state`."""
+        return self.oracle.solve(means.copy(), np.random.default_rng(state))
+
+
+def make_subject(
+    oracle: Oracle,
+    super_arms: Iterable[ArrayLike] | None,
+    is_feasible: Callable[[IntArray], bool] | None,
+    low: float,
+    high: float,
+    trials: int,
+    seed: int,
+    smoothness: Smoothness | None = None,
+) -> Subject:
+    """Return the oracle with the family that it can be compared with, and the smoothness of its reward."""
+    family = None
+    if super_arms is not None:
+        family = [np.array(list(arm), np.int64) for arm in super_arms]  # type: ignore[arg-type]
+    elif oracle.n_choices <= _ENUMERABLE:
+        own = oracle.is_feasible if type(oracle).is_feasible is not Oracle.is_feasible else None
+        family = _enumerate(oracle.n_choices, is_feasible or own)
+    if smoothness is None and isinstance(oracle, LinearOracle):
+        smoothness = Smoothness.linear(max(1, oracle.max_size))
+    return Subject(oracle, family, low, high, trials, seed, smoothness)
+
+
+def _enumerate(n_choices: int, is_feasible: Callable[[IntArray], bool] | None) -> list[IntArray] | None:
+    if is_feasible is None:
+        return None
+    subsets = chain.from_iterable(combinations(range(n_choices), size) for size in range(n_choices + 1))
+    arrays = (np.array(subset, np.int64) for subset in subsets)
+    return [array for array in arrays if is_feasible(array)]
+
+
+def key(super_arm: IntArray) -> tuple[int, ...]:
+    """Return a super arm as a set is written: sorted."""
+    return tuple(sorted(super_arm.tolist()))
