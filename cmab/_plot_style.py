@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -25,7 +26,8 @@ _STYLE = {
     "savefig.dpi": 220,
     "figure.constrained_layout.use": True,
     "pdf.fonttype": 42,
-    "svg.fonttype": "none",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "cmab",
 }
 
 
@@ -50,9 +52,25 @@ def style() -> AbstractContextManager[None]:
     return context
 
 
-def save(axes: Any, stem: str | os.PathLike[str]) -> None:
-    """Write the figure of `axes` to ``stem.png`` and ``stem.pdf``, without margins, and close it."""
+def look(number: int) -> dict[str, Any]:
+    """Return colour, line style and marker of the curve with this number; 49 differ even without colour."""
+    lap, place = divmod(number, len(COLOURS))
+    return {
+        "color": COLOURS[place],
+        "linestyle": DASHES[place],
+        "marker": MARKERS[(place + lap) % len(MARKERS)],
+    }
+
+
+def save(axes: Any, stem: str | os.PathLike[str], suffixes: Sequence[str] = (".png", ".pdf")) -> None:
+    """Write the figure of `axes` to ``stem.png`` and ``stem.pdf``, without margins, and close it.
+
+    Other suffixes are other formats. The same figure gives the same bytes.
+    """
     with style():
-        for suffix in (".png", ".pdf"):
-            axes.figure.savefig(f"{os.fspath(stem)}{suffix}", bbox_inches="tight", pad_inches=0.03)
+        for suffix in suffixes:
+            undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
+            axes.figure.savefig(
+                f"{os.fspath(stem)}{suffix}", bbox_inches="tight", pad_inches=0.03, metadata=undated
+            )
     pyplot().close(axes.figure)

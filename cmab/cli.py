@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 from cmab import _registry, _tables
 from cmab._study_workers import Backend, backend
+from cmab.plotting import Band
 
 _INTERRUPTED = 130
 
@@ -76,7 +77,19 @@ def _parser() -> argparse.ArgumentParser:
     checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
     checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
     checking.set_defaults(command=_validate)
+    reporting = commands.add_parser("report", help="write the results of a study as a page with figures")
+    reporting.add_argument("folder", type=Path, metavar="DIR", help="folder of the results")
+    reporting.add_argument("--band", choices=get_args(Band), default="t", help="kind of the intervals")
+    reporting.add_argument("--level", type=float, default=0.95, metavar="X", help="their confidence (0.95)")
+    reporting.set_defaults(command=_report)
     return parser
+
+
+def _report(options: argparse.Namespace) -> int:
+    from cmab.report import write_report
+
+    print(write_report(options.folder, band_kind=options.band, level=options.level))
+    return 0
 
 
 def _run_study(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,12 @@ class Identification:
     certified: BoolArray
     seconds: FloatArray
     path: str = "python"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the mean samples with its 95 % interval and the replications; return the matplotlib axes."""
+        from cmab.plotting import sample_bars
+
+        return sample_bars({self.explorer: self}, ax=ax)
 
     def __repr__(self) -> str:
         runs = len(self.arms)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from cmab._validation import arm_indices, check_vector, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel, open_door, solve_rows
+
+if TYPE_CHECKING:
+    from cmab.theory import Smoothness
 
 Sense = Literal["max", "min"]
 
@@ -154,6 +157,13 @@ class Oracle(ABC):
         """
         return np.arange(self.n_arms)
 
+    def smoothness(self) -> Smoothness | None:
+        """Return the bounded-smoothness function of the rewards, for the regret bounds of reports.
+
+        None, the default, where it is unknown or where `triggered_arms` are not triggered with certainty.
+        """
+        return None
+
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the user's names (networkx nodes or edges) of the entries of `super_arm`."""
         return [int(entry) for entry in super_arm]
@@ -216,6 +226,12 @@ class LinearOracle(Oracle):
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return `super_arm` itself."""
         return super_arm
+
+    def smoothness(self) -> Smoothness | None:
+        """Return that of a sum of at most `max_size` means."""
+        from cmab.theory import Smoothness
+
+        return Smoothness.linear(max(1, self.max_size))
 
     def solve_constrained(
         self,

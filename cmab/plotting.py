@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from cmab._exploration_pictures import failure_curves, sample_bars
 from cmab._graph_pictures import draw_graph, layout
-from cmab._plot_style import COLOURS, DASHES, MARKERS, pyplot, save, style
+from cmab._plot_style import look, pyplot, save, style
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -23,15 +24,18 @@ __all__ = [
     "band",
     "curves_with_bands",
     "draw_graph",
+    "failure_curves",
     "layout",
     "learned_against_true",
     "pyplot",
     "regret_curves",
+    "sample_bars",
     "save",
     "style",
 ]
 
 _RESAMPLES = 2000
+_SMALLEST = 1e-300
 Band = Literal["t", "bootstrap"]
 
 
@@ -141,18 +145,16 @@ def curves_with_bands(
     """Draw curves given as ``name: (x, values)``, values of shape (R, C), with bands; return the axes."""
     with style():
         axes = pyplot().figure().add_subplot() if ax is None else ax
+        lowest = np.inf
         for number, (name, (x, values)) in enumerate(curves.items()):
-            _curve(
-                axes,
-                number,
-                name,
-                np.asarray(x),
-                *band(np.asarray(values, np.float64), band_kind, level),
-                log,
-            )
+            ends = band(np.asarray(values, np.float64), band_kind, level)
+            _curve(axes, number, name, np.asarray(x), *ends, log)
+            lowest = min(lowest, *(float(y[y > 0].min(initial=np.inf)) for y in ends))
         if log:
             axes.set_xscale("log")
             axes.set_yscale("log", nonpositive="mask")
+            if np.isfinite(lowest):
+                axes.set_ylim(bottom=lowest / 1.5)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         axes.margins(x=0.01)
@@ -170,20 +172,20 @@ def _curve(
     high: FloatArray,
     log: bool,
 ) -> None:
-    colour = COLOURS[number % len(COLOURS)]
+    appearance = look(number)
     grid = np.geomspace(x[0], x[-1], 9) if log else np.linspace(x[0], x[-1], 9)
     # Markers of different curves stand at different places, so that none hides another.
     marks = np.unique(
         np.searchsorted(x, grid[1:] - (grid[1:] - grid[:-1]) * (number % 5) / 5).clip(0, len(x) - 1)
     )
-    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    if log:  # a band that goes on below 0 goes on to the edge of the picture
+        low, high = np.maximum(low, _SMALLEST), np.maximum(high, _SMALLEST)
+    axes.fill_between(x, low, high, color=appearance["color"], alpha=0.18, linewidth=0)
     axes.plot(
         x,
         mean,
         label=name,
-        color=colour,
-        linestyle=DASHES[number % len(DASHES)],
-        marker=MARKERS[number % len(MARKERS)],
+        **appearance,
         markevery=marks.tolist(),
         markersize=4,
         markerfacecolor="white",

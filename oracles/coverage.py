@@ -11,6 +11,7 @@ from cmab._validation import integer, real, shown
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.oracle import Oracle
+from cmab.theory import Smoothness
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -143,6 +144,10 @@ class MaxCoverage(Oracle):
         if len(super_arm) == 0:
             return np.empty(0, np.int64)
         return np.concatenate([self._arms[self._offsets[u] : self._offsets[u + 1]] for u in super_arm])
+
+    def smoothness(self) -> Smoothness:
+        """Return ``x`` times the weight at the ends of all edges, ``|E| x`` where all weights are 1."""
+        return Smoothness(max(float(self.weights[self._heads].sum()), np.finfo(np.float64).tiny))
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the left nodes."""

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cmab import Study
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -18,3 +20,10 @@ def test_snippets_run(page, tmp_path, monkeypatch):
     for match in SNIPPET.finditer(page.read_text(encoding="utf-8")):
         line = page.read_text(encoding="utf-8")[: match.start()].count("\n") + 1
         exec(compile("\n" * line + match.group(1), str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "docs" / "studies").glob("*.toml")), ids=lambda file: file.stem
+)
+def test_studies_are_valid(file):
+    assert Study.load(file).pieces

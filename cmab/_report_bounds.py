@@ -1,0 +1,64 @@
+"""Theorems 1 and 2 for the learners of a study, where their conditions hold and the family can be listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.environment import Environment
+from cmab.oracle import LinearOracle, Oracle
+from cmab.policies.cucb import CUCB
+from cmab.policy import AnyPolicy
+from cmab.theory import reward_gaps, theorem_1, theorem_2
+
+_MOST_SETS = 20_000
+
+
+def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray) -> dict[str, FloatArray]:
+    """Return the bounds on the (alpha, beta)-regret at `rounds`, by theorem; none where there is none.
+
+    For `CUCB` with its own radius, outcomes in [0, 1], and an oracle that knows its smoothness and whose
+    super arms are among at most 20,000 sets.
+    """
+    oracle = policy.oracle
+    low, high = environment.support
+    is_algorithm_1 = (
+        type(policy) is CUCB
+        and policy.scale == 1.0
+        and policy.support == (0.0, 1.0)
+        and not np.any(policy.prior_weight)
+    )
+    smoothness = oracle.smoothness()
+    if not is_algorithm_1 or low < 0.0 or high > 1.0 or smoothness is None or not _is_small(oracle):
+        return {}
+    assert isinstance(policy, CUCB)
+    gaps = reward_gaps(oracle, environment.means, _family(oracle))
+    try:
+        bounds = {"Theorem 1": theorem_1(gaps, smoothness, rounds, policy.radius)}
+    except ValueError:  # a radius without a bound
+        return {}
+    if policy.radius == CUCB(oracle).radius:
+        bounds["Theorem 2"] = theorem_2(gaps, smoothness, rounds)
+    return bounds
+
+
+def _sizes(oracle: Oracle) -> range:
+    # Elsewhere `max_size` counts base arms, not the entries of a super arm.
+    return range((oracle.max_size if isinstance(oracle, LinearOracle) else oracle.n_choices) + 1)
+
+
+def _is_small(oracle: Oracle) -> bool:
+    is_told = type(oracle).is_feasible is not Oracle.is_feasible
+    return is_told and sum(comb(oracle.n_choices, size) for size in _sizes(oracle)) <= _MOST_SETS
+
+
+def _family(oracle: Oracle) -> Iterator[IntArray]:
+    for size in _sizes(oracle):
+        for chosen in combinations(range(oracle.n_choices), size):
+            super_arm = np.array(chosen, np.int64)
+            if oracle.is_feasible(super_arm):
+                yield super_arm

@@ -1,0 +1,236 @@
+"""What a report shows of a study: finished pieces by instance, summaries, comparisons, versions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from cmab import _study_results
+from cmab._intervals import holm, paired_p_value, proportion_interval, sign_p_value
+from cmab._provenance import DEPENDENCIES
+from cmab._study_pieces import Piece
+from cmab._tables import Row, shown
+from cmab.arrays import FloatArray, IntArray
+from cmab.identification import Identification
+from cmab.plotting import Band, band
+from cmab.simulation import Simulation
+from cmab.store import Kind
+from cmab.study import Study
+
+Pair = tuple[str, str]
+_MADE_BY = ("cmab", "python", *DEPENDENCIES, "host", "system", "processor", "cores")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The finished part of a study; `replications` says which ones, in the order of each result."""
+
+    study: Study
+    missing: list[Piece]
+    simulations: dict[Pair, Simulation]
+    identifications: dict[Pair, Identification]
+    replications: dict[Pair, IntArray]
+    made_by: dict[str, str]
+
+    @classmethod
+    def read(cls, folder: str | os.PathLike[str]) -> Finished:
+        """Return what there is in a folder in which a study ran."""
+        study = Study.open(folder)
+        missing = study.missing(folder)
+        kinds: tuple[Kind, Kind] = ("simulations", "identifications")
+        played, explored = (study._stored(folder, kind) for kind in kinds)
+        rows = played | explored
+        return cls(
+            study,
+            missing,
+            {pair: _study_results.simulation(study._plan, pair, found) for pair, found in played.items()},
+            {pair: _study_results.identification(pair[1], found) for pair, found in explored.items()},
+            {pair: np.array([row["replication"] for row in found]) for pair, found in rows.items()},
+            _made_by([row for found in rows.values() for row in found]),
+        )
+
+    @property
+    def instances(self) -> list[str]:
+        """Those with a finished piece."""
+        return list(dict.fromkeys(instance for instance, _ in self.replications))
+
+    def played(self, instance: str) -> dict[str, Simulation]:
+        """Return the results of policies on an instance."""
+        return {pair[1]: result for pair, result in self.simulations.items() if pair[0] == instance}
+
+    def explored(self, instance: str) -> dict[str, Identification]:
+        """Return the results of explorers on an instance."""
+        return {pair[1]: found for pair, found in self.identifications.items() if pair[0] == instance}
+
+    def has_budget(self, explorer: str) -> bool:
+        """Return whether an explorer ends with its budget, and not by a rule of its own."""
+        return "budget" in self.study._plan.explorers[explorer]
+
+
+def _made_by(rows: list[Any]) -> dict[str, str]:
+    """Return versions and machines, every one that took part."""
+    found = {name: ", ".join(dict.fromkeys(str(row[name]) for row in rows)) for name in _MADE_BY}
+    dates = sorted(row["finished"] for row in rows)
+    return found | ({"finished": " to ".join(dict.fromkeys((dates[0], dates[-1])))} if dates else {})
+
+
+def interval(values: FloatArray, kind: Band, level: float) -> tuple[float, str]:
+    """Return the mean and its interval as text."""
+    mean, low, high = (float(end[0]) for end in band(values[:, None], kind, level))
+    return mean, f"{shown(low)} to {shown(high)}" if np.isfinite(low) else "-"
+
+
+def final_rows(results: Mapping[str, Simulation], kind: Band, level: float) -> list[Row]:
+    """Return a row for each learner, the best one first."""
+    rows: list[Row] = []
+    for name, result in results.items():
+        regret, band_of_regret = interval(result.exact_regret[:, -1], kind, level)
+        reward, band_of_reward = interval(result.expected_rewards[:, -1] / result.rounds[-1], kind, level)
+        inside = 100 * float(result.oracle_seconds.sum() / result.seconds.sum())
+        # No clock runs inside the compiled loop.
+        share = {"in the oracle": f"{inside:.0f} %"} if np.isfinite(inside) else {}
+        rows.append(
+            {
+                "learner": name,
+                "replications": len(result.seconds),
+                "regret": regret,
+                "interval of regret": band_of_regret,
+                "reward a round": reward,
+                "interval of reward": band_of_reward,
+                "median seconds": float(np.median(result.seconds)),
+                **share,
+            }
+        )
+    sense = {result.sense for result in results.values()}
+    return sorted(rows, key=lambda row: row["reward a round"], reverse=sense == {"max"})
+
+
+def sample_rows(results: Mapping[str, Identification], kind: Band, level: float) -> list[Row]:
+    """Return a row for each explorer."""
+    rows: list[Row] = []
+    for name, found in results.items():
+        runs, wrong = len(found.samples), int((~found.correct).sum())
+        samples, band_of_samples = interval(found.samples.astype(np.float64), kind, level)
+        low, high = proportion_interval(wrong, runs, level)
+        rows.append(
+            {
+                "explorer": name,
+                "replications": runs,
+                "samples": samples,
+                "interval of samples": band_of_samples if np.ptp(found.samples) else "all equal",
+                "cut off": int((~found.stopped).sum()),
+                "wrong": wrong,
+                "share wrong": wrong / runs,
+                "interval of share": f"{shown(low)} to {shown(high)}",
+                "median seconds": float(np.median(found.seconds)),
+            }
+        )
+    return rows
+
+
+def compared_learners(finished: Finished, level: float) -> list[Row]:
+    """Return a row for each pair of learners on an instance: paired by replication, corrected by Holm.
+
+    Regret differs as expected reward does, so no optimum is needed.
+    """
+    values = {
+        pair: (-1.0 if result.sense == "max" else 1.0) * result.expected_rewards[:, -1]
+        for pair, result in finished.simulations.items()
+    }
+    return _corrected(
+        [
+            _compared(finished, values, pairs, ("less regret", "more regret"), level)
+            for pairs in _rivals(finished.instances, values)
+        ]
+    )
+
+
+def compared_explorers(finished: Finished, level: float) -> list[Row]:
+    """Return likewise a row for each pair of explorers that stop by a rule: difference of samples."""
+    values = {
+        pair: found.samples.astype(np.float64)
+        for pair, found in finished.identifications.items()
+        if not finished.has_budget(pair[1])
+    }
+    return _corrected(
+        [
+            _compared(finished, values, pairs, ("fewer samples", "more samples"), level)
+            for pairs in _rivals(finished.instances, values)
+        ]
+    )
+
+
+def compared_failures(finished: Finished) -> list[Row]:
+    """Return a row for each pair of explorers on an instance: McNemar's exact test of wrong answers."""
+    wrong = {pair: (~found.correct).astype(np.float64) for pair, found in finished.identifications.items()}
+    rows = []
+    for first, second in _rivals(finished.instances, wrong):
+        _, a, b = _common(finished, wrong, first, second)
+        only = int(((b == 1) & (a == 0)).sum()), int(((a == 1) & (b == 0)).sum())
+        if sum(only) == 0:
+            continue
+        rows.append(
+            {
+                "instance": first[0],
+                "first": first[1],
+                "second": second[1],
+                "pairs": len(a),
+                "only the first wrong": only[1],
+                "only the second wrong": only[0],
+                "p": sign_p_value(*only),
+            }
+        )
+    return _corrected(rows)
+
+
+def _rivals(instances: Iterable[str], values: Mapping[Pair, FloatArray]) -> list[tuple[Pair, Pair]]:
+    """Return all pairs of learners of an instance, the one with the smaller mean first."""
+    ordered = sorted(values, key=lambda pair: float(values[pair].mean()))
+    return [
+        rivals
+        for instance in instances
+        for rivals in combinations([pair for pair in ordered if pair[0] == instance], 2)
+    ]
+
+
+def _common(
+    finished: Finished, values: Mapping[Pair, FloatArray], first: Pair, second: Pair
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the replications that both have, and the values there."""
+    numbers, i, j = np.intersect1d(
+        finished.replications[first], finished.replications[second], return_indices=True
+    )
+    return numbers, values[first][i], values[second][j]
+
+
+def _compared(
+    finished: Finished,
+    values: Mapping[Pair, FloatArray],
+    rivals: tuple[Pair, Pair],
+    names: tuple[str, str],
+    level: float,
+) -> dict[str, Any]:
+    numbers, less, more = _common(finished, values, *rivals)
+    difference, between = interval(more - less, "t", level)
+    return {
+        "instance": rivals[0][0],
+        names[0]: rivals[0][1],
+        names[1]: rivals[1][1],
+        "pairs": len(numbers),
+        "difference": difference,
+        "interval": between,
+        "p": paired_p_value(more - less),
+    }
+
+
+def _corrected(rows: list[dict[str, Any]]) -> list[Row]:
+    adjusted = holm([row["p"] for row in rows])
+    return [
+        row | {"p (Holm)": float(p), "differ at 5 %": None if np.isnan(p) else "yes" if p <= 0.05 else "no"}
+        for row, p in zip(rows, adjusted, strict=True)
+    ]

@@ -1,0 +1,237 @@
+"""Reports: statistics against other computations, pages of unfinished studies, a look in a real browser."""
+
+import base64
+import re
+import shutil
+import subprocess
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cmab import CUCB, Study, identify, plotting, simulate
+from cmab._intervals import holm, paired_p_value, proportion_interval, sign_p_value
+from cmab._report_bounds import regret_bounds
+from cmab._report_data import Finished, compared_failures, compared_learners
+from cmab._report_figures import slugs
+from cmab.cli import main
+from cmab.confidence import LogRadius
+from cmab.report import write_report
+from cmab.theory import Smoothness, reward_gaps, theorem_1, theorem_2
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+pytest.importorskip("matplotlib").use("Agg")
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MEANS = [0.9, 0.7, 0.5, 0.3]
+SPECIFICATION = {
+    "horizon": 60,
+    "replications": 4,
+    "max_samples": 5000,
+    "instances": {
+        "ads & <b>more</b>": {
+            "oracle": {"class": "TopK", "n_arms": 4, "k": 2},
+            "environment": {
+                "class": "SemiBandit",
+                "arms": {"class": "BernoulliArms", "means": MEANS},
+                "oracle": "$oracle",
+            },
+        }
+    },
+    "learners": {"CUCB": {"class": "CUCB", "grid": {"scale": [0.2, 1.0]}}, "CTS": {"class": "CTS"}},
+    "explorers": {
+        "LUCB": {"class": "LUCB1", "k": 2, "grid": {"delta": [0.05, 0.2]}},
+        "SAR": {"class": "SAR", "k": 2, "grid": {"budget": [8, 40]}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("study")
+    Study(SPECIFICATION).run(place)
+    assert main(["report", str(place)]) == 0
+    return place
+
+
+@pytest.mark.parametrize(("hits", "trials"), [(0, 7), (7, 7), (3, 20)])
+def test_proportion_interval_is_scipys(hits, trials):
+    expected = stats.binomtest(hits, trials).proportion_ci(0.9, "exact")
+    np.testing.assert_allclose(proportion_interval(hits, trials, 0.9), expected)
+
+
+def test_p_values_are_scipys():
+    a, b = np.random.default_rng(0).normal(size=(2, 9))
+    np.testing.assert_allclose(paired_p_value(a - b), stats.ttest_rel(a, b).pvalue)
+    np.testing.assert_allclose(sign_p_value(2, 9), stats.binomtest(2, 11).pvalue)
+    assert np.isnan([paired_p_value(np.ones(3)), paired_p_value(np.ones(1)), sign_p_value(0, 0)]).all()
+
+
+def test_holm_is_the_closed_test_of_bonferroni():
+    """Adjusted p of a hypothesis: the largest Bonferroni p of all sets of hypotheses that hold it."""
+    p = np.array([0.01, 0.2, 0.013, 0.04, 0.04])
+    sets = [chosen for size in range(1, 6) for chosen in combinations(range(5), size)]
+    expected = [max(min(1.0, len(s) * p[list(s)].min()) for s in sets if i in s) for i in range(5)]
+    np.testing.assert_allclose(holm(p), expected)
+    np.testing.assert_allclose(holm([np.nan, 0.01, 0.04]), [np.nan, 0.02, 0.04])
+
+
+def test_comparisons_pair_the_same_replications(folder):
+    finished = Finished.read(folder)
+    rows = {(row["less regret"], row["more regret"]): row for row in compared_learners(finished, 0.95)}
+    results = Study.open(folder).results(folder)
+    assert len(rows) == 3
+    for (less, more), row in rows.items():
+        a, b = (results[pair].exact_regret[:, -1] for pair in product(finished.instances, (less, more)))
+        np.testing.assert_allclose(row["difference"], (b - a).mean())
+        np.testing.assert_allclose(row["p"], stats.ttest_rel(b, a).pvalue)
+        assert row["difference"] >= 0
+    # A replication that one of the two lacks does not count.
+    first = next(iter(finished.simulations))
+    finished.replications[first] = finished.replications[first] + 2
+    assert sorted(row["pairs"] for row in compared_learners(finished, 0.95)) == [2, 2, 4]
+
+
+def test_failures_are_compared_where_they_differ(folder):
+    finished = Finished.read(folder)
+    wrong = {name: ~found.correct for (_, name), found in finished.identifications.items()}
+    for row in compared_failures(finished):
+        a, b = wrong[row["first"]], wrong[row["second"]]
+        assert (row["only the first wrong"], row["only the second wrong"]) == ((a & ~b).sum(), (b & ~a).sum())
+
+
+def test_bounds_are_the_theorems_and_hold():
+    oracle, rounds = TopK(4, 2), np.array([10, 100, 500])
+    environment = SemiBandit(BernoulliArms(MEANS), oracle)
+    bounds = regret_bounds(CUCB(oracle), environment, rounds)
+    gaps = reward_gaps(oracle, MEANS, combinations(range(4), 2))
+    np.testing.assert_allclose(bounds["Theorem 1"], theorem_1(gaps, Smoothness.linear(2), rounds))
+    np.testing.assert_allclose(bounds["Theorem 2"], theorem_2(gaps, Smoothness.linear(2), rounds))
+    regret = simulate(CUCB(oracle), environment, 500, checkpoints=rounds, replications=5, rng=0).regret
+    assert (regret.mean(axis=0) <= np.minimum(*bounds.values())).all()
+    assert list(regret_bounds(CUCB(oracle, radius=LogRadius.wide(3.0)), environment, rounds)) == ["Theorem 1"]
+    assert not regret_bounds(CUCB(oracle, scale=0.5), environment, rounds)
+    large = TopK(40, 20)
+    assert not regret_bounds(CUCB(large), SemiBandit(BernoulliArms(np.full(40, 0.5)), large), rounds)
+
+
+def test_files_and_page(folder):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    stems = set(re.findall(r"<code>figures/([^<]+)</code>", page))
+    kinds = ("bounds-cucb-scale-1-0", "failures", "regret", "regret-log", "samples", "seconds")
+    assert stems == {f"ads-b-more-b-{kind}" for kind in kinds}
+    files = {path.name for path in (folder / "figures").iterdir()}
+    assert files == {f"{stem}{suffix}" for stem in stems for suffix in (".svg", ".png", ".pdf")}
+    assert "ads &amp; &lt;b&gt;more&lt;/b&gt;" in page
+    assert "<b>" not in page
+    assert "Unfinished" not in page
+    assert not re.search(r'(?:src|href)="(?!data:|#)', page)  # nothing from outside
+    assert all(base64.b64decode(data) for data in re.findall(r"base64,([^\"]+)", page))
+
+
+def test_names_that_look_alike_keep_their_own_files():
+    names = ["A b", "a-b", "a-b-2", "…"]
+    assert len(set(slugs(names).values())) == 4
+
+
+def test_the_same_results_give_the_same_page(folder):
+    before = (folder / "report.html").read_bytes()
+    write_report(folder)
+    assert (folder / "report.html").read_bytes() == before
+
+
+def test_an_unfinished_study_is_reported_as_such(tmp_path):
+    study = Study(SPECIFICATION)
+
+    def stop(piece):
+        if piece.replication == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study.run(tmp_path, report=stop)
+    page = write_report(tmp_path, band_kind="bootstrap", level=0.9).read_text(encoding="utf-8")
+    done = len(study.pieces) - len(study.missing(tmp_path))
+    assert f"{done} of {len(study.pieces)}" in " ".join(page.split())
+
+
+def test_an_unknown_optimum_leaves_rewards(tmp_path):
+    specification = SPECIFICATION | {
+        "instances": {
+            "cascade": {
+                "oracle": {
+                    "class": "InfluenceMaximization",
+                    "graph": {"networkx": "path_graph", "n": 3},
+                    "k": 1,
+                },
+                "environment": {
+                    "class": "IndependentCascade",
+                    "graph": {"networkx": "path_graph", "n": 3},
+                    "probability": [0.5, 0.5, 0.5, 0.5],
+                },
+            }
+        }
+    }
+    del specification["explorers"], specification["max_samples"]
+    Study(specification | {"horizon": 5, "replications": 2}).run(tmp_path)
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    assert re.findall(r"<code>figures/([^<]+)</code>", page) == ["cascade-reward"]
+
+
+def test_refusals(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 2
+    Study(SPECIFICATION).missing(tmp_path)
+    assert main(["report", str(tmp_path), "--level", "1.5"]) == 2
+    assert "a folder in which a study ran" in capsys.readouterr().err
+
+
+def test_sample_bars_and_failure_curves():
+    arms = BernoulliArms(MEANS)
+    study = Study({k: v for k, v in SPECIFICATION.items() if k not in ("horizon", "learners")})
+    explorer = next(iter(study._plan.explorations.values()))
+    found = identify(explorer, arms, replications=5, rng=0, max_samples=30)
+    assert not found.stopped.any()
+    axes = found.plot()
+    assert axes.patches[0].get_width() == found.samples.mean()
+    assert any("cut off" in text.get_text() for text in axes.texts)
+    axes = plotting.failure_curves({"A": [(20, 0, 10), (10, 5, 10)], "B": [(10, 4, 10), (20, 1, 10)]})
+    np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), [0.5, np.nan])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["A", "B"]
+    plotting.pyplot().close("all")
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_a_browser_shows_all_of_it(folder, tmp_path, width):
+    """Every figure has a size, nothing is wider than the window, and no script or load fails."""
+    if BROWSER is None:
+        pytest.skip("no Chromium on this machine")
+    probe = (
+        "<script>window.faults=[];addEventListener('error',e=>faults.push(String(e.message||e.target.src)),true);"
+        "addEventListener('load',()=>{document.body.innerHTML+='<pre id=seen>'+JSON.stringify({"
+        "sizes:[...document.images].map(i=>Math.min(i.naturalWidth,i.naturalHeight,i.width)),"
+        "overflow:document.documentElement.scrollWidth-document.documentElement.clientWidth,"
+        "outside:performance.getEntriesByType('resource').map(r=>r.name.slice(0,5)),"
+        "faults})+'</pre>'})</script>"
+    )
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    (tmp_path / "page.html").write_text(page.replace("<head>", f"<head>{probe}"), encoding="utf-8")
+    seen = _browse(tmp_path, width, f"file://{tmp_path / 'page.html'}")
+    assert len(seen["sizes"]) == 6
+    assert min(seen["sizes"]) > 100
+    assert seen["overflow"] <= 0
+    assert seen["faults"] == []
+    assert set(seen["outside"]) <= {"data:"}
+
+
+def _browse(tmp_path: Path, width: int, address: str):
+    import html
+    import json
+
+    flags = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+    done = subprocess.run(
+        [BROWSER, "--headless", *flags, "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}",
+         f"--window-size={width},900", "--virtual-time-budget=10000", "--dump-dom", address],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout).group(1)))
