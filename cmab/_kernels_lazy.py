@@ -90,9 +90,9 @@ def play_rounds_lazily(
 ) -> bool:
     """Play up to round `last` as ``play_rounds`` does with CUCB's indices and the k best of them."""
     m, high = means.shape[0], reals[5]
-    arms, outcomes = np.empty(m, np.int64), np.empty(m)
+    arms, outcomes, totals, ones = np.empty(m, np.int64), np.empty(m), np.empty(2), np.ones(m, np.int64)
     environment = (environment_integers, environment_reals, coins)
-    learned = (counters, owners, sizes, means, deviations, arms, outcomes, np.ones(m, np.int64))
+    learned = (counters, owners, sizes, means, deviations, arms, outcomes, totals, ones)
     rest = (super_arm, *environment, *learned, progress, checkpoints, recorded, earned)
     # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))

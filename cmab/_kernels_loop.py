@@ -26,6 +26,7 @@ def end_round(
     deviations: FloatArray,
     arms: IntArray,
     outcomes: FloatArray,
+    totals: FloatArray,
     ones: IntArray,
     progress: IntArray,
     checkpoints: IntArray,
@@ -33,7 +34,6 @@ def end_round(
     earned: FloatArray,
 ) -> int:
     """Play the super arm, learn from it and record; return how many arms were triggered (see `arms`)."""
-    totals = np.empty(2)
     key = np.int64(coins.random() * 2.0**53)
     n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
     observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
@@ -83,9 +83,10 @@ def play_rounds(
     n_arms = means.shape[0]
     shared = owners.shape[0] > 0
     counts = counters[owners] if shared else counters
-    arms, outcomes = np.empty(n_arms, np.int64), np.empty(n_arms)
+    arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
+    ones = np.ones(n_arms, np.int64)
     environment = (environment_integers, environment_reals, coins)
-    learned = (counters, owners, sizes, means, deviations, arms, outcomes, np.ones(n_arms, np.int64))
+    learned = (counters, owners, sizes, means, deviations, arms, outcomes, totals, ones)
     places = (super_arm, *environment, *learned, progress, checkpoints, recorded, earned)
     for t in range(progress[0] + 1, last + 1):
         if is_random:

@@ -1,11 +1,13 @@
 """All loops compute the same run, and only rules that belong together are fused."""
 
 import signal
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from cases import ORACLES, POLICIES
+from numba.core.runtime import _nrt_python, rtsys
 from scipy.special import ndtri
 from scipy.stats import norm
 
@@ -326,6 +328,43 @@ def test_the_oracles_that_promise_a_compiled_door_have_one():
     promised |= {"ShortestPath", "MaxCoverage"}
     compiled = {type(case.make()).__name__ for case in ORACLES if open_door(case.make(), "solve")}
     assert promised <= compiled
+
+
+@pytest.mark.parametrize("n_arms", [30, 1000])
+@pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
+def test_a_compiled_round_allocates_nothing(case, n_arms):
+    """As many allocations of compiled code for 600 rounds as for 100."""
+    oracle = TopK(n_arms, 4)
+    policy, environment = case.make(oracle), SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, n_arms)), oracle)
+    doors, made = open_doors(policy, environment), []
+    if doors is None:
+        pytest.skip("no compiled form")
+    streams = (np.random.default_rng(0), np.random.default_rng(1))
+    run = _fused.FusedRun(doors, oracle, policy.initial_state(), *streams, np.array([700]))
+    _nrt_python.memsys_enable_stats()
+    try:
+        for last in (1, 101, 701):
+            before = rtsys.get_allocation_stats().alloc
+            run.play(last)
+            made.append(rtsys.get_allocation_stats().alloc - before)
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert 0 < made[1] == made[2]
+
+
+@pytest.mark.parametrize("oracle", [TopK(1000, 10), PlainTopK(1000, 10)], ids=["compiled", "mixed"])
+def test_memory_does_not_grow_with_the_rounds(oracle):
+    """Records at checkpoints and final states only; so 10^7 rounds x 100 replications stay below 1 GB."""
+    environment, peaks = SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 1000)), oracle), {}
+    for rounds, replications in ((100, 1), (1000, 1), (4000, 1), (1000, 5)):
+        tracemalloc.start()
+        points = np.unique(np.linspace(1, rounds, 100).astype(int))
+        simulate(CUCB(oracle), environment, rounds, replications=replications, checkpoints=points, rng=0)
+        peaks[rounds, replications] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert abs(peaks[4000, 1] - peaks[1000, 1]) < 20_000
+    each = (peaks[1000, 5] - peaks[1000, 1]) / 4
+    assert peaks[4000, 1] + 99 * each < 20e6
 
 
 def test_ten_million_updates_keep_the_mean():

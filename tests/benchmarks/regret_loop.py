@@ -1,44 +1,67 @@
 """Rounds a second of the regret loop: CUCB, the ten best of m Bernoulli arms, one core.
 
-Run: python tests/benchmarks/regret_loop.py. All columns are measured in turn in one process; read the ratios.
+Run: python tests/benchmarks/regret_loop.py. All columns are measured in turn in one process, by processor
+time; read the ratios.
 
-- fused: `simulate`, policy, oracle and environment compiled;
-- python: `simulate` with an oracle that has only its Python form;
+- fused: `simulate`, policy, oracle and environment compiled (from m = 1,000 on, few arms are looked at);
+- scan: the same, looking at all arms in every round;
+- user: `simulate` with an oracle that a user wrote in Python;
 - session: ask and tell, one round at a time, from Python;
 - numpy: the loop as it is usually written, one array expression a step;
 - vectorised: the same for 100 replications at once, in replication-rounds;
-- bare: indices, selection and update of one round in numpy, without coins, checks and recording.
+- bare: the bare arithmetic of a round, compiled: indices, insertion of the k best, coins, update;
+- smpybandits: the package's UCB with its `choiceMultiple` and `getReward`, if it is installed.
+
+Then many problems at once (`solve_batch`) against one after the other, and the peak memory of long runs.
 """
 
 from __future__ import annotations
 
+import math
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
+import numba
 import numpy as np
+import scipy.special
 
-from cmab import CUCB, Session, simulate
+from cmab import CUCB, LinearOracle, Session, _fused, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
 K = 10
 
 
-class PlainTopK(TopK):
-    """The Python door only."""
+class UserTopK(LinearOracle):
+    """As a user would write it."""
+
+    def __init__(self, n_arms: int) -> None:
+        self.n_arms = n_arms
 
     def solve(self, means, rng):
-        return np.sort(np.argpartition(means, len(means) - self.k)[-self.k :])
+        return np.argpartition(means, self.n_arms - K)[self.n_arms - K :]
+
+
+def play(oracle: LinearOracle, means: np.ndarray, rounds: int) -> None:
+    simulate(CUCB(oracle), SemiBandit(BernoulliArms(means), oracle), rounds, checkpoints=[rounds], rng=0)
 
 
 def fused(means: np.ndarray, rounds: int) -> None:
-    oracle = TopK(len(means), K)
-    simulate(CUCB(oracle), SemiBandit(BernoulliArms(means), oracle), rounds, checkpoints=[rounds], rng=0)
+    play(TopK(len(means), K), means, rounds)
 
 
-def python(means: np.ndarray, rounds: int) -> None:
-    oracle = PlainTopK(len(means), K)
-    simulate(CUCB(oracle), SemiBandit(BernoulliArms(means), oracle), rounds, checkpoints=[rounds], rng=0)
+def scan(means: np.ndarray, rounds: int) -> None:
+    is_lazy, _fused._is_lazy = _fused._is_lazy, lambda *doors: False
+    play(TopK(len(means), K), means, rounds)
+    _fused._is_lazy = is_lazy
+
+
+def user(means: np.ndarray, rounds: int) -> None:
+    play(UserTopK(len(means)), means, rounds)
 
 
 def session(means: np.ndarray, rounds: int) -> None:
@@ -77,34 +100,121 @@ def vectorised(means: np.ndarray, rounds: int, replications: int = 100) -> None:
 
 
 def bare(means: np.ndarray, rounds: int) -> None:
+    bare_loop(means, rounds, np.random.default_rng(0))
+
+
+@numba.njit(error_model="numpy")
+def bare_loop(means: np.ndarray, rounds: int, rng: np.random.Generator) -> None:
     m = len(means)
-    counts, averages = np.full(m, 20.0), means.copy()
+    counts, averages, index = np.zeros(m), np.zeros(m), np.empty(m)
+    best = np.empty(K, np.int64)
     for t in range(1, rounds + 1):
-        arms = np.argpartition(averages + np.sqrt(1.5 * np.log(t) / counts), m - K)[-K:]
-        counts[arms] += 1
+        term = 1.5 * math.log(t)
+        for i in range(m):
+            index[i] = min(averages[i] + math.sqrt(term / counts[i]), 1.0) if counts[i] > 0 else 1.0
+        size = 0
+        for i in range(m):
+            if size < K or index[i] > index[best[K - 1]]:
+                j = min(size, K - 1)
+                while j > 0 and index[best[j - 1]] < index[i]:
+                    best[j] = best[j - 1]
+                    j -= 1
+                best[j] = i
+                size = min(size + 1, K)
+        for arm in best:
+            counts[arm] += 1
+            averages[arm] += ((rng.random() < means[arm]) - averages[arm]) / counts[arm]
+
+
+def smpybandits(means: np.ndarray, rounds: int) -> None:
+    policy, rng = peer()(len(means)), np.random.default_rng(0)
+    policy.startGame()
+    for _ in range(rounds):
+        arms = policy.choiceMultiple(K)
+        for arm, outcome in zip(arms, rng.random(K) < means[arms], strict=True):
+            policy.getReward(arm, float(outcome))
+
+
+def peer() -> Any:
+    """Return the peer's class; it asks for a name that scipy has renamed since."""
+    scipy.special.btdtri = scipy.special.betaincinv
+    from SMPyBandits.Policies.UCB import UCB
+
+    return UCB
 
 
 def seconds_per_round(run: Callable[[np.ndarray, int], None], means: np.ndarray, rounds: int) -> float:
     run(means, 100)  # compiles, fills caches
     best = np.inf
     for _ in range(3):
-        started = time.perf_counter()
+        started = time.process_time()
         run(means, rounds)
-        best = min(best, time.perf_counter() - started)
+        best = min(best, time.process_time() - started)
     return best / rounds
 
 
+def one_by_one(problems: np.ndarray, repeats: int) -> None:
+    oracle, rng = TopK(problems.shape[1], K), np.random.default_rng(0)
+    for _ in range(repeats):
+        for row in problems:
+            oracle.solve(row, rng)
+
+
+def at_once(problems: np.ndarray, repeats: int) -> None:
+    oracle, rng = TopK(problems.shape[1], K), np.random.default_rng(0)
+    for _ in range(repeats):
+        oracle.solve_batch(problems, rng)
+
+
+def batches() -> None:
+    """Compare 100 problems of the k best at once with one after the other."""
+    for m in (100, 1000):
+        problems = np.random.default_rng(0).random((100, m))
+        one, many = (1e4 * seconds_per_round(run, problems, 50) for run in (one_by_one, at_once))
+        print(f"m = {m}: solve {one:.2f} us a problem, solve_batch {many:.2f} us (x{one / many:.1f})")
+
+
+MEMORY = """
+import resource
+import numpy as np
+from cmab import CUCB, simulate
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+oracle = TopK(1000, 10)
+environment = SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 1000)), oracle)
+simulate(CUCB(oracle), environment, {rounds}, replications={replications}, rng=0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def memory() -> None:
+    """Print the peak memory of fresh processes with ten times the rounds, and with many replications."""
+    print("peak memory at m = 1,000 (rounds x replications):", end=" ")
+    for rounds, replications in ((10_000, 1), (100_000, 1), (1_000_000, 1), (10_000, 100)):
+        code = MEMORY.format(rounds=rounds, replications=replications)
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        print(f"{rounds:,} x {replications}: {int(done.stdout) / 1024:.0f} MB", end="; ")
+    print(f"this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
 def main() -> None:
-    columns = (fused, python, session, numpy_loop, vectorised, bare)
+    columns = [fused, scan, user, session, numpy_loop, vectorised, bare]
+    try:
+        peer()
+        columns.append(smpybandits)
+    except ImportError:
+        print("SMPyBandits is not installed: its column is left out")
     print("thousand rounds a second (times the numpy loop)")
-    print(f"{'m':>7}" + "".join(f"{run.__name__:>20}" for run in columns))
+    print(f"{'m':>7}" + "".join(f"{run.__name__:>17}" for run in columns))
     for m, rounds in ((100, 20_000), (1000, 10_000), (10_000, 2000)):
         means = np.random.default_rng(1).permutation(np.linspace(0.1, 0.9, m))
         cost = {}
         for run in columns:
-            cost[run] = seconds_per_round(run, means, 20 * rounds if run is fused else rounds)
+            cost[run] = seconds_per_round(run, means, 20 * rounds if run in (fused, scan, bare) else rounds)
         cells = [f"{1e-3 / cost[run]:.1f} (x{cost[numpy_loop] / cost[run]:.1f})" for run in columns]
-        print(f"{m:>7}" + "".join(f"{cell:>20}" for cell in cells))
+        print(f"{m:>7}" + "".join(f"{cell:>17}" for cell in cells), flush=True)
+    batches()
+    memory()
 
 
 if __name__ == "__main__":
