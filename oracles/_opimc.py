@@ -96,7 +96,7 @@ def _validated(
 ) -> tuple[int, int]:
     """Return how many of the first `n_sets` sets meet `chosen`, and the arcs examined.
 
-    Stop early when `needed` are out of reach by three standard errors: giving up costs no confidence.
+    Stop early when `needed` are out of reach by two standard errors: giving up costs no confidence.
     """
     owners = reverse.owners(chosen)
     hits, arcs, done = 0, 0, 0
@@ -105,7 +105,7 @@ def _validated(
         hits, arcs, done = hits + more, arcs + examined, last
         if done:
             mean, error = estimate(hits, done, n_sets)
-            if mean + 3.0 * error < needed:
+            if mean + 2.0 * error < needed:
                 break
     return hits, arcs
 
