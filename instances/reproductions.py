@@ -86,7 +86,7 @@ def fixed_budget(
     return reproduce(FIXED_BUDGET, quick, seed, jobs, out)
 
 
-@takes(quick=1, full=30)
+@takes(quick=1, full=15)
 def lucb_halving(
     *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
 ) -> Iterator[Row]:

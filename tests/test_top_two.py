@@ -92,6 +92,8 @@ def test_a_compiled_run_goes_on_where_a_cap_or_a_session_ended(rule):
     for state in states[1:]:
         assert np.array_equal(state.counts, states[0].counts)
         assert np.array_equal(state.means, states[0].means)
+        if rule is not EBTCI:
+            assert np.array_equal(state.memory, states[0].memory)
 
 
 @pytest.mark.parametrize("rule", RULES)
