@@ -52,10 +52,7 @@ class Feedback:
         For environments that write an int64 array of distinct arms and a float array of outcomes themselves.
         """
         feedback = object.__new__(cls)
-        for name, value in (("arms", arms), ("outcomes", outcomes), ("reward", reward)):
-            object.__setattr__(feedback, name, value)
-        object.__setattr__(feedback, "pulls", None)
-        object.__setattr__(feedback, "squares", None)
+        feedback.__dict__.update(arms=arms, outcomes=outcomes, reward=reward, pulls=None, squares=None)
         return feedback
 
     def __post_init__(self) -> None:

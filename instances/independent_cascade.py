@@ -111,12 +111,16 @@ class IndependentCascade(SpreadingInfluence):
 
         if self.feedback != "edge":
             return super().play(super_arm, rng)
-        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
+        seeds = np.asarray(super_arm)
+        if seeds.dtype != np.int64 or seeds.ndim != 1:
+            seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
         offsets, arms = self.graph.out_arcs
         observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
         size, seen = cascade(
             offsets, arms, self.graph.out_heads, self._limits, seeds, round_key(rng), observed, outcomes
         )
+        if size < 0:  # the kernel checks as it goes, and leaves it to this to say what is wrong
+            arm_indices("super_arm", super_arm, self.graph.n_nodes)
         # Shrinking in place gives the rest of the memory back without a copy.
         observed.resize(seen, refcheck=False)
         outcomes.resize(seen, refcheck=False)

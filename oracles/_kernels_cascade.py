@@ -34,20 +34,22 @@ def cascade(
     `arms`, `heads` and `limits` come in the order of the nodes that arcs leave, `offsets` says where from.
 
     Every arc out of every active node is observed, whether its head is active already or not. `observed` and
-    `outcomes` are filled in order of activation. Return the numbers of active nodes and of observed arcs.
+    `outcomes` are filled in order of activation. Return the numbers of active nodes and of observed arcs; -1
+    and 0 if a seed is out of range or repeated.
     """
     n = offsets.shape[0] - 1
     dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arms.shape[0]) + 1, np.int32)
     starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    hits, size, seen, at = seeds.shape[0], 0, 0, 0
-    hit[:hits] = seeds
+    size, seen, at = 0, 0, 0
+    for seed in seeds:
+        if not 0 <= seed < n or not dormant[seed]:
+            return -1, 0
+        starts[size], stops[size] = offsets[seed], offsets[seed + 1]
+        size += 1
+        dormant[seed] = 0
     # Coins are not to be guessed. Without branches on them, the processor guesses only where rows end: the
     # coins of a step first, then the nodes they hit, each written down and kept if it was dormant.
-    while hits > 0:
-        for w in hit[:hits]:
-            starts[size], stops[size] = offsets[w], offsets[w + 1]
-            size += dormant[w]
-            dormant[w] = 0
+    while at < size:
         hits = 0
         while at < size:
             for j in range(starts[at], stops[at]):
@@ -58,6 +60,10 @@ def cascade(
                 hit[hits] = heads[j]
                 hits += success
             at += 1
+        for w in hit[:hits]:
+            starts[size], stops[size] = offsets[w], offsets[w + 1]
+            size += dormant[w]
+            dormant[w] = 0
     return size, seen
 
 
