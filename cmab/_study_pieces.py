@@ -11,6 +11,7 @@ from typing import Any
 
 from cmab._provenance import Code, check_code, machine
 from cmab._replication import replicate
+from cmab._study_plan import Plan
 from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
@@ -71,6 +72,16 @@ class Identifying:
         return recorded | {
             name: int(recorded[name]) for name in ("samples", "correct", "stopped", "certified")
         }
+
+
+def task_of(
+    plan: Plan, pair: tuple[str, str], rounds: IntArray | None, max_samples: int | None
+) -> Simulating | Identifying:
+    """Return what to play of a policy or an explorer on an instance."""
+    environment = plan.problems[pair[0]]
+    if rounds is not None and pair in plan.policies:
+        return Simulating(plan.policies[pair], environment, rounds)
+    return Identifying(plan.explorations[pair], environment, max_samples)
 
 
 @dataclass(eq=False)

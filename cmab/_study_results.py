@@ -66,6 +66,22 @@ def identification(explorer: str, rows: Sequence[Row]) -> Identification:
     return collect(explorer, runs)
 
 
+def result_of(plan: Plan, pair: Pair, rows: Sequence[Row]) -> Simulation | Identification:
+    """Return the replications of a policy or an explorer on an instance."""
+    return simulation(plan, pair, rows) if pair in plan.policies else identification(pair[1], rows)
+
+
+def finals(result: Simulation | Identification) -> dict[str, float]:
+    """Return the last values of the only replication's curves, as columns."""
+    if isinstance(result, Identification):
+        return {}
+    return {
+        "final_expected_reward": float(result.expected_rewards[0, -1]),
+        "final_regret": float(result.regret[0, -1]),
+        "final_exact_regret": float(result.exact_regret[0, -1]),
+    }
+
+
 def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:
     """Return the summary of a policy on an instance."""
     regret = result.exact_regret[:, -1]

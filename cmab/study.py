@@ -12,9 +12,18 @@ from typing import Any
 
 from cmab._provenance import Code, code_of
 from cmab._specification import key_of
-from cmab._study_pieces import Identifying, Outcome, Piece, Simulating, StudyFailed, pack, play, row
+from cmab._study_pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
 from cmab._study_plan import Plan
-from cmab._study_results import Score, identification, regret_row, samples_row, score, simulation
+from cmab._study_results import (
+    Score,
+    finals,
+    identification,
+    regret_row,
+    result_of,
+    samples_row,
+    score,
+    simulation,
+)
 from cmab._study_workers import limited_threads, spread
 from cmab._validation import integer
 from cmab.arrays import IntArray
@@ -246,18 +255,12 @@ class Study:
         code = json.dumps([[*pair, code] for pair, code in self._code.items()])
         store.put_study(key_of({"specification": specification, "code": code}), specification, code)
 
-    def _task(self, instance: str, learner: str) -> Simulating | Identifying:
-        pair, environment = (instance, learner), self._plan.problems[instance]
-        if self.rounds is not None and pair in self._plan.policies:
-            return Simulating(self._plan.policies[pair], environment, self.rounds)
-        return Identifying(self._plan.explorations[pair], environment, self.max_samples)
-
     def _played(self, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
         for instance in dict.fromkeys(p.instance for p in pieces if self._kind(p) == "simulations"):
             _ = self._plan.problems[instance].optimum  # once here instead of in every worker
         tasks: dict[tuple[str, str], Any] = {}
         for pair in dict.fromkeys(piece.pair for piece in pieces):
-            task = self._task(*pair)
+            task = task_of(self._plan, pair, self.rounds, self.max_samples)
             tasks[pair] = task if n_jobs == 1 else pack(task)
         calls = [(piece, tasks[piece.pair], self.seed, self._code[piece.pair]) for piece in pieces]
         return spread(play, calls, n_jobs)
@@ -266,19 +269,8 @@ class Study:
         """Return what to store of a piece, and its score."""
         pair = outcome.piece.pair
         values = row(outcome, self._content(*pair), self.seed, self._code[pair])
-        result = self._result(pair, [values])
-        if isinstance(result, Simulation):
-            values |= {
-                "final_expected_reward": float(result.expected_rewards[0, -1]),
-                "final_regret": float(result.regret[0, -1]),
-                "final_exact_regret": float(result.exact_regret[0, -1]),
-            }
-        return values, score(result)
-
-    def _result(self, pair: tuple[str, str], rows: list[Any]) -> Simulation | Identification:
-        if pair in self._plan.policies:
-            return simulation(self._plan, pair, rows)
-        return identification(pair[1], rows)
+        result = result_of(self._plan, pair, [values])
+        return values | finals(result), score(result)
 
     def results(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Simulation]:
         """Return the finished replications of policies by (instance, learner), where there are any."""
