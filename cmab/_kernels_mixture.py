@@ -7,7 +7,7 @@ import numpy as np
 from cmab._kernels import kernel
 from cmab._kernels_doors import decide_kernel
 from cmab._kernels_lucb import RANDOM, mark_best, sampled
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import BoolArray, FloatArray, IntArray
 
 
 @kernel
@@ -17,47 +17,63 @@ def evidence(gap: float, spread: float, sigma: float) -> float:
 
 
 @kernel
-def _split(
-    means: FloatArray, counts: IntArray, k: int
-) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-    """Return the arms, the k best first, and in that order their means, ``1 / T`` and ``ln T``."""
+def _penalty(count: int) -> float:
+    return 2.0 * math.log(4.0 + math.log(count))
+
+
+@kernel
+def _log(count: int, table: FloatArray) -> float:
+    """Return ``ln count``; `table` remembers the logarithms of small counts, 0 where one is unknown."""
+    if count >= table.shape[0]:
+        return math.log(count)
+    if table[count] == 0.0:
+        table[count] = math.log(count)
+    return float(table[count])
+
+
+@kernel
+def _enough(means: FloatArray, counts: IntArray, is_high: BoolArray, sigma: float, threshold: float) -> bool:
+    """Return whether every pair exceeds ``threshold + 2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)``."""
     n = means.shape[0]
-    is_high = np.empty(n, np.bool_)
-    mark_best(means, k, is_high)
-    order, values, inverse, logs = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
-    high, low = 0, k
-    for arm in range(n):
-        place = high if is_high[arm] else low
-        if is_high[arm]:
-            high += 1
-        else:
-            low += 1
-        order[place], values[place] = arm, means[arm]
-        inverse[place], logs[place] = 1.0 / counts[arm], math.log(counts[arm])
-    return order, values, inverse, logs
+    penalties = np.empty(n)
+    for i in range(n):
+        penalties[i] = _penalty(counts[i])
+    for i in range(n):
+        if not is_high[i]:
+            continue
+        for j in range(n):
+            spread = 1.0 / counts[i] + 1.0 / counts[j]
+            own = threshold + penalties[i] + penalties[j]
+            if not is_high[j] and not evidence(means[i] - means[j], spread, sigma) > own:
+                return False
+    return True
 
 
 @kernel
 def doubtful_pair(
-    means: FloatArray, counts: IntArray, k: int, sigma: float, threshold: float
+    means: FloatArray, counts: IntArray, k: int, sigma: float, threshold: float, table: FloatArray
 ) -> tuple[int, int, bool]:
     """Return the pair of least evidence plus ``ln T_i + ln T_j``, and whether every pair has enough of it.
 
-    Enough is more than ``threshold + 2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)``.
+    Ties go to the lower index. `table` is that of `_log`.
     """
     n = means.shape[0]
-    order, values, inverse, logs = _split(means, counts, k)
-    least, row, column, enough = np.inf, 0, k, True
-    penalty = np.empty(n)
+    is_high, inverse, logs = np.empty(n, np.bool_), np.empty(n), np.empty(n)
+    mark_best(means, k, is_high)
     for i in range(n):
-        penalty[i] = 2.0 * math.log(4.0 + logs[i])
-    for i in range(k):
-        for j in range(k, n):
-            weight = evidence(values[i] - values[j], inverse[i] + inverse[j], sigma)
-            if weight + logs[i] + logs[j] < least:
-                least, row, column = weight + logs[i] + logs[j], i, j
-            enough = enough and weight > threshold + penalty[i] + penalty[j]
-    return order[row], order[column], enough
+        inverse[i], logs[i] = 1.0 / counts[i], _log(counts[i], table)
+    least, high, low = np.inf, 0, 0
+    for i in range(n):
+        if not is_high[i]:
+            continue
+        for j in range(n):
+            weight = evidence(means[i] - means[j], inverse[i] + inverse[j], sigma) + logs[i] + logs[j]
+            if weight < least and not is_high[j]:
+                least, high, low = weight, i, j
+    # Most often this very pair lacks evidence, and the others need no look.
+    own = threshold + _penalty(counts[high]) + _penalty(counts[low])
+    sure = evidence(means[high] - means[low], inverse[high] + inverse[low], sigma) > own
+    return high, low, sure and _enough(means, counts, is_high, sigma, threshold)
 
 
 @decide_kernel
@@ -72,7 +88,7 @@ def decide_mixture(
     reals: FloatArray,
     chosen: IntArray,
 ) -> int:
-    """`MixtureGLR`; `integers` holds k, `reals` sigma and the threshold."""
-    high, low, enough = doubtful_pair(means, counts, integers[0], reals[0], reals[1])
+    """`MixtureGLR`; `integers` holds k, `reals` sigma, the threshold and room for logarithms."""
+    high, low, enough = doubtful_pair(means, counts, integers[0], reals[0], reals[1], reals[2:])
     size = sampled(high, low, RANDOM, counts, coin, chosen)
     return -size if enough else size

@@ -61,7 +61,8 @@ class MixtureGLR(BestK):
         """Return the critical pair, the better arm first, and whether every pair has enough evidence."""
         from cmab._kernels_mixture import doubtful_pair
 
-        return doubtful_pair(state.means, state.counts, self.k, self.sigma, self._threshold)
+        parameters = (self.k, self.sigma, self._threshold, np.zeros(0))
+        return doubtful_pair(state.means, state.counts, *parameters)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return one arm of the critical pair, the less sampled one more often."""
@@ -80,7 +81,9 @@ class MixtureGLR(BestK):
         """Return the compiled rule: a scan of all pairs across the border of the k best."""
         from cmab._kernels_mixture import decide_mixture
 
-        return scan(decide_mixture, [self.k], [self.sigma, self._threshold], is_random=True)
+        reals = np.zeros(2 + 65_536)  # the zeros cost nothing before they are used
+        reals[:2] = self.sigma, self._threshold
+        return scan(decide_mixture, [self.k], reals, is_random=True)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the k best means."""
