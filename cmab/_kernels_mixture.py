@@ -55,7 +55,7 @@ def doubtful_pair(
 ) -> tuple[int, int, bool]:
     """Return the pair of least evidence plus ``ln T_i + ln T_j``, and whether every pair has enough of it.
 
-    Ties go to the lower index. `table` is that of `_log`.
+    Ties go to the lower index. `table` is that of `_log`, empty to do without.
     """
     n = means.shape[0]
     is_high, inverse, logs = np.empty(n, np.bool_), np.empty(n), np.empty(n)

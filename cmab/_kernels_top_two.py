@@ -23,7 +23,7 @@ def decide_eb_tci(
     chosen: IntArray,
 ) -> int:
     """`EBTCI`; `reals` holds sigma, the threshold and beta."""
-    leader, challenger, enough = doubtful_pair(means, counts, 1, reals[0], reals[1])
+    leader, challenger, enough = doubtful_pair(means, counts, 1, reals[0], reals[1], np.empty(0))
     chosen[0] = leader if coin < reals[2] else challenger
     return -1 if enough else 1
 
@@ -81,7 +81,7 @@ def decide_ttucb(
     chosen: IntArray,
 ) -> int:
     """`TTUCB`; `reals` holds sigma, the threshold, beta, the bonus and the memory."""
-    if doubtful_pair(means, counts, 1, reals[0], reals[1])[2]:
+    if doubtful_pair(means, counts, 1, reals[0], reals[1], np.empty(0))[2]:
         return -1
     n, memory = means.shape[0], reals[4:]
     leader = optimistic_leader(counts, means, samples, reals[3])
@@ -165,4 +165,4 @@ def decide_track(
     """`TrackAndStop`; `reals` holds sigma, the threshold and the plan."""
     refresh_plan(means, samples, reals[2:])
     chosen[0] = tracked_arm(counts, samples, reals[3:])
-    return -1 if doubtful_pair(means, counts, 1, reals[0], reals[1])[2] else 1
+    return -1 if doubtful_pair(means, counts, 1, reals[0], reals[1], np.empty(0))[2] else 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from cmab._validation import integer
 from cmab.arrays import IntArray
 from cmab.confidence import pair_threshold
@@ -39,7 +41,7 @@ class BestArmRule(SamplingExplorer):
         """Return the best mean, its closest rival with a penalty, and whether there is enough evidence."""
         from cmab._kernels_mixture import doubtful_pair
 
-        return doubtful_pair(state.means, state.counts, 1, self.sigma, self._threshold)
+        return doubtful_pair(state.means, state.counts, 1, self.sigma, self._threshold, np.empty(0))
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the evidence against every other arm exceeds its threshold."""
