@@ -7,6 +7,8 @@ from html import escape
 
 from cmab._tables import Row, columns, shown
 
+__all__ = ["escape", "table"]
+
 
 def table(rows: Sequence[Row], caption: str = "") -> str:
     """Return the rows as a table; text stands left, numbers stand right, missing values are a dash."""

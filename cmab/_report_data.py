@@ -1,4 +1,4 @@
-"""What a report shows of a study: finished pieces by instance, summaries, comparisons, versions."""
+"""What a report shows of a study: finished pieces by instance, comparisons, versions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from cmab import _study_results
-from cmab._intervals import holm, paired_p_value, proportion_interval, sign_p_value
+from cmab._intervals import holm, paired_p_value, sign_p_value
 from cmab._provenance import DEPENDENCIES
 from cmab._study_pieces import Piece
-from cmab._tables import Row, shown
+from cmab._summaries import interval
+from cmab._tables import Row
 from cmab.arrays import FloatArray, IntArray
 from cmab.identification import Identification
-from cmab.plotting import Band, band
 from cmab.simulation import Simulation
 from cmab.store import Kind
 from cmab.study import Study
@@ -77,60 +77,6 @@ def _made_by(rows: list[Any]) -> dict[str, str]:
     found = {name: ", ".join(dict.fromkeys(str(row[name]) for row in rows)) for name in _MADE_BY}
     dates = sorted(row["finished"] for row in rows)
     return found | ({"finished": " to ".join(dict.fromkeys((dates[0], dates[-1])))} if dates else {})
-
-
-def interval(values: FloatArray, kind: Band, level: float) -> tuple[float, str]:
-    """Return the mean and its interval as text."""
-    mean, low, high = (float(end[0]) for end in band(values[:, None], kind, level))
-    return mean, f"{shown(low)} to {shown(high)}" if np.isfinite(low) else "-"
-
-
-def final_rows(results: Mapping[str, Simulation], kind: Band, level: float) -> list[Row]:
-    """Return a row for each learner, the best one first."""
-    rows: list[Row] = []
-    for name, result in results.items():
-        regret, band_of_regret = interval(result.exact_regret[:, -1], kind, level)
-        reward, band_of_reward = interval(result.expected_rewards[:, -1] / result.rounds[-1], kind, level)
-        inside = 100 * float(result.oracle_seconds.sum() / result.seconds.sum())
-        # No clock runs inside the compiled loop.
-        share = {"in the oracle": f"{inside:.0f} %"} if np.isfinite(inside) else {}
-        rows.append(
-            {
-                "learner": name,
-                "replications": len(result.seconds),
-                "regret": regret,
-                "interval of regret": band_of_regret,
-                "reward a round": reward,
-                "interval of reward": band_of_reward,
-                "median seconds": float(np.median(result.seconds)),
-                **share,
-            }
-        )
-    sense = {result.sense for result in results.values()}
-    return sorted(rows, key=lambda row: row["reward a round"], reverse=sense == {"max"})
-
-
-def sample_rows(results: Mapping[str, Identification], kind: Band, level: float) -> list[Row]:
-    """Return a row for each explorer."""
-    rows: list[Row] = []
-    for name, found in results.items():
-        runs, wrong = len(found.samples), int((~found.correct).sum())
-        samples, band_of_samples = interval(found.samples.astype(np.float64), kind, level)
-        low, high = proportion_interval(wrong, runs, level)
-        rows.append(
-            {
-                "explorer": name,
-                "replications": runs,
-                "samples": samples,
-                "interval of samples": band_of_samples if np.ptp(found.samples) else "all equal",
-                "cut off": int((~found.stopped).sum()),
-                "wrong": wrong,
-                "share wrong": wrong / runs,
-                "interval of share": f"{shown(low)} to {shown(high)}",
-                "median seconds": float(np.median(found.seconds)),
-            }
-        )
-    return rows
 
 
 def compared_learners(finished: Finished, level: float) -> list[Row]:

@@ -18,6 +18,26 @@ Row = Mapping[str, Any]
 Pair = tuple[str, str]
 
 
+class Results(dict[Pair, Any]):
+    """Results by (instance, learner), which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        from cmab._html import table
+        from cmab._summaries import final_rows, sample_rows
+
+        return table(
+            [
+                {"instance": instance, **row}
+                for (instance, learner), result in self.items()
+                for row in (
+                    final_rows({learner: result})
+                    if isinstance(result, Simulation)
+                    else sample_rows({learner: result})
+                )
+            ]
+        )
+
+
 class Score(NamedTuple):
     """What leaders are told by: mean regret, samples or cost (less is better), or reward (more is)."""
 

@@ -76,6 +76,12 @@ class Identification:
             f" mean samples {self.samples.mean():.4g})"
         )
 
+    def _repr_html_(self) -> str:
+        from cmab._html import table
+        from cmab._summaries import sample_rows
+
+        return table(sample_rows({self.explorer: self}))
+
 
 class Run(NamedTuple):
     """One replication."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from cmab._animation import animate, check_animation
 from cmab._exploration_pictures import failure_curves, sample_bars
 from cmab._graph_pictures import draw_graph, layout
 from cmab._plot_style import look, pyplot, save, style
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Band",
+    "animate",
     "band",
+    "check_animation",
     "curves_with_bands",
     "draw_graph",
     "failure_curves",

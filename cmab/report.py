@@ -17,10 +17,9 @@ from cmab._report_data import (
     compared_explorers,
     compared_failures,
     compared_learners,
-    final_rows,
-    sample_rows,
 )
 from cmab._report_figures import Figure, figures, slugs
+from cmab._summaries import final_rows, sample_rows
 from cmab._tables import Row
 from cmab.plotting import Band, save
 

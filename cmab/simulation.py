@@ -134,6 +134,14 @@ class Simulation:
         text = f"{final.mean():.4g}" if final.size else "unknown"
         return f"Simulation({self.policy}: {n_replications} x {last} rounds, mean regret {text})"
 
+    def _repr_html_(self) -> str:
+        from cmab._html import escape, table
+        from cmab._summaries import final_rows
+
+        if not np.isfinite(self.expected_rewards[:, -1]).any():
+            return escape(repr(self))
+        return table(final_rows({self.policy: self}), f"After round {self.rounds[-1]:,}")
+
 
 def simulate(
     policy: AnyPolicy,

@@ -15,6 +15,7 @@ from cmab._specification import key_of
 from cmab._study_pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
 from cmab._study_plan import Plan
 from cmab._study_results import (
+    Results,
     Score,
     finals,
     identification,
@@ -275,12 +276,12 @@ class Study:
     def results(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Simulation]:
         """Return the finished replications of policies by (instance, learner), where there are any."""
         stored = self._stored(folder, "simulations")
-        return {pair: simulation(self._plan, pair, rows) for pair, rows in stored.items()}
+        return Results({pair: simulation(self._plan, pair, rows) for pair, rows in stored.items()})
 
     def identifications(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Identification]:
         """Return the finished replications of explorers by (instance, explorer), where there are any."""
         stored = self._stored(folder, "identifications")
-        return {pair: identification(pair[1], rows) for pair, rows in stored.items()}
+        return Results({pair: identification(pair[1], rows) for pair, rows in stored.items()})
 
     def _stored(self, folder: str | os.PathLike[str], kind: Kind) -> dict[tuple[str, str], list[Any]]:
         if not Path(folder).is_dir():

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from cmab import CTS, CUCB, Clairvoyant, EpsilonGreedy, UniformlyRandom
 from cmab._validation import real
 from cmab.arrays import FloatArray, IntArray
+from cmab.plotting import check_animation
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, root, stream
+from instances._cascade_pictures import animate_learning, draw_cascade
 from instances._comparison import Comparison
 from instances.graphs import constant, read_edge_list, trivalency, weighted_cascade
 from instances.independent_cascade import IndependentCascade
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Model = Literal["weighted-cascade", "constant", "trivalency"]
-_DRAWN = 250
-_NAMED = 10
+_FEATURED = "Thompson, prior"
 
 
 def influence(
@@ -39,6 +38,7 @@ def influence(
     epsilon: float = 0.1,
     seed: int = 0,
     jobs: int = -1,
+    animate: Path | None = None,
     out: Path | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Learn whom to convince first: online influence maximisation under the independent-cascade model.
@@ -66,9 +66,13 @@ def influence(
         Seed of all randomness
     jobs : int
         Worker processes, -1 for all cores
+    animate : Path, optional
+        GIF of the seeds that the Thompson learner with a prior chooses, and of what they reach, as it learns
     out : Path, optional
         Folder for pictures (PNG and PDF) and numbers (CSV)
     """
+    if animate is not None:
+        check_animation(animate)
     network = _les_miserables() if graph is None else None
     if network is None:
         assert graph is not None
@@ -82,8 +86,10 @@ def influence(
     def draw(seeds: IntArray) -> Any:
         return draw_cascade(environment, seeds, network)
 
-    comparison = Comparison(environment, learners, "spread", "nodes", "Thompson, prior", draw)
+    comparison = Comparison(environment, learners, "spread", "nodes", _FEATURED, draw)
     yield from comparison.run(rounds, replications, seed, jobs, out)
+    if animate is not None:
+        animate_learning(learners[_FEATURED], environment, rounds, seed, animate, network)
 
 
 def _les_miserables() -> nx.Graph[Any]:
@@ -106,78 +112,9 @@ def _learners(oracle: InfluenceMaximization, environment: IndependentCascade) ->
     prior: dict[str, Any] = {"prior_mean": 0.05, "prior_weight": 20.0}
     return {
         "Clairvoyant": Clairvoyant(oracle, environment.means),
-        "Thompson, prior": CTS(oracle, **prior),
+        _FEATURED: CTS(oracle, **prior),
         "CUCB, prior": CUCB(oracle, scale=0.05, **prior),
         "CUCB": CUCB(oracle),
         "Epsilon-greedy": EpsilonGreedy(oracle),
         "Random": UniformlyRandom(oracle),
     }
-
-
-def draw_cascade(
-    environment: IndependentCascade, seeds: IntArray, network: nx.Graph[Any] | None = None, key: int = 0
-) -> Any:
-    """Draw seeds and one cascade from them, in the whole network or, without one, in the part it reaches.
-
-    Parameters
-    ----------
-    environment : IndependentCascade
-        Gives the cascade.
-    seeds : IntArray
-        Node numbers.
-    network : networkx graph, optional
-        Drawn whole; the nodes that the cascade reaches and edges between them if left out.
-    key : int
-        Which cascade.
-
-    Returns
-    -------
-    matplotlib Axes
-        With the picture.
-    """
-    from cmab.plotting import draw_graph
-
-    graph = environment.graph
-    feedback = environment.play(seeds, np.random.default_rng(key))
-    live = feedback.arms[feedback.outcomes == 1.0]
-    passed = _first_activations(graph, seeds, live)
-    reached = np.concatenate((seeds, graph.heads[passed])) if len(passed) else seeds
-    if network is None:
-        network = _part(graph, reached[:_DRAWN])
-    names = [graph.label(node) for node in seeds]
-    inside = [graph.label(node) for node in reached[len(seeds) :] if graph.label(node) in network]
-    edges = [(graph.label(graph.tails[arm]), graph.label(graph.heads[arm])) for arm in passed]
-    edges = [(u, v) for u, v in edges if u in network and v in network]
-    cut = f", {len(network):,} drawn" if len(network) < len(reached) else ""
-    return draw_graph(
-        network,
-        nodes={"Seed": names, "Activated": inside},
-        edges={"Passed on": edges},
-        labels=names if len(names) <= _NAMED else (),
-        title=f"One cascade from {len(seeds)} seeds reaches {len(reached):,} of {graph.n_nodes:,} nodes{cut}",
-    )
-
-
-def _first_activations(graph: DirectedGraph, seeds: IntArray, live: IntArray) -> IntArray:
-    """Return, of the live arcs in the order of their tails' activation, those that activated their head."""
-    active = set(seeds.tolist())
-    first = []
-    for arm in live:
-        head = int(graph.heads[arm])
-        if head not in active:
-            active.add(head)
-            first.append(arm)
-    return np.array(first, np.int64)
-
-
-def _part(graph: DirectedGraph, nodes: IntArray) -> nx.Graph[Any]:
-    """Return the subgraph on `nodes`, without directions."""
-    import networkx as nx
-
-    inside = np.zeros(graph.n_nodes, np.bool_)
-    inside[nodes] = True
-    part: nx.Graph[Hashable] = nx.Graph()
-    part.add_nodes_from(graph.label(node) for node in nodes)
-    arcs = np.flatnonzero(inside[graph.tails] & inside[graph.heads])
-    part.add_edges_from((graph.label(graph.tails[arc]), graph.label(graph.heads[arc])) for arc in arcs)
-    return part

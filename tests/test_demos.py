@@ -27,8 +27,9 @@ def table(folder, name="table"):
 
 def test_influence_on_the_network_that_ships(tmp_path, capsys):
     arguments = ["--rounds", "30", "--replications", "2", "--k", "2", "--epsilon", "0.3"]
+    arguments += ["--animate", str(tmp_path / "learning.gif")]
     assert main(["demo", "influence", *arguments, "--out", str(tmp_path)]) == 0
-    assert {path.name for path in tmp_path.iterdir()} == PICTURES | NUMBERS
+    assert {path.name for path in tmp_path.iterdir()} == PICTURES | NUMBERS | {"learning.gif"}
     rows = table(tmp_path)
     assert all(0 < float(row["of best known"]) <= 1.01 for row in rows)
     assert len(table(tmp_path, "arms")) == 508
@@ -65,6 +66,7 @@ def test_other_families(name, tmp_path):
     ("arguments", "message"),
     [
         (["influence", "--k", "500"], "k must be an integer in [1, 77]"),
+        (["influence", "--animate", "learning.png"], "must end in .gif, got learning.png"),
         (["influence", "--rounds", "0"], "rounds must be an integer"),
         (["influence", "--graph", "nowhere.txt"], "nowhere.txt"),
         (["top-k", "--k", "0"], "k must be"),

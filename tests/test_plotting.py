@@ -156,3 +156,35 @@ def test_missing_matplotlib_is_named(monkeypatch):
 def test_files_are_written(tmp_path, results):
     plotting.save(plotting.regret_curves(results), tmp_path / "regret")
     assert {path.name for path in tmp_path.iterdir()} == {"regret.png", "regret.pdf"}
+
+
+def test_an_animation_moves_and_its_nodes_do_not(tmp_path):
+    from PIL import Image
+
+    graph, offsets = nx.path_graph(6), []
+    places = plotting.layout(graph)
+
+    def draw(axes, frame):
+        plotting.draw_graph(graph, places, nodes={"Seed": [frame]}, title=f"Round {frame}", ax=axes)
+        axes.figure.canvas.draw()
+        offsets.append(axes.transData.transform([places[node] for node in graph]))
+
+    plotting.animate(draw, range(3), tmp_path / "learning.gif", seconds=0.5)
+    with Image.open(tmp_path / "learning.gif") as image:
+        shown = []
+        for number in range(image.n_frames):
+            image.seek(number)
+            shown.append((image.info["duration"], image.convert("RGB").tobytes()))
+    assert len({picture for _, picture in shown}) == 3
+    assert [duration for duration, _ in shown][:2] == [500, 500]
+    assert sum(duration for duration, _ in shown) == 2500
+    for frame in offsets[1:]:
+        np.testing.assert_array_equal(frame, offsets[0])
+    with pytest.raises(ValueError, match=r"must end in \.gif, got"):
+        plotting.animate(draw, range(3), tmp_path / "learning.png")
+
+
+def test_results_show_themselves_as_tables(results):
+    shown = results["CUCB"]._repr_html_()
+    assert shown.startswith("<table>")
+    assert f"{results['CUCB'].regret[:, -1].mean():.4g}" in shown

@@ -145,7 +145,7 @@ def test_the_same_results_give_the_same_page(folder):
 def test_an_unfinished_study_is_reported_as_such(tmp_path):
     study = Study(SPECIFICATION)
 
-    def stop(piece):
+    def stop(piece, _):
         if piece.replication == 1:
             raise KeyboardInterrupt
 
@@ -177,6 +177,17 @@ def test_an_unknown_optimum_leaves_rewards(tmp_path):
     Study(specification | {"horizon": 5, "replications": 2}).run(tmp_path)
     page = write_report(tmp_path).read_text(encoding="utf-8")
     assert re.findall(r"<code>figures/([^<]+)</code>", page) == ["cascade-reward"]
+
+
+def test_notebooks_show_tables(folder):
+    study = Study.open(folder)
+    found = study.identifications(folder)
+    for results in (study.results(folder), found):
+        shown = results._repr_html_()
+        assert all(learner in shown for _, learner in results)
+        assert "&lt;b&gt;" in shown
+    name = next(iter(found))[1]
+    assert name in next(iter(found.values()))._repr_html_()
 
 
 def test_refusals(tmp_path, capsys):
