@@ -26,7 +26,7 @@ def takes(*, quick: float, full: float) -> Callable[[Function], Function]:
     return marked
 
 
-@takes(quick=1, full=60)
+@takes(quick=0.5, full=20)
 def lil_rand_lucb(
     *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
 ) -> Iterator[Row]:
@@ -46,7 +46,7 @@ def lil_rand_lucb(
     return reproduce(LIL_RAND_LUCB, quick, seed, jobs, out)
 
 
-@takes(quick=1, full=30)
+@takes(quick=1, full=20)
 def aggregate_regret(
     *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
 ) -> Iterator[Row]:
@@ -66,7 +66,7 @@ def aggregate_regret(
     return reproduce(AGGREGATE_REGRET, quick, seed, jobs, out)
 
 
-@takes(quick=1, full=30)
+@takes(quick=0.2, full=40)
 def fixed_budget(
     *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
 ) -> Iterator[Row]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.confidence import mixture_threshold
+from cmab.confidence import pair_threshold
 from cmab.doors import ExplorerKernel
 from cmab.exploration.sampling import BestK, scan
 from cmab.hardness import best_k
@@ -54,8 +53,7 @@ class MixtureGLR(BestK):
 
     @cached_property
     def _threshold(self) -> float:
-        pairs = self.k * (self.n_arms - self.k)
-        return 2.0 * mixture_threshold(math.log(pairs / self.delta) / 2.0)
+        return pair_threshold(self.k * (self.n_arms - self.k), self.delta)
 
     def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
         """Return the critical pair, the better arm first, and whether every pair has enough evidence."""
