@@ -14,9 +14,9 @@ import numpy as np
 
 from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import LAZY_LOOP
-from cmab._kernels_loop import end_round
 from cmab._kernels_policies import log_term, optimistic_means, upper_bound
 from cmab._kernels_select import top_k
+from cmab._kernels_statistics import observe
 from cmab.arrays import FloatArray, IntArray
 
 _LONGEST_WAIT = 256
@@ -91,9 +91,6 @@ def play_rounds_lazily(
     """Play up to round `last` as ``play_rounds`` does with CUCB's indices and the k best of them."""
     m, high = means.shape[0], reals[5]
     arms, outcomes, totals, ones = np.empty(m, np.int64), np.empty(m), np.empty(2), np.ones(m, np.int64)
-    environment = (environment_integers, environment_reals, coins)
-    learned = (counters, owners, sizes, means, deviations, arms, outcomes, totals, ones)
-    rest = (super_arm, *environment, *learned, progress, checkpoints, recorded, earned)
     # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))
     candidates, place_of, places = np.empty(n + 1, np.int64), np.full(m, -1), np.empty(k, np.int64)
@@ -123,7 +120,16 @@ def play_rounds_lazily(
         else:
             optimistic_means(counters, means, t, reals, bounds)
             top_k(bounds, k, super_arm)
-        for j in range(end_round(t, k, play, *rest)):
+        key = np.int64(coins.random() * 2.0**53)
+        n_observed = play(super_arm, k, key, environment_integers, environment_reals, arms, outcomes, totals)
+        observe(n_observed, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
+        earned[0] += totals[0]
+        earned[1] += totals[1]
+        progress[0], progress[2], position = t, k, progress[1]
+        if position < checkpoints.shape[0] and checkpoints[position] == t:
+            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+            progress[1] += 1
+        for j in range(n_observed):
             place = place_of[arms[j]]
             if place < 0:
                 until = min(until, t)  # another arm has moved

@@ -4,47 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from cmab._kernels import kernel, typed_kernel
+from cmab._kernels import typed_kernel
 from cmab._kernels_doors import LOOP
 from cmab._kernels_statistics import observe
 from cmab.arrays import FloatArray, IntArray
-
-
-@kernel
-def end_round(
-    t: int,
-    size: int,
-    play: Any,
-    super_arm: IntArray,
-    environment_integers: IntArray,
-    environment_reals: FloatArray,
-    coins: np.random.Generator,
-    counters: IntArray,
-    owners: IntArray,
-    sizes: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    arms: IntArray,
-    outcomes: FloatArray,
-    totals: FloatArray,
-    ones: IntArray,
-    progress: IntArray,
-    checkpoints: IntArray,
-    recorded: FloatArray,
-    earned: FloatArray,
-) -> int:
-    """Play the super arm, learn from it and record; return how many arms were triggered (see `arms`)."""
-    key = np.int64(coins.random() * 2.0**53)
-    n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
-    observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
-    earned[0] += totals[0]
-    earned[1] += totals[1]
-    progress[0], progress[2] = t, size
-    position = progress[1]
-    if position < checkpoints.shape[0] and checkpoints[position] == t:
-        recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
-        progress[1] += 1
-    return int(n)
 
 
 @typed_kernel(LOOP)
@@ -85,9 +48,6 @@ def play_rounds(
     counts = counters[owners] if shared else counters
     arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
     ones = np.ones(n_arms, np.int64)
-    environment = (environment_integers, environment_reals, coins)
-    learned = (counters, owners, sizes, means, deviations, arms, outcomes, totals, ones)
-    places = (super_arm, *environment, *learned, progress, checkpoints, recorded, earned)
     for t in range(progress[0] + 1, last + 1):
         if is_random:
             random_index(counts, means, t, policy_reals, learner_rng, indices)
@@ -96,7 +56,17 @@ def play_rounds(
         size = solve(indices, oracle_integers, oracle_reals, super_arm)
         if size < 0:
             return False
-        n = end_round(t, size, play, *places)
+        # No function of both loops: the references of its twenty arrays would be counted in every round.
+        key = np.int64(coins.random() * 2.0**53)
+        n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
+        observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
+        earned[0] += totals[0]
+        earned[1] += totals[1]
+        progress[0], progress[2] = t, size
+        position = progress[1]
+        if position < checkpoints.shape[0] and checkpoints[position] == t:
+            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+            progress[1] += 1
         if shared:
             for j in range(n):
                 counts[arms[j]] = counters[owners[arms[j]]]
