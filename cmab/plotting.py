@@ -38,7 +38,6 @@ __all__ = [
 ]
 
 _RESAMPLES = 2000
-_SMALLEST = 1e-300
 Band = Literal["t", "bootstrap"]
 
 
@@ -148,16 +147,21 @@ def curves_with_bands(
     """Draw curves given as ``name: (x, values)``, values of shape (R, C), with bands; return the axes."""
     with style():
         axes = pyplot().figure().add_subplot() if ax is None else ax
-        lowest = np.inf
-        for number, (name, (x, values)) in enumerate(curves.items()):
-            ends = band(np.asarray(values, np.float64), band_kind, level)
-            _curve(axes, number, name, np.asarray(x), *ends, log)
-            lowest = min(lowest, *(float(y[y > 0].min(initial=np.inf)) for y in ends))
+        bands = {
+            name: band(np.asarray(values, np.float64), band_kind, level)
+            for name, (_, values) in curves.items()
+        }
+        # On a log axis a band that goes on below 0 goes on to the lower edge of what can be drawn.
+        positive = [float(y[y > 0].min(initial=np.inf)) for ends in bands.values() for y in ends]
+        lowest = min(positive, default=np.inf)
+        floor = lowest / 1.5 if log and np.isfinite(lowest) else -np.inf
+        for number, (name, (x, _)) in enumerate(curves.items()):
+            mean, low, high = bands[name]
+            low, high = np.maximum(low, floor), np.maximum(high, floor)
+            _curve(axes, number, name, np.asarray(x), mean, low, high, log)
         if log:
             axes.set_xscale("log")
             axes.set_yscale("log", nonpositive="mask")
-            if np.isfinite(lowest):
-                axes.set_ylim(bottom=lowest / 1.5)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         axes.margins(x=0.01)
@@ -181,8 +185,6 @@ def _curve(
     marks = np.unique(
         np.searchsorted(x, grid[1:] - (grid[1:] - grid[:-1]) * (number % 5) / 5).clip(0, len(x) - 1)
     )
-    if log:  # a band that goes on below 0 goes on to the edge of the picture
-        low, high = np.maximum(low, _SMALLEST), np.maximum(high, _SMALLEST)
     axes.fill_between(x, low, high, color=appearance["color"], alpha=0.18, linewidth=0)
     axes.plot(
         x,

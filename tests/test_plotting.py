@@ -81,6 +81,14 @@ def test_curves_differ_without_colour(results, log):
     assert legend.x0 >= inside.x1  # beside the curves, never over them
 
 
+def test_bands_below_zero_do_not_stretch_log_axes():
+    values = np.array([[0.1, 1.0, 10.0], [-5.0, 2.0, 12.0], [6.0, 3.0, 11.0]])
+    axes = plotting.curves_with_bands({"A": ([1, 10, 100], values)}, "x", "y", log=True)
+    low, high = axes.get_ylim()
+    assert 0.01 < low < 0.37
+    assert 12.0 < high < 100.0
+
+
 def test_a_result_plots_itself(results):
     axes = results["CUCB"].plot()
     np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), results["CUCB"].regret.mean(axis=0))
