@@ -21,6 +21,7 @@ from cmab import (
     LilLUCB,
     LilRandLUCB,
     LilUCB,
+    LUCB1Halving,
     LUCBPlusPlus,
     MixtureGLR,
     UGapEc,
@@ -51,10 +52,11 @@ RULES = {
     "ugape_v": lambda n, k: UGapEcV(n, k, delta=0.1),
     "halving": lambda n, k: Halving(n, k, epsilon=0.2, delta=0.1),
     "adaptive_top_k": lambda n, k: AdaptiveTopK(n, k, epsilon=0.2, delta=0.1),
+    "lucb1_halving": lambda n, k: LUCB1Halving(n, k, epsilon=0.05, delta=0.1),
     "hoeffding_race": lambda n, k: HoeffdingRace(n, k, delta=0.1, max_pulls=20_000),
     "bernstein_race": lambda n, k: BernsteinRace(n, k, delta=0.1, max_pulls=20_000),
 }
-SLOW = ("hoeffding_race", "bernstein_race")  # their loops are in Python
+SLOW = ("hoeffding_race", "bernstein_race", "lucb1_halving")  # their loops are in Python
 BOUNDED = ("kl_lucb", "ugape_v", "halving", "adaptive_top_k", *SLOW)
 EASY, HARD = np.array([0.9, 0.8, 0.3, 0.2, 0.1]), np.array([0.55, 0.45])
 

@@ -5,15 +5,19 @@ import pytest
 
 from cmab import (
     CLUCB,
+    KLLUCB,
     LUCB1,
     Feedback,
+    Halving,
     LilCLUCB,
     LilLUCB,
     LilRandLUCB,
     LilUCB,
     LUCBPlusPlus,
     MixtureGLR,
+    Session,
     UGapEc,
+    UGapEcV,
     identify,
 )
 from cmab.goals import BestSuperArm
@@ -170,6 +174,23 @@ def test_minimising_oracle_and_pac():
 def test_bad_parameters_are_refused(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    "explorer", [KLLUCB(2, 1, 0.1), UGapEcV(2, 1, 0.1), Halving(2, 1, epsilon=0.2, delta=0.1)]
+)
+def test_outcomes_outside_the_support_are_refused(explorer):
+    session = Session(explorer, rng=0)
+    ticket = session.ask()
+    before = session.state.stats if hasattr(session.state, "stats") else session.state
+    batch = {} if ticket.pulls == 1 else {"pulls": [ticket.pulls] * 2, "squares": [1.0, 1.0]}
+    for bad in (1.5, -0.1, float("nan")):
+        with pytest.raises(ValueError, match=r"outcomes must"):
+            session.tell(Feedback([0, 1], [bad * ticket.pulls, 0.5], **batch), ticket)
+    assert before.counts.tolist() == [0, 0]
+    assert session.pending == (ticket.number,)
+    with pytest.raises(ValueError, match="environment must have outcomes in"):
+        identify(explorer, GaussianArms([0.5, 0.0], sigma=0.1))
 
 
 def test_outcomes_that_are_no_numbers_are_refused():
