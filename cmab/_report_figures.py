@@ -112,6 +112,7 @@ def _bounds(
         axes = regret_curves({name: result}, log=True, **settings, ax=_axes())
         for (theorem, values), dashes in zip(bounds.items(), ("--", ":"), strict=False):
             axes.plot(result.rounds, values, color="black", linestyle=dashes, label=theorem)
+        axes.set_yscale("log", nonpositive="mask")
         axes.legend(
             loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2, fontsize=8
         )

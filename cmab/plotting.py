@@ -115,7 +115,8 @@ def regret_curves(
     level : float
         Confidence of the band at each round.
     log : bool
-        Whether both axes are logarithmic; values at or below 0 have no place there.
+        Whether both axes are logarithmic; values at or below 0 have no place there. Where there are no
+        others the y-axis stays linear.
     exact : bool
         Regret against the optimum itself instead of the oracle's guarantee times the optimum.
     ax : matplotlib Axes, optional
@@ -161,7 +162,8 @@ def curves_with_bands(
             _curve(axes, number, name, np.asarray(x), mean, low, high, log)
         if log:
             axes.set_xscale("log")
-            axes.set_yscale("log", nonpositive="mask")
+            if np.isfinite(lowest):
+                axes.set_yscale("log", nonpositive="mask")
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         axes.margins(x=0.01)
