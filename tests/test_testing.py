@@ -88,7 +88,7 @@ class Remembers(Stranger):
 
     def solve(self, means, rng):
         self.calls += 1
-        return super().solve(means, rng) if self.calls < 700 else np.arange(K)
+        return super().solve(means, rng) if self.calls < 800 else np.arange(K)
 
 
 class Unseeded(Stranger):
@@ -227,7 +227,7 @@ class SquareRoot(Oracle):
 
 
 def test_smoothness_is_searched_for_a_counterexample():
-    with pytest.raises(AssertionError, match=r"^smoothness: .* no triggered mean moved by more than 0.001"):
+    with pytest.raises(AssertionError, match=r"^smoothness: .* no triggered mean moved by more than"):
         check_oracle(SquareRoot(), super_arms=FAMILY, smoothness=Smoothness.linear(K))
     check_oracle(SquareRoot(), super_arms=FAMILY, smoothness=Smoothness(K**0.5, omega=0.5))
     with pytest.raises(AssertionError, match="smoothness"):

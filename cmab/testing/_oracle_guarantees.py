@@ -1,69 +1,106 @@
-"""Checks of what an oracle promises: alpha, beta and sense, also with arms forced in or out."""
+"""Checks of what the answers of an oracle are worth."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import FloatArray
 from cmab.oracle import LinearOracle
 from cmab.testing._checks import binomial_tail, require
-from cmab.testing._oracle_subject import TOLERANCE, Subject, key
-
-_LEVEL = 1e-6
+from cmab.testing._oracle_subject import LEVEL, TOLERANCE, Subject, key
 
 
 def check_guarantee(subject: Subject) -> None:
     """Answers are worth alpha times the optimum with probability beta (sense included)."""
-    oracle, rivals = subject.oracle, subject.family
-    if rivals is None:  # every answer is feasible, so each is a rival of the others
-        rivals = list({key(answer): answer for answer in map(subject.solve, subject.all_means())}.values())
-    problems = list(subject.all_means())
+    oracle, problems = subject.oracle, list(subject.all_means())
     # Only a promise with probability needs a fresh generator state for each problem.
     states = range(len(problems)) if oracle.beta < 1 else [7] * len(problems)
-    tried = zip(problems, states, strict=True)
-    failed = [means for means, state in tried if _falls_short(subject, rivals, means, state)]
-    if not failed or binomial_tail(len(failed), len(problems), 1 - oracle.beta) >= _LEVEL:
+    shortfalls = [_shortfall(subject, *tried) for tried in zip(problems, states, strict=True)]
+    failed = [means for means, shortfall in zip(problems, shortfalls, strict=True) if shortfall > TOLERANCE]
+    if not failed and oracle.alpha != 1 and oracle.beta == 1:
+        failed = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
+    if not failed or binomial_tail(len(failed), len(problems), 1 - oracle.beta) >= LEVEL:
         return
     # With beta < 1 a shortfall may be chance, and shrinking would chase it.
-    means = failed[0] if oracle.beta < 1 else _shrink(subject, rivals, failed[0])
+    means = failed[0]
+    if oracle.beta == 1:
+        means = subject.shrink(means, lambda tried: _shortfall(subject, tried) > TOLERANCE)
+    _accuse(subject, means, f"{len(failed)} of {len(problems)}", len(failed) > len(problems) // 2)
+
+
+def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool) -> None:
+    """Raise, naming the likely fault."""
+    oracle, rivals = subject.oracle, subject.rivals
     answer = subject.solve(means)
     values = [oracle.expected_reward(arm, means) for arm in rivals]
     best, worst = (max(values), min(values)) if oracle.sense == "max" else (min(values), max(values))
     value = oracle.expected_reward(answer, means)
     text = (
-        f"{len(failed)} of {len(problems)} answers miss alpha={oracle.alpha:.6g} (beta={oracle.beta:.6g},"
+        f"{share} answers miss alpha={oracle.alpha:.6g} (beta={oracle.beta:.6g},"
         f" sense={oracle.sense!r}); for means {means} the answer {answer} is worth {value:.6g},"
         f" {rivals[values.index(best)]} is worth {best:.6g}"
     )
-    if len({key(subject.solve(other)) for other in problems}) == 1:
+    if len({key(subject.solve(other)) for other in subject.all_means()}) == 1:
         raise AssertionError(f"guarantee: {text}; it ignores its means")
-    if abs(value - worst) <= TOLERANCE < abs(best - worst) and len(failed) > len(problems) // 2:
+    if abs(value - worst) <= TOLERANCE < abs(best - worst) and mostly:
         raise AssertionError(f"sense: {text}; it seems to optimise the other way")
     raise AssertionError(f"guarantee: {text}")
 
 
-def _falls_short(subject: Subject, rivals: list[IntArray], means: FloatArray, state: int) -> bool:
-    """Return whether the answer is worse than alpha times the best of `rivals`."""
+def _shortfall(subject: Subject, means: FloatArray, state: int = 7) -> float:
+    """Return by how much the answer misses alpha times the best rival, in units of its worth."""
     oracle = subject.oracle
-    values = [oracle.expected_reward(arm, means) for arm in rivals]
+    values = [oracle.expected_reward(arm, means) for arm in subject.rivals]
     value = oracle.expected_reward(subject.solve(means, state), means)
-    slack = TOLERANCE * (1.0 + abs(value))
-    if oracle.sense == "max":
-        return value < oracle.alpha * max(values) - slack
-    return value > oracle.alpha * min(values) + slack
+    missed = (
+        oracle.alpha * max(values) - value if oracle.sense == "max" else value - oracle.alpha * min(values)
+    )
+    return float(missed / (1.0 + abs(value)))
 
 
-def _shrink(subject: Subject, rivals: list[IntArray], means: FloatArray) -> FloatArray:
-    """Return simpler means that still fail: each entry at an end or in the middle where possible."""
-    simple = (subject.low, subject.high, (subject.low + subject.high) / 2)
-    for _ in range(3):  # an entry may become simple once the others are
-        for arm in np.flatnonzero(~np.isin(means, simple)):
-            for value in simple:
-                simpler = np.where(np.arange(len(means)) == arm, value, means)
-                if _falls_short(subject, rivals, simpler, 7):
-                    means = simpler
-                    break
-    return means
+def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
+    """Return means that miss the guarantee, if moving the worst ones entry by entry leads to some."""
+    rng, middle = np.random.default_rng(subject.seed), (subject.low + subject.high) / 2
+    for means in starts:
+        worst = _shortfall(subject, means)
+        for arm in np.tile(rng.permutation(len(means)), 3)[:40]:
+            nudge = 0.01 * (subject.high - subject.low)
+            near = np.add.outer(rng.choice(means, 2), (-nudge, nudge)).ravel()
+            for value in (subject.low, subject.high, middle, *np.clip(near, subject.low, subject.high)):
+                moved = np.where(np.arange(len(means)) == arm, value, means)
+                shortfall = _shortfall(subject, moved)
+                if shortfall > TOLERANCE:
+                    return [moved]
+                if shortfall > worst:
+                    means, worst = moved, shortfall
+    return []
+
+
+def check_scale(subject: Subject) -> None:
+    """A LinearOracle takes a thousand times the means too, or refuses them: indices may exceed the range."""
+    oracle = subject.oracle
+    if not isinstance(oracle, LinearOracle) or subject.low < 0 or oracle.beta < 1:
+        return
+    for means in subject.all_means():
+        large = 1000.0 * means
+        try:
+            answer = subject.solve(large)
+        except ValueError:  # the oracle says that it takes no such means
+            return
+        values = [oracle.expected_reward(arm, large) for arm in subject.rivals]
+        value = oracle.expected_reward(answer, large)
+        slack = TOLERANCE * (1 + abs(value))
+        good = (
+            value >= oracle.alpha * max(values) - slack
+            if oracle.sense == "max"
+            else value <= oracle.alpha * min(values) + slack
+        )
+        require(
+            good,
+            "scale",
+            f"for means {large}, beyond {subject.high:g}, {answer} is worth {value:.6g} and misses"
+            f" alpha={oracle.alpha:.6g}; take them or refuse them by a ValueError",
+        )
 
 
 def check_constraints(subject: Subject) -> None:

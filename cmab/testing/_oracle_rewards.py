@@ -2,61 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import LinearOracle
 from cmab.testing._checks import require
 from cmab.testing._oracle_subject import TOLERANCE, Subject
+from cmab.theory import Smoothness
+
+
+def _super_arms(subject: Subject) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield means, each with the oracle's answer and with a random super arm."""
+    rng = np.random.default_rng(subject.seed)
+    for means in subject.all_means():
+        yield subject.solve(means), means
+        yield subject.rivals[rng.integers(len(subject.rivals))], means
 
 
 def check_monotonicity(subject: Subject) -> None:
-    """Raising means never lowers the reward of a super arm (random search for a counterexample)."""
-    rng = np.random.default_rng(subject.seed)
-    for means in subject.all_means():
-        arm = subject.solve(means)
-        raised = means + rng.uniform(0, 1, means.shape) * (rng.random(means.shape) < 0.5) * (
-            subject.high - means
-        )
-        lower = subject.oracle.expected_reward(arm, means)
-        upper = subject.oracle.expected_reward(arm, raised)
-        ordered = lower <= upper + TOLERANCE * (1 + abs(upper))
-        require(
-            ordered, "monotonicity", f"{arm} is worth {lower:.6g} at {means}, only {upper:.6g} at {raised}"
-        )
+    """Raising means never lowers the reward of a super arm."""
+    rng, reward = np.random.default_rng(subject.seed), subject.oracle.expected_reward
+    for arm, means in _super_arms(subject):
+        rise = rng.uniform(0, 1, means.shape) * (rng.random(means.shape) < 0.5)
+        both = np.concatenate((means, means + rise * (subject.high - means)))
+
+        def fails(both: FloatArray, arm: IntArray = arm) -> bool:
+            lower, raised = np.split(both, 2)
+            after = reward(arm, raised)
+            return bool((raised >= lower).all() and reward(arm, lower) > after + TOLERANCE * (1 + abs(after)))
+
+        if fails(both):
+            lower, raised = np.split(subject.shrink(both, fails), 2)
+            worth, after = reward(arm, lower), reward(arm, raised)
+            raise AssertionError(
+                f"monotonicity: {arm} is worth {worth:.6g} at {lower}, only {after:.6g} at {raised}"
+            )
 
 
 def check_smoothness(subject: Subject) -> None:
-    """No change of the means moves the reward by more than the declared smoothness allows (random search)."""
-    oracle, rng = subject.oracle, np.random.default_rng(subject.seed)
-    if subject.smoothness is None:
-        return
-    width = subject.high - subject.low
-    for means in subject.all_means():
-        arm = subject.solve(means)
-        first = oracle.expected_reward(arm, means)
+    """Means that move by x move the reward by at most f(x); without an f, the reward has no jumps."""
+    rng, width = np.random.default_rng(subject.seed), subject.high - subject.low
+    for arm, means in _super_arms(subject):
         for size in width * np.array([1e-3, 0.1, 1.0]):
-            mixed = rng.choice([-1.0, 1.0], oracle.n_arms)
-            for signs in (1.0, -1.0, mixed, rng.uniform(-1.0, 1.0, oracle.n_arms)):
-                moved = np.clip(means + size * signs, subject.low, subject.high)
-                _require_smooth(subject, arm, (means, first), moved)
+            mixed = rng.choice([-1.0, 1.0], means.shape)
+            for signs in (1.0, -1.0, mixed, rng.uniform(-1.0, 1.0, means.shape)):
+                other = np.clip(means + size * signs, subject.low, subject.high)
+                if subject.smoothness is not None:
+                    _require_smooth(subject, subject.smoothness, arm, np.concatenate((means, other)))
+        if subject.smoothness is None:
+            _refuse_jump(subject, arm, means, other)
 
 
-def _require_smooth(
-    subject: Subject, arm: IntArray, before: tuple[FloatArray, float], moved: FloatArray
-) -> None:
-    assert subject.smoothness is not None
-    means, first = before
-    triggered = subject.oracle.triggered_arms(arm)
-    distance = float(np.abs(moved - means)[triggered].max(initial=0.0))
-    second = subject.oracle.expected_reward(arm, moved)
-    allowed = subject.smoothness.gamma * distance**subject.smoothness.omega
+def _require_smooth(subject: Subject, smoothness: Smoothness, arm: IntArray, both: FloatArray) -> None:
+    """Compare the change between two means with f of what the triggered ones move by."""
+    reward, triggered = subject.oracle.expected_reward, subject.oracle.triggered_arms(arm)
+
+    def compare(both: FloatArray) -> tuple[float, float, float]:
+        first, second = np.split(both, 2)
+        distance = float(np.abs(second - first)[triggered].max(initial=0.0))
+        change = abs(reward(arm, first) - reward(arm, second))
+        return change, distance, change - smoothness(distance) - TOLERANCE * (1 + change)
+
+    if compare(both)[2] <= 0:
+        return
+    both = subject.shrink(both, lambda tried: compare(tried)[2] > 0)
+    (first, second), (change, distance, _) = np.split(both, 2), compare(both)
+    raise AssertionError(
+        f"smoothness: {arm} is worth {reward(arm, first):.6g} at {first} and {reward(arm, second):.6g} at"
+        f" {second}: {change:.6g} apart, though no triggered mean moved by more than {distance:.6g},"
+        f" for which {smoothness} allows {smoothness(distance):.6g}"
+    )
+
+
+def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: FloatArray) -> None:
+    """Halve the way between two means, keeping the half with the larger change: it must vanish."""
+    reward = subject.oracle.expected_reward
+    start = abs(reward(arm, first) - reward(arm, second))
+    for _ in range(60):
+        middle = (first + second) / 2
+        before, after = (abs(reward(arm, middle) - reward(arm, end)) for end in (first, second))
+        first, second = (first, middle) if before >= after else (middle, second)
+    values = reward(arm, first), reward(arm, second)
+    # A reward estimated on fixed coins moves in small steps, which are no jumps.
+    jumps = abs(values[0] - values[1]) > max(0.01 * start, 0.003 * (1 + abs(values[0])))
     require(
-        abs(first - second) <= allowed + TOLERANCE * (1 + abs(first)),
+        not jumps,
         "smoothness",
-        f"{arm} is worth {first:.6g} at {means} and {second:.6g} at {moved}: {abs(first - second):.6g} apart,"
-        f" though no triggered mean moved by more than {distance:.6g}, for which {subject.smoothness} allows"
-        f" {allowed:.6g}",
+        f"the reward of {arm} jumps from {values[0]:.6g} to {values[1]:.6g} at means {first},"
+        f" which move by {np.abs(first - second).max():.3g}",
     )
 
 

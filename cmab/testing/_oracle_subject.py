@@ -1,9 +1,10 @@
-"""An oracle under test: its family where it can be listed, and the means to try it on."""
+"""What the checks of oracles share: the problems to try an oracle on, and simpler ones that still fail."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial, wraps
 from itertools import chain, combinations
 
 import numpy as np
@@ -13,6 +14,7 @@ from cmab.oracle import LinearOracle, Oracle
 from cmab.theory import Smoothness
 
 TOLERANCE = 1e-9
+LEVEL = 1e-6
 _ENUMERABLE = 12
 
 
@@ -26,11 +28,18 @@ class Subject:
     high: float
     trials: int
     seed: int
-    smoothness: Smoothness | None = None
+    smoothness: Smoothness | None
 
     @property
     def name(self) -> str:
         return type(self.oracle).__name__
+
+    @cached_property
+    def rivals(self) -> list[IntArray]:
+        """The family where it is known; otherwise every answer, for each is a rival of the others."""
+        if self.family is not None:
+            return self.family
+        return list({key(answer): answer for answer in map(self.solve, self.all_means())}.values())
 
     def degenerate_means(self) -> Iterator[tuple[str, FloatArray]]:
         """Yield the means that break oracles: all high, all low, all tied, one arm above the others."""
@@ -56,6 +65,49 @@ class Subject:
         """Return the oracle's answer in the generator state that belongs to `state`."""
         return self.oracle.solve(means.copy(), np.random.default_rng(state))
 
+    def shrink(self, entries: FloatArray, fails: Callable[[FloatArray], bool]) -> FloatArray:
+        """Return simpler numbers that still fail: each at an end or in the middle where possible."""
+        simple = (self.low, self.high, (self.low + self.high) / 2)
+        for _ in range(3):  # an entry may become simple once the others are
+            for position in np.flatnonzero(~np.isin(entries, simple)):
+                for value in simple:
+                    simpler = np.where(np.arange(len(entries)) == position, value, entries)
+                    if fails(simpler):
+                        entries = simpler
+                        break
+        return entries
+
+
+def on_each_means(check: Callable[[Subject, FloatArray], None]) -> Callable[[Subject], None]:
+    """Return a check over all means from one of single means; it fails for the simplest means found."""
+
+    @wraps(check)
+    def check_all(subject: Subject) -> None:
+        for means in subject.all_means():
+            try:
+                check(subject, means)
+            except AssertionError as error:
+                fails = partial(_fails, check, subject, str(error).partition(":")[0])
+                check(subject, subject.shrink(means, fails))
+                raise  # by chance, or for what came before, the simple means did not fail again
+
+    return check_all
+
+
+def _fails(
+    check: Callable[[Subject, FloatArray], None], subject: Subject, fault: str, means: FloatArray
+) -> bool:
+    try:
+        check(subject, means)
+    except AssertionError as error:
+        return str(error).startswith(fault)
+    return False
+
+
+def key(super_arm: IntArray) -> tuple[int, ...]:
+    """Return what two orders of the same entries have in common."""
+    return tuple(sorted(super_arm.tolist()))
+
 
 def make_subject(
     oracle: Oracle,
@@ -65,9 +117,9 @@ def make_subject(
     high: float,
     trials: int,
     seed: int,
-    smoothness: Smoothness | None = None,
+    smoothness: Smoothness | None,
 ) -> Subject:
-    """Return the oracle with the family that it can be compared with, and the smoothness of its reward."""
+    """Return the oracle with its family, listed or enumerated where possible."""
     family = None
     if super_arms is not None:
         family = [np.array(list(arm), np.int64) for arm in super_arms]  # type: ignore[arg-type]
@@ -75,7 +127,7 @@ def make_subject(
         own = oracle.is_feasible if type(oracle).is_feasible is not Oracle.is_feasible else None
         family = _enumerate(oracle.n_choices, is_feasible or own)
     if smoothness is None and isinstance(oracle, LinearOracle):
-        smoothness = Smoothness.linear(max(1, oracle.max_size))
+        smoothness = Smoothness.linear(max(oracle.max_size, 1))
     return Subject(oracle, family, low, high, trials, seed, smoothness)
 
 
@@ -85,8 +137,3 @@ def _enumerate(n_choices: int, is_feasible: Callable[[IntArray], bool] | None) -
     subsets = chain.from_iterable(combinations(range(n_choices), size) for size in range(n_choices + 1))
     arrays = (np.array(subset, np.int64) for subset in subsets)
     return [array for array in arrays if is_feasible(array)]
-
-
-def key(super_arm: IntArray) -> tuple[int, ...]:
-    """Return a super arm as a set is written: sorted."""
-    return tuple(sorted(super_arm.tolist()))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import random
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable
@@ -13,11 +11,34 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, IntArray
 from cmab.oracle import Oracle
-from cmab.testing._checks import Check, named_checks, pickled, require, require_same
-from cmab.testing._oracle_guarantees import check_constraints, check_guarantee
-from cmab.testing._oracle_rewards import check_monotonicity, check_smoothness, check_triggering
-from cmab.testing._oracle_subject import Subject, key, make_subject
+from cmab.testing import _oracle_answers as answers
+from cmab.testing import _oracle_guarantees as guarantees
+from cmab.testing import _oracle_rewards as rewards
+from cmab.testing._checks import Check, named_checks
+from cmab.testing._oracle_subject import Subject, make_subject
 from cmab.theory import Smoothness
+
+_CHECKS: tuple[Callable[[Subject], None], ...] = (
+    answers.check_ties,
+    answers.check_errors,
+    answers.check_form,
+    answers.check_feasibility,
+    answers.check_input,
+    answers.check_global_randomness,
+    answers.check_determinism,
+    answers.check_memory,
+    answers.check_batch,
+    answers.check_pickling,
+    answers.check_buffer,
+    guarantees.check_guarantee,
+    guarantees.check_scale,
+    answers.check_membership,
+    rewards.check_monotonicity,
+    rewards.check_smoothness,
+    rewards.check_triggering,
+    guarantees.check_constraints,
+    answers.check_hashing,  # last, for it starts a process
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +74,8 @@ def check_oracle(
     is_feasible: Callable[[IntArray], bool] | None = None,
     low: float = 0.0,
     high: float = 1.0,
-    trials: int = 50,
     smoothness: Smoothness | None = None,
+    trials: int = 50,
     rng: int = 0,
 ) -> OracleReport:
     """Check that `oracle` keeps its promises on random, tied and degenerate means.
@@ -71,11 +92,11 @@ def check_oracle(
         family is checked against all super arms that the oracle itself returned.
     low, high : float
         Range of the means that the oracle accepts.
+    smoothness : Smoothness, optional
+        Bounded smoothness that the reward is said to have; that of a sum if left out for a `LinearOracle`.
+        For other rewards without it, the check looks for jumps only.
     trials : int
         Number of random means; each is used with ties and without.
-    smoothness : Smoothness, optional
-        The bounded smoothness that the theory is to be used with; a `LinearOracle` has its own. The reward is
-        searched for means that move it by more.
     rng : int
         Seed.
 
@@ -87,10 +108,13 @@ def check_oracle(
     Raises
     ------
     AssertionError
-        At the first fault. Its text begins with the fault's name: ``form``, ``feasibility``, ``input``,
-        ``global randomness``, ``determinism``, ``memory``, ``batch``, ``pickling``, ``ties``, ``sense``,
-        ``guarantee``, ``monotonicity``, ``smoothness``, ``triggering`` or ``constraints``. An oracle that
-        keeps its promise fails with probability below 1e-6.
+        At the first fault. Its text begins with the fault's name: ``ties``, ``errors``, ``form``,
+        ``feasibility``, ``input``, ``global randomness``, ``determinism``, ``memory``, ``batch``,
+        ``pickling``, ``hashing`` (another process has another order of sets), ``buffer`` (answers share
+        memory), ``sense``, ``guarantee``, ``scale`` (means beyond `high`), ``membership``
+        (`is_feasible` and the family differ), ``monotonicity``, ``smoothness``, ``triggering`` or
+        ``constraints``; it goes on with the simplest means found. An oracle that keeps its promise fails
+        with probability below 1e-6.
 
     Examples
     --------
@@ -112,15 +136,15 @@ def oracle_checks(
     *,
     low: float = 0.0,
     high: float = 1.0,
-    trials: int = 50,
     smoothness: Smoothness | None = None,
+    trials: int = 50,
     name: str | None = None,
 ) -> list[Check]:
     """Return the checks of `check_oracle` one by one, for `parametrize_with_checks`.
 
     Parameters
     ----------
-    oracle, super_arms, low, high, trials, smoothness
+    oracle, super_arms, low, high, smoothness, trials
         As for `check_oracle`.
     name : str, optional
         Begins the name of each check; the class's name if left out.
@@ -138,118 +162,6 @@ def oracle_checks(
     """
     subject = make_subject(oracle, super_arms, None, low, high, trials, 0, smoothness)
     return named_checks(name or subject.name, subject, _CHECKS)
-
-
-def _check_form(subject: Subject) -> None:
-    """The answer is a 1-D array of distinct integers of the declared range, with a label each."""
-    n_choices = subject.oracle.n_choices
-    for means in subject.all_means():
-        answer = subject.solve(means)
-        require(
-            isinstance(answer, np.ndarray), "form", f"solve must return an array, got {type(answer).__name__}"
-        )
-        require(answer.ndim == 1, "form", f"a super arm must be 1-D, got shape {answer.shape}")
-        if answer.size == 0:
-            continue
-        require(answer.dtype.kind in "iu", "form", f"a super arm must hold integers, got {answer.dtype}")
-        require(len(np.unique(answer)) == len(answer), "form", f"entries must not repeat, got {answer}")
-        inside = answer.min() >= 0 and answer.max() < n_choices
-        require(inside, "form", f"entries must lie in range({n_choices}), got {answer}")
-        labels = subject.oracle.labels(answer)
-        require(len(labels) == len(answer), "form", f"labels must name every entry of {answer}, got {labels}")
-
-
-def _check_ties(subject: Subject) -> None:
-    """Tied, constant and one-hot means are no reason to fail."""
-    for what, means in subject.degenerate_means():
-        try:
-            subject.solve(means)
-        except Exception as error:
-            raise AssertionError(
-                f"ties: {subject.name}.solve raised {error!r} for {what}, {means}"
-            ) from error
-
-
-def _check_feasibility(subject: Subject) -> None:
-    """Every answer belongs to the family."""
-    members = None if subject.family is None else {key(arm) for arm in subject.family}
-    for means in subject.all_means():
-        answer = subject.solve(means)
-        known = members is None or key(answer) in members
-        require(known, "feasibility", f"{answer} is not one of the super arms (means {means})")
-        require(subject.oracle.is_feasible(answer), "feasibility", f"is_feasible refuses the answer {answer}")
-
-
-def _check_input(subject: Subject) -> None:
-    """The caller's means are left alone."""
-    for means in subject.all_means():
-        given = means.copy()
-        subject.oracle.solve(given, np.random.default_rng(7))
-        require(
-            np.array_equal(given, means),
-            "input",
-            f"solve must leave means {means} unchanged, made it {given}",
-        )
-
-
-def _check_global_randomness(subject: Subject) -> None:
-    """Randomness comes from the argument, not from the global generators."""
-    for means in subject.all_means():
-        before = (pickle.dumps(np.random.get_state()), random.getstate())  # noqa: NPY002
-        subject.solve(means)
-        after = (pickle.dumps(np.random.get_state()), random.getstate())  # noqa: NPY002
-        require(before == after, "global randomness", "solve drew from a global generator instead of rng")
-
-
-def _check_determinism(subject: Subject) -> None:
-    """The same means and generator state give the same answer."""
-    for means in subject.all_means():
-        require_same(subject.solve(means), subject.solve(means), "determinism", "the same call")
-
-
-def _check_memory(subject: Subject) -> None:
-    """The answer does not depend on the calls before it."""
-    problems = list(subject.all_means())
-    answers = [subject.solve(means) for means in problems]
-    for position in np.random.default_rng(subject.seed).permutation(len(problems)):
-        again = subject.solve(problems[position])
-        require_same(answers[position], again, "memory", f"a later call with means {problems[position]}")
-
-
-def _check_batch(subject: Subject) -> None:
-    """Many problems at once have the answers that they have one after the other."""
-    problems = np.array(list(subject.all_means()))
-    answers = subject.oracle.solve_batch(problems.copy(), np.random.default_rng(7))
-    require(len(answers) == len(problems), "batch", f"{len(problems)} rows have {len(answers)} answers")
-    rng = np.random.default_rng(7)
-    for means, answer in zip(problems, answers, strict=True):
-        require_same(subject.oracle.solve(means, rng), answer, "batch", f"solve_batch with the row {means}")
-
-
-def _check_pickling(subject: Subject) -> None:
-    """A pickled copy, as worker processes get it, gives the same answers."""
-    copy: Oracle = pickle.loads(pickled(subject.oracle))
-    for means in subject.all_means():
-        answer = copy.solve(means.copy(), np.random.default_rng(7))
-        require_same(subject.solve(means), answer, "pickling", f"a pickled copy with means {means}")
-
-
-_CHECKS: tuple[Callable[[Subject], None], ...] = (
-    _check_ties,
-    _check_form,
-    _check_feasibility,
-    _check_input,
-    _check_global_randomness,
-    _check_determinism,
-    _check_memory,
-    _check_batch,
-    _check_pickling,
-    check_guarantee,
-    check_monotonicity,
-    check_triggering,
-    check_smoothness,
-    check_constraints,
-)
 
 
 def _report(subject: Subject) -> OracleReport:
