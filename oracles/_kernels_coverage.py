@@ -53,14 +53,20 @@ def cover_greedily(
     heads: IntArray,
     means: FloatArray,
     weights: FloatArray,
+    missing: FloatArray,
+    gains: FloatArray,
+    age: IntArray,
+    heap: IntArray,
     chosen: IntArray,
 ) -> None:
-    """Write the k nodes of largest gain, one after the other, ties to the lower node, to `chosen`."""
+    """Write the k nodes of largest gain, one after the other, ties to the lower node, to `chosen`.
+
+    `missing` (right nodes), `gains`, `age` and `heap` (left nodes) are scratch.
+    """
     n = offsets.shape[0] - 1
-    missing, gains, age = np.ones(weights.shape[0]), np.empty(n), np.zeros(n, np.int64)
-    heap = np.empty(n, np.int64)
+    missing[:] = 1.0
     for node in range(n):
-        heap[node] = node
+        heap[node], age[node] = node, 0
         gains[node] = gain(node, offsets, arms, heads, means, weights, missing)
     for at in range(n // 2 - 1, -1, -1):
         _sink(heap, n, at, gains)
@@ -102,10 +108,16 @@ def covered(
 
 @solve_kernel
 def solve_coverage(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
-    """`integers`: k, left nodes, offsets (left + 1), arms, heads; `reals`: weights of the right nodes."""
+    """`integers`: k, left nodes, offsets (left + 1), scratch (twice left), arms, heads.
+
+    `reals`: weights of the right nodes, scratch of as many and of the left nodes.
+    """
     m, k, n = means.shape[0], integers[0], integers[1]
-    offsets, arcs = integers[2 : 3 + n], integers[3 + n :]
-    cover_greedily(k, offsets, arcs[:m], arcs[m:], means, reals, out)
+    offsets, left, arcs = integers[2 : 3 + n], integers[3 + n : 3 + 3 * n], integers[3 + 3 * n :]
+    right = (reals.shape[0] - n) // 2
+    missing, gains = reals[right : 2 * right], reals[2 * right :]
+    graph = (offsets, arcs[:m], arcs[m:])
+    cover_greedily(k, *graph, means, reals[:right], missing, gains, left[:n], left[n:], out)
     for i in range(1, k):  # in increasing order
         node, j = out[i], i
         while j > 0 and out[j - 1] > node:

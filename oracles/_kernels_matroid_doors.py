@@ -5,7 +5,7 @@ import numpy as np
 from cmab._kernels import kernel
 from cmab._kernels_doors import solve_kernel
 from cmab._kernels_select import descending_order
-from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.arrays import FloatArray, IntArray
 from oracles._kernels_matroids import kruskal, laminar_greedy
 
 
@@ -18,7 +18,7 @@ def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray
 
 
 @kernel
-def _write(taken: BoolArray, out: IntArray) -> int:
+def _write(taken: IntArray, out: IntArray) -> int:
     """Write the arms taken in increasing order; return their number."""
     size = 0
     for arm in range(taken.shape[0]):
@@ -30,29 +30,27 @@ def _write(taken: BoolArray, out: IntArray) -> int:
 
 @solve_kernel
 def solve_laminar(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
-    """`integers`: sign, number of sets, order and scratch (m each), innermost (m), parent and room (sets)."""
-    m, sign, n_sets = means.shape[0], integers[0], integers[1]
-    order, scratch, innermost = (
-        integers[2 : 2 + m],
-        integers[2 + m : 2 + 2 * m],
-        integers[2 + 2 * m : 2 + 3 * m],
-    )
-    parent, room = integers[2 + 3 * m : 2 + 3 * m + n_sets], integers[2 + 3 * m + n_sets :]
-    _best_first(means, sign, reals, order, scratch)
-    return _write(laminar_greedy(order, innermost, parent, room.copy()), out)
+    """`integers`: sign, sets, order, scratch and innermost (m each), parent, room and scratch (sets)."""
+    m, sign, n = means.shape[0], integers[0], integers[1]
+    order, taken, rest = integers[2 : 2 + m], integers[2 + m : 2 + 2 * m], integers[2 + 2 * m :]
+    innermost, sets = rest[:m], rest[m:]
+    _best_first(means, sign, reals, order, taken)
+    laminar_greedy(order, innermost, sets[:n], sets[n : 2 * n], sets[2 * n :], taken)
+    return _write(taken, out)
 
 
 @solve_kernel
 def solve_graphic(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
-    """`integers`: sign, number of nodes, order and scratch (m each), tails and heads (m each)."""
-    m, sign, n_nodes = means.shape[0], integers[0], integers[1]
-    order, scratch = integers[2 : 2 + m], integers[2 + m : 2 + 2 * m]
-    tails, heads = integers[2 + 2 * m : 2 + 3 * m], integers[2 + 3 * m :]
-    _best_first(means, sign, reals, order, scratch)
-    return _write(kruskal(order, tails, heads, n_nodes), out)
+    """`integers`: sign, nodes, order, scratch, tails and heads (m each), scratch (twice the nodes)."""
+    m, sign, n = means.shape[0], integers[0], integers[1]
+    order, taken, rest = integers[2 : 2 + m], integers[2 + m : 2 + 2 * m], integers[2 + 2 * m :]
+    _best_first(means, sign, reals, order, taken)
+    nodes = rest[2 * m :]
+    kruskal(order, rest[:m], rest[m : 2 * m], nodes[:n], nodes[n:], taken)
+    return _write(taken, out)
 
 
-def packed(sign: int, number: int, n_arms: int, *parts: IntArray) -> IntArray:
+def packed(sign: int, number: int, n_arms: int, *parts: IntArray, scratch: int) -> IntArray:
     """Return the `integers` of these kernels."""
-    room = np.zeros(2 * n_arms, np.int64)
-    return np.concatenate([np.array([sign, number]), room, *parts])
+    own, last = np.zeros(2 * n_arms, np.int64), np.zeros(scratch, np.int64)
+    return np.concatenate([np.array([sign, number]), own, *parts, last])

@@ -7,21 +7,26 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 
 
 @kernel
-def laminar_greedy(order: IntArray, innermost: IntArray, parent: IntArray, room: IntArray) -> BoolArray:
-    """Return which arms are taken; a set and all that contain it lose one of their `room` (changed)."""
-    taken = np.zeros(innermost.shape[0], np.bool_)
+def laminar_greedy(
+    order: IntArray, innermost: IntArray, parent: IntArray, room: IntArray, left: IntArray, taken: IntArray
+) -> None:
+    """Write 1 to `taken` for the arms that are taken, else 0; `left` is scratch, as long as `room`.
+
+    A set and all that contain it lose one of their room with each arm.
+    """
+    taken[:] = 0
+    left[:] = room
     for arm in order:
         s = innermost[arm]
-        while s >= 0 and room[s] > 0:
+        while s >= 0 and left[s] > 0:
             s = parent[s]
         if s >= 0:
             continue
-        taken[arm] = True
+        taken[arm] = 1
         s = innermost[arm]
         while s >= 0:
-            room[s] -= 1
+            left[s] -= 1
             s = parent[s]
-    return taken
 
 
 @kernel
@@ -34,11 +39,16 @@ def _find(root: IntArray, node: int) -> int:
 
 
 @kernel
-def kruskal(order: IntArray, tails: IntArray, heads: IntArray, n_nodes: int) -> BoolArray:
-    """Return which edges join two components when they are added in this order."""
-    taken = np.zeros(tails.shape[0], np.bool_)
-    root = np.arange(n_nodes)
-    size = np.ones(n_nodes, np.int64)
+def kruskal(
+    order: IntArray, tails: IntArray, heads: IntArray, root: IntArray, size: IntArray, taken: IntArray
+) -> None:
+    """Write 1 to `taken` for the edges that join two components when they are added in this order, else 0.
+
+    `root` and `size` are scratch, as long as there are nodes.
+    """
+    taken[:] = 0
+    for node in range(root.shape[0]):
+        root[node], size[node] = node, 1
     for edge in order:
         u, v = _find(root, tails[edge]), _find(root, heads[edge])
         if u == v:
@@ -47,8 +57,7 @@ def kruskal(order: IntArray, tails: IntArray, heads: IntArray, n_nodes: int) -> 
             u, v = v, u
         root[v] = u
         size[u] += size[v]
-        taken[edge] = True
-    return taken
+        taken[edge] = 1
 
 
 @kernel

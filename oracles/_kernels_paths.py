@@ -81,11 +81,21 @@ def dijkstra(
 
 @kernel
 def acyclic(
-    order: IntArray, offsets: IntArray, ends: IntArray, edges: IntArray, weights: FloatArray, source: int
-) -> IntArray:
-    """As `dijkstra`, for weights of any sign, along a topological `order` of the nodes."""
-    n = offsets.shape[0] - 1
-    cost, into = np.full(n, np.inf), np.full(n, -1, np.int64)
+    order: IntArray,
+    offsets: IntArray,
+    ends: IntArray,
+    edges: IntArray,
+    weights: FloatArray,
+    source: int,
+    cost: FloatArray,
+    into: IntArray,
+) -> None:
+    """Write to `into` what `dijkstra` returns, for weights of any sign, along a topological `order`.
+
+    `cost` is scratch, as long as there are nodes.
+    """
+    cost[:] = np.inf
+    into[:] = -1
     cost[source] = 0.0
     for node in order:
         if cost[node] == np.inf:
@@ -95,7 +105,6 @@ def acyclic(
             if through < cost[ends[i]]:
                 cost[ends[i]] = through
                 into[ends[i]] = edges[i]
-    return into
 
 
 @kernel
@@ -116,12 +125,15 @@ def trace(into: IntArray, tails: IntArray, heads: IntArray, source: int, target:
 
 @solve_kernel
 def solve_acyclic(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
-    """`integers`: sign, nodes, source, target, order and offsets (nodes, + 1), ends, edges, tails, heads."""
+    """`integers`: sign, nodes, source, target; order, scratch and offsets of the nodes; then the arcs.
+
+    The arcs are ends, edges, tails and heads; `reals` is scratch for arcs and nodes.
+    """
     m = means.shape[0]
     sign, n, source, target = integers[0], integers[1], integers[2], integers[3]
-    order, offsets = integers[4 : 4 + n], integers[4 + n : 5 + 2 * n]
-    arcs = integers[5 + 2 * n :]
+    order, into = integers[4 : 4 + n], integers[4 + n : 4 + 2 * n]
+    offsets, arcs = integers[4 + 2 * n : 5 + 3 * n], integers[5 + 3 * n :]
     for i in range(m):
         reals[i] = sign * means[i]
-    into = acyclic(order, offsets, arcs[:m], arcs[m : 2 * m], reals, source)
+    acyclic(order, offsets, arcs[:m], arcs[m : 2 * m], reals[:m], source, reals[m:], into)
     return trace(into, arcs[2 * m : 3 * m], arcs[3 * m :], source, target, out)

@@ -114,17 +114,21 @@ class MaxCoverage(Oracle):
         """Return the greedy choice of k left nodes, in increasing order."""
         from oracles._kernels_coverage import cover_greedily
 
-        chosen = np.empty(self.k, np.int64)
-        probabilities = self._check_means(means, 0.0, 1.0)
-        cover_greedily(self.k, self._offsets, self._arms, self._heads, probabilities, self.weights, chosen)
+        n, chosen = len(self.left), np.empty(self.k, np.int64)
+        graph = (self._offsets, self._arms, self._heads)
+        means, missing, gains = self._check_means(means, 0.0, 1.0), np.empty(len(self.weights)), np.empty(n)
+        age, heap = np.empty(n, np.int64), np.empty(n, np.int64)
+        cover_greedily(self.k, *graph, means, self.weights, missing, gains, age, heap, chosen)
         return np.sort(chosen)
 
     def kernel(self) -> Kernel:
         """Return the compiled rule."""
         from oracles._kernels_coverage import solve_coverage
 
-        integers = np.concatenate([[self.k, len(self.left)], self._offsets, self._arms, self._heads])
-        return Kernel(solve_coverage, integers, self.weights)
+        n, scratch = len(self.left), np.empty(2 * len(self.left), np.int64)
+        integers = np.concatenate([[self.k, n], self._offsets, scratch, self._arms, self._heads])
+        reals = np.concatenate([self.weights, np.empty(len(self.weights) + n)])
+        return Kernel(solve_coverage, integers, reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the expected weight of the right nodes covered."""

@@ -77,13 +77,17 @@ class GraphicMatroid(Matroid):
         """Return the compiled rule."""
         from oracles._kernels_matroid_doors import packed, solve_graphic
 
-        integers = packed(self._sign, self._n_nodes, self.n_arms, self._tails, self._heads)
+        integers = packed(
+            self._sign, self._n_nodes, self.n_arms, self._tails, self._heads, scratch=2 * self._n_nodes
+        )
         return Kernel(solve_graphic, integers, np.empty(self.n_arms))
 
     def _greedy(self, order: IntArray) -> IntArray:
         from oracles._kernels_matroids import kruskal
 
-        return np.flatnonzero(kruskal(order, self._tails, self._heads, self._n_nodes))
+        taken, (root, size) = np.empty(self.n_arms, np.int64), np.empty((2, self._n_nodes), np.int64)
+        kruskal(order, self._tails, self._heads, root, size, taken)
+        return np.flatnonzero(taken)
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
         from oracles._kernels_matroids import forest_path, root_forest

@@ -133,13 +133,15 @@ class LaminarMatroid(Matroid):
         from oracles._kernels_matroid_doors import packed, solve_laminar
 
         sets = (self._innermost, self._parent, self._room)
-        integers = packed(self._sign, len(self._members), self.n_arms, *sets)
+        integers = packed(self._sign, len(self._members), self.n_arms, *sets, scratch=len(self._members))
         return Kernel(solve_laminar, integers, np.empty(self.n_arms))
 
     def _greedy(self, order: IntArray) -> IntArray:
         from oracles._kernels_matroids import laminar_greedy
 
-        return np.flatnonzero(laminar_greedy(order, self._innermost, self._parent, self._room.copy()))
+        taken, scratch = np.empty(self.n_arms, np.int64), np.empty_like(self._room)
+        laminar_greedy(order, self._innermost, self._parent, self._room, scratch, taken)
+        return np.flatnonzero(taken)
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
         inside: list[IntArray] = [arms[np.isin(arms, independent)] for arms in self._members]

@@ -123,8 +123,9 @@ class ShortestPath(LinearOracle):
             return None
         road = self._map
         head = [1 if self.sense == "min" else -1, road.n_nodes, road.source, road.target]
-        parts = (road.order, road.offsets, road.ends, road.edges, road.tails, road.heads)
-        return Kernel(solve_acyclic, np.concatenate([head, *parts]), np.empty(self.n_arms))
+        scratch = np.empty(road.n_nodes, np.int64)
+        parts = (road.order, scratch, road.offsets, road.ends, road.edges, road.tails, road.heads)
+        return Kernel(solve_acyclic, np.concatenate([head, *parts]), np.empty(self.n_arms + road.n_nodes))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the edges, in this order, are a path from source to target."""
@@ -218,7 +219,8 @@ def _best_path(
     source = road.source if source is None else source
     target = road.target if target is None else target
     if len(road.order):
-        into = acyclic(road.order, road.offsets, road.ends, road.edges, costs, source)
+        cost, into = np.empty(road.n_nodes), np.empty(road.n_nodes, np.int64)
+        acyclic(road.order, road.offsets, road.ends, road.edges, costs, source, cost, into)
     else:
         into = dijkstra(road.offsets, road.ends, road.edges, costs, source, target)
     path = np.empty(road.n_nodes, np.int64)

@@ -13,7 +13,8 @@ from scipy.stats import norm
 
 from cmab import CTS, CUCB, LLR, LinearOracle, SimulationInterrupted, _fused, simulate
 from cmab._fused import interrupt_waits, open_doors
-from cmab._kernels_doors import play_kernel
+from cmab._kernels import typed_kernel, types
+from cmab._kernels_doors import SOLVE, play_kernel
 from cmab._kernels_lazy import best_candidates
 from cmab._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
 from cmab._python_door import PythonDoor
@@ -350,6 +351,34 @@ def test_a_compiled_round_allocates_nothing(case, n_arms):
     finally:
         _nrt_python.memsys_disable_stats()
     assert 0 < made[1] == made[2]
+
+
+@typed_kernel(types.void(types.FunctionType(SOLVE), *SOLVE.args, types.int64))
+def ask_again(solve, means, integers, reals, out, calls):
+    """Call the compiled form of an oracle many times."""
+    for _ in range(calls):
+        solve(means, integers, reals, out)
+
+
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_a_compiled_oracle_allocates_nothing(case):
+    """As many allocations of compiled code for 600 calls as for 100."""
+    oracle, made = case.make(), []
+    door = open_door(oracle, "solve")
+    if door is None:
+        pytest.skip("no compiled form")
+    # As long as the loop's buffer.
+    means, out = np.full(oracle.n_arms, 0.5), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
+    ask_again(*door[:1], means, door.integers, door.reals, out, 1)
+    _nrt_python.memsys_enable_stats()
+    try:
+        for calls in (100, 600):
+            before = rtsys.get_allocation_stats().alloc
+            ask_again(*door[:1], means, door.integers, door.reals, out, calls)
+            made.append(rtsys.get_allocation_stats().alloc - before)
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert made[0] == made[1]
 
 
 @pytest.mark.parametrize("oracle", [TopK(1000, 10), PlainTopK(1000, 10)], ids=["compiled", "mixed"])
