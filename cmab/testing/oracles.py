@@ -34,8 +34,8 @@ _CHECKS: tuple[Callable[[Subject], None], ...] = (
     guarantees.check_scale,
     answers.check_membership,
     rewards.check_monotonicity,
-    rewards.check_smoothness,
     rewards.check_triggering,
+    rewards.check_smoothness,
     guarantees.check_constraints,
     answers.check_hashing,  # last, for it starts a process
 )
