@@ -1,7 +1,13 @@
 """Settings of the whole suite."""
 
+import signal
+
 from hypothesis import settings
 
 # The first call of a kernel compiles; fixed examples, so that a failure on one machine is one everywhere.
 settings.register_profile("cmab", deadline=None, derandomize=True)
 settings.load_profile("cmab")
+
+# A suite that a shell started in the background ignores Ctrl-C, and so would the processes that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
