@@ -140,7 +140,7 @@ class StudyFailed(RuntimeError):
     Attributes
     ----------
     failures : list of (Piece, str)
-        The pieces with their tracebacks.
+        The pieces with their tracebacks, in the study's order.
 
     Examples
     --------

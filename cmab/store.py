@@ -6,7 +6,8 @@ import hashlib
 import math
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,7 @@ Kind = Literal["simulations", "identifications"]
 
 _FORMAT = 2
 _BUSY_SECONDS = 60.0
+_RETRY_SECONDS = 0.01
 _ARRAYS = ("rounds", "expected_rewards", "rewards")
 _SHARED = (
     "key TEXT PRIMARY KEY",
@@ -112,15 +114,15 @@ class Store:
             raise
 
     def _prepare(self) -> None:
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        (found,) = self._connection.execute("PRAGMA user_version").fetchone()
+        self._execute("PRAGMA journal_mode=WAL")
+        self._execute("PRAGMA synchronous=NORMAL")
+        (found,) = self._execute("PRAGMA user_version").fetchone()
         if found not in (0, _FORMAT):
             raise ValueError(f"{self.file} must have format {_FORMAT}, got {found}")
         for name, columns in _COLUMNS.items():
-            self._connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})")
+            self._execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})")
         if found != _FORMAT:
-            self._connection.execute(f"PRAGMA user_version={_FORMAT}")
+            self._execute(f"PRAGMA user_version={_FORMAT}")
 
     def __enter__(self) -> Store:
         return self
@@ -146,7 +148,8 @@ class Store:
         """Remove the pieces that are not what was written; return their number."""
         damaged = [row["key"] for row in self._select(f"SELECT * FROM {kind}") if _is_damaged(kind, row)]
         with self._faults():
-            self._connection.executemany(f"DELETE FROM {kind} WHERE key = ?", [(key,) for key in damaged])
+            for key in damaged:
+                self._execute(f"DELETE FROM {kind} WHERE key = ?", (key,))
         return len(damaged)
 
     def get(self, kind: Kind, key: str) -> dict[str, Any] | None:
@@ -182,16 +185,31 @@ class Store:
     def _insert(self, table: str, values: Mapping[str, Any]) -> None:
         names, marks = ", ".join(values), ", ".join("?" * len(values))
         with self._faults():
-            self._connection.execute(
-                f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", list(values.values())
+            self._execute(
+                f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
             )
 
     def _select(self, statement: str, *values: str) -> Iterator[dict[str, Any]]:
         with self._faults():
-            cursor = self._connection.execute(statement, values)
+            cursor = self._execute(statement, values)
             names = [description[0] for description in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
+
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run a statement, again while another process opens, closes or repairs the file.
+
+        SQLite waits for a lock by itself, except for those: there it says "locked" at once.
+        """
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                return self._connection.execute(statement, values)
+            except sqlite3.OperationalError as error:
+                # An extended code has the primary one in its low byte.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(_RETRY_SECONDS)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

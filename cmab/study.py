@@ -233,7 +233,7 @@ class Study:
         KeyboardInterrupt
             On Ctrl-C; what was finished is stored.
         """
-        failures = []
+        failures: dict[Piece, str] = {}
         with Store(folder) as store, limited_threads():
             self._note(store)
             _remove_damaged(store)
@@ -241,14 +241,14 @@ class Study:
                 if outcome.interrupted:
                     raise KeyboardInterrupt
                 if outcome.failure is not None:
-                    failures.append((outcome.piece, outcome.failure))
+                    failures[outcome.piece] = outcome.failure
                     continue
                 values, found = self._finished(outcome)
                 store.put(self._kind(outcome.piece), values)
                 if report is not None:
                     report(outcome.piece, found)
         if failures:
-            raise StudyFailed(failures)
+            raise StudyFailed([(piece, failures[piece]) for piece in self.pieces if piece in failures])
 
     def _note(self, store: Store) -> None:
         """Keep what `open` needs."""

@@ -6,7 +6,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -66,11 +68,25 @@ def wait_for_pieces(process, folder, more_than):
 
 def test_two_processes_on_one_folder(file, tmp_path):
     both = [start(file, tmp_path / "both") for _ in range(2)]
-    for process in both:
-        _, err = process.communicate(timeout=300)
-        assert process.returncode == 0, err
+    printed = [process.communicate(timeout=300)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], printed
     Study.load(file).run(tmp_path / "one")
     assert numbers(tmp_path / "both") == numbers(tmp_path / "one")
+
+
+def test_opened_by_many_at_the_same_moment(tmp_path):
+    """SQLite says "locked" at once, whatever its timeout, to who opens a file that another one sets up."""
+    start = threading.Barrier(6)
+
+    def open_some():
+        for number in range(30):
+            start.wait(timeout=60)
+            with Store(tmp_path / str(number)) as store:
+                assert store.missing("simulations", ["a-key"]) == ["a-key"]
+
+    with ThreadPoolExecutor(6) as threads:
+        for opened in [threads.submit(open_some) for _ in range(6)]:
+            opened.result()
 
 
 def test_two_workers_interrupted_then_killed(tmp_path):
