@@ -21,8 +21,8 @@ _MOST_SETS = 20_000
 def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray) -> dict[str, FloatArray]:
     """Return the bounds on the (alpha, beta)-regret at `rounds`, by theorem; none where there is none.
 
-    For `CUCB` with its own radius, outcomes in [0, 1], and an oracle that knows its smoothness and whose
-    super arms are among at most 20,000 sets.
+    For `CUCB` with its own radius, outcomes in [0, 1], arms triggered with certainty, and an oracle that
+    knows its smoothness and whose super arms are among at most 20,000 sets.
     """
     oracle = policy.oracle
     low, high = environment.support
@@ -32,8 +32,12 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
         and policy.support == (0.0, 1.0)
         and not np.any(policy.prior_weight)
     )
+    # Elsewhere the bounds need feedback on every triggered arm, which not all environments give.
+    is_certain = type(oracle).triggering_probabilities is Oracle.triggering_probabilities
     smoothness = oracle.smoothness()
-    if not is_algorithm_1 or low < 0.0 or high > 1.0 or smoothness is None or not _is_small(oracle):
+    if not (is_algorithm_1 and is_certain and 0.0 <= low <= high <= 1.0) or smoothness is None:
+        return {}
+    if not _is_small(oracle):
         return {}
     assert isinstance(policy, CUCB)
     gaps = reward_gaps(oracle, environment.means, _family(oracle))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
+
+if TYPE_CHECKING:
+    from cmab.theory import Smoothness
 
 
 class MemoisedOracle(Oracle):
@@ -121,6 +124,14 @@ class MemoisedOracle(Oracle):
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return what the wrapped oracle says."""
         return self.oracle.triggered_arms(super_arm)
+
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
+        """Return what the wrapped oracle says."""
+        return self.oracle.triggering_probabilities(super_arm, means)
+
+    def smoothness(self) -> Smoothness | None:
+        """Return what the wrapped oracle says."""
+        return self.oracle.smoothness()
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return what the wrapped oracle says."""

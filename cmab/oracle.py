@@ -157,11 +157,29 @@ class Oracle(ABC):
         """
         return np.arange(self.n_arms)
 
-    def smoothness(self) -> Smoothness | None:
-        """Return the bounded-smoothness function of the rewards, for the regret bounds of reports.
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
+        """Return the probability with which `super_arm` triggers each base arm if these are the means.
 
-        None, the default, where it is unknown or where `triggered_arms` are not triggered with certainty.
+        The default: `triggered_arms` with certainty, others never. Oracles of rewards that spread override
+        it; None says that the probabilities are unknown.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (size,)
+            A super arm of the family.
+        means : FloatArray, shape (n_arms,)
+            The means of the base arms.
+
+        Returns
+        -------
+        FloatArray, shape (n_arms,), or None
         """
+        chances = np.zeros(self.n_arms)
+        chances[self.triggered_arms(super_arm)] = 1.0
+        return chances
+
+    def smoothness(self) -> Smoothness | None:
+        """Return the bounded-smoothness function of the rewards; None, the default, where none is known."""
         return None
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:

@@ -81,16 +81,19 @@ class RoadMap:
         )
 
     def holds_path(self, arms: IntArray) -> bool:
-        """Return whether `arms`, in this order, lead from source to target without meeting a node twice."""
-        node, met = self.source, {self.source}
-        ways = {(int(node), int(edge)): int(end) for node, edge, end in self._ways(arms)}
-        for edge in arms:
-            if (node, int(edge)) not in ways:
+        """Return whether `arms`, in any order, lead from source to target without meeting a node twice."""
+        node, met, left = self.source, {self.source}, set(arms.tolist())
+        ways = self._ways(arms)
+        while left:
+            onward = [(edge, end) for start, edge, end in ways if start == node and edge in left]
+            # Where the way forks, an edge is left over or a node is met again, whichever way is taken.
+            if len(onward) != 1:
                 return False
-            node = ways[node, int(edge)]
+            edge, node = onward[0]
             if node in met:
                 return False
             met.add(node)
+            left.remove(edge)
         return node == self.target
 
     def _ways(self, arms: IntArray) -> list[tuple[Any, ...]]:

@@ -150,8 +150,11 @@ class MaxCoverage(Oracle):
         return np.concatenate([self._arms[self._offsets[u] : self._offsets[u + 1]] for u in super_arm])
 
     def smoothness(self) -> Smoothness:
-        """Return ``x`` times the weight at the ends of all edges, ``|E| x`` where all weights are 1."""
-        return Smoothness(max(float(self.weights[self._heads].sum()), np.finfo(np.float64).tiny))
+        """Return ``W x``, W being the largest weight at the ends of the edges of k left nodes."""
+        weights = np.add.reduceat(np.append(self.weights[self._heads[self._arms]], 0.0), self._offsets[:-1])
+        weights[np.diff(self._offsets) == 0] = 0.0  # `reduceat` sums no empty range
+        total = float(np.sort(weights)[-self.k :].sum())
+        return Smoothness.coverage(max(total, np.finfo(np.float64).tiny))
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the left nodes."""

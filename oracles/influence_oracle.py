@@ -10,8 +10,9 @@ import numpy as np
 from cmab._validation import arm_indices, frozen, integer, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
+from cmab.theory import Smoothness
 from oracles._reverse_sets import MODELS, Model
-from oracles._spread import estimated_spread, exact_spread, threshold_spread
+from oracles._spread import estimated_spread, exact_spread, exact_threshold_spread, threshold_spread
 from oracles.directed_graph import DirectedGraph, as_directed_graph
 
 if TYPE_CHECKING:
@@ -124,6 +125,26 @@ class InfluenceOracle(Oracle):
         usable = np.ones(self.n_arms, np.bool_)
         _, reached = reachable(offsets, arms, self.graph.heads, usable, np.asarray(super_arm, np.int64))
         return np.flatnonzero(reached[self.graph.tails])
+
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
+        """Return the probability that the tail of each edge becomes active.
+
+        By enumeration of outcomes; None where they are more than 65,536.
+        """
+        probabilities, seeds = self._probabilities(means), np.asarray(super_arm, np.int64)
+        exact = exact_spread if self.model == "ic" else exact_threshold_spread
+        active = np.empty(self.graph.n_nodes)
+        for node, alone in enumerate(np.eye(self.graph.n_nodes)):
+            found = exact(self.graph, probabilities, seeds, alone)
+            if found is None:
+                return None
+            active[node] = found
+        return np.clip(active, 0.0, 1.0)[self.graph.tails]
+
+    def smoothness(self) -> Smoothness | None:
+        """Return ``|E| W x``, W being what all nodes are worth."""
+        total = self.graph.n_nodes if self.weights is None else float(self.weights.sum())
+        return Smoothness.influence(self.n_arms, total)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the user's names of the nodes."""

@@ -11,6 +11,7 @@ from cmab._validation import one_of
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.oracle import LinearOracle, Oracle, Sense
+from cmab.theory import Smoothness
 from oracles._road_map import RoadMap
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class ShortestPath(LinearOracle):
         return Kernel(solve_acyclic, np.concatenate([head, *parts]), np.empty(self.n_arms + road.n_nodes))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the edges, in this order, are a path from source to target."""
+        """Return whether the edges, in any order, are those of a path from source to target."""
         return self._map.holds_path(super_arm)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
@@ -198,12 +199,16 @@ class MostReliablePath(Oracle):
         return float(np.prod(np.asarray(means)[super_arm]))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the edges, in this order, are a path from source to target."""
+        """Return whether the edges, in any order, are those of a path from source to target."""
         return self._map.holds_path(super_arm)
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the edges of the path."""
         return super_arm
+
+    def smoothness(self) -> Smoothness:
+        """Return that of a product of at most `max_size` means."""
+        return Smoothness.linear(self.max_size)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the edges of the path."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from cmab._validation import integer, shown
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.theory import Smoothness
 from oracles._reverse_sets import ReverseGraph
 from oracles.directed_graph import DirectedGraph
 from oracles.influence import InfluenceMaximization
@@ -205,6 +206,14 @@ class TriggeringInfluence(InfluenceMaximization):
             nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, seeds)
             spreads[i] = worth[nodes].sum()
         return float(spreads.mean()), float(spreads.std(ddof=1) / np.sqrt(cascades))
+
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
+        """Return None: worlds can be drawn, not listed."""
+        return None
+
+    def smoothness(self) -> Smoothness | None:
+        """Return None: what live arcs owe to the means is the model's, and it may jump with them."""
+        return None
 
     def _live(self, probabilities: FloatArray, rng: np.random.Generator) -> BoolArray:
         live = np.asarray(self.triggering.live_arcs(self.graph, probabilities, rng))

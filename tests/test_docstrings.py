@@ -7,12 +7,13 @@ import pytest
 
 import cmab
 import cmab.testing
+import cmab.theory
 import instances
 import oracles
 
 PUBLIC = [
     pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
-    for module in (cmab, cmab.testing, oracles, instances)
+    for module in (cmab, cmab.testing, cmab.theory, oracles, instances)
     for name in module.__all__
 ]
 

@@ -1,10 +1,13 @@
 """Path oracles: networkx, enumeration of all simple paths, hard cases."""
 
+from itertools import combinations
+
 import networkx as nx
 import numpy as np
 import pytest
-from cases import PLAN, paths
+from cases import PLAN, ROADS, paths
 
+from cmab.testing import check_oracle
 from oracles import MostReliablePath, ShortestPath
 
 RNG = np.random.default_rng(0)
@@ -96,16 +99,6 @@ def test_labels_follow_the_path():
     assert oracle.labels(oracle.solve(np.array([1.0, 5.0, 2.0]), RNG)) == [("y", "z", 1), ("x", "y", 0)]
 
 
-@pytest.mark.parametrize(
-    ("arms", "feasible"),
-    [([0, 1, 5], True), ([0, 5, 1], False), ([0, 1], False), ([], False), ([2, 3, 5], True), ([1, 5], False)],
-)
-def test_is_feasible_wants_the_order_of_the_path(arms, feasible):
-    oracle = ShortestPath(PLAN, 0, 4)
-    edges = [list(PLAN.edges).index(edge) for edge in [(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (3, 4)]]
-    assert oracle.is_feasible(np.array([edges[arm] for arm in arms], np.int64)) == feasible
-
-
 @pytest.mark.parametrize("make", [ShortestPath, MostReliablePath])
 @pytest.mark.parametrize(
     ("graph", "source", "target", "message"),
@@ -129,3 +122,19 @@ def test_bad_costs_are_refused():
         MostReliablePath(nx.cycle_graph(4), 0, 2).solve(np.array([0.1, 1.1, 0.2, 0.3]), RNG)
     with pytest.raises(ValueError, match="sense"):
         ShortestPath(nx.cycle_graph(4), 0, 2, "max")
+
+
+@pytest.mark.parametrize("graph", [ROADS, PLAN], ids=["roads", "plan"])
+def test_is_feasible_accepts_the_sets_of_edges_of_simple_paths_and_no_others(graph):
+    oracle = ShortestPath(graph, 0, 3)
+    known = {frozenset(path) for path in paths(graph, 0, 3)}
+    for size in range(oracle.n_arms + 1):
+        for arms in combinations(range(oracle.n_arms), size):
+            assert oracle.is_feasible(np.array(arms, np.int64)) == (frozenset(arms) in known), arms
+
+
+@pytest.mark.parametrize("make", [ShortestPath, MostReliablePath])
+def test_families_of_paths_can_be_listed_by_is_feasible(make):
+    """The second edge of the path comes first in the graph: sorted, its edges are no walk."""
+    graph = nx.Graph([("b", "c"), ("a", "b"), ("a", "c")])
+    assert check_oracle(make(graph, "a", "c")).exhaustive

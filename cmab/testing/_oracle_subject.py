@@ -10,7 +10,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle import Oracle
 from cmab.theory import Smoothness
 
 TOLERANCE = 1e-9
@@ -126,9 +126,8 @@ def make_subject(
     elif oracle.n_choices <= _ENUMERABLE:
         own = oracle.is_feasible if type(oracle).is_feasible is not Oracle.is_feasible else None
         family = _enumerate(oracle.n_choices, is_feasible or own)
-    if smoothness is None and isinstance(oracle, LinearOracle):
-        smoothness = Smoothness.linear(max(oracle.max_size, 1))
-    return Subject(oracle, family, low, high, trials, seed, smoothness)
+    declared = smoothness or oracle.smoothness()
+    return Subject(oracle, family, low, high, trials, seed, declared)
 
 
 def _enumerate(n_choices: int, is_feasible: Callable[[IntArray], bool] | None) -> list[IntArray] | None:

@@ -93,8 +93,8 @@ def check_oracle(
     low, high : float
         Range of the means that the oracle accepts.
     smoothness : Smoothness, optional
-        Bounded smoothness that the reward is said to have; that of a sum if left out for a `LinearOracle`.
-        For other rewards without it, the check looks for jumps only.
+        Bounded smoothness that the reward is said to have; ``oracle.smoothness()`` if left out. Without
+        either, the check looks for jumps only.
     trials : int
         Number of random means; each is used with ties and without.
     rng : int

@@ -1,0 +1,129 @@
+"""Gaps of instances whose super arms can be listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab._validation import vector
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.oracle import Oracle
+
+
+@dataclass(frozen=True, eq=False)
+class RewardGaps:
+    """What the bounds need to know of an instance; a super arm is bad if it misses the guarantee.
+
+    Attributes
+    ----------
+    smallest, largest : FloatArray, shape (n_arms,)
+        Delta_min^i and Delta_max^i, over the bad super arms that may trigger arm i; ``nan`` if there is none.
+    bad : IntArray, shape (n_arms,)
+        K_i, their number.
+    probabilities : FloatArray, shape (n_arms,)
+        p_i: the smallest positive probability with which a super arm triggers arm i; 1 if none does.
+    optimum : float
+        Expected reward of the best super arm.
+    clusters : IntArray or None, shape (n_arms,)
+        See `Oracle.clusters`.
+
+    Examples
+    --------
+    >>> from cmab.theory import reward_gaps
+    >>> from oracles import TopK
+    >>> gaps = reward_gaps(TopK(3, k=1), [0.75, 0.5, 0.25], [[0], [1], [2]])
+    >>> gaps.smallest, gaps.bad, gaps.overall
+    (array([ nan, 0.25, 0.5 ]), array([0, 1, 1]), 0.5)
+
+    References
+    ----------
+    Chen et al. (JMLR 2016), Definitions 5 and 6 and section 2.1.
+    """
+
+    smallest: FloatArray
+    largest: FloatArray
+    bad: IntArray
+    probabilities: FloatArray
+    optimum: float
+    clusters: IntArray | None = None
+
+    @property
+    def overall(self) -> float:
+        """Delta_max: the largest gap of all; 0 without bad super arms."""
+        return float(np.nanmax(self.largest)) if self.bad.any() else 0.0
+
+
+def reward_gaps(
+    oracle: Oracle,
+    means: ArrayLike,
+    super_arms: Iterable[ArrayLike],
+    triggering: Callable[[IntArray], ArrayLike] | None = None,
+) -> RewardGaps:
+    """Return the gaps of an instance whose super arms can be listed.
+
+    For costs the gap of a super arm is what it costs above ``alpha`` times the optimum.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Knows the reward, what triggers, its guarantee ``alpha`` and its sense; it solves nothing here.
+    means : array_like, shape (n_arms,)
+        True means of the base arms.
+    super_arms : iterable of array_like
+        The whole family.
+    triggering : callable, optional
+        Returns, for a super arm, the probabilities with which it triggers each base arm, shape (n_arms,).
+        ``oracle.triggering_probabilities`` if left out.
+
+    Returns
+    -------
+    RewardGaps
+
+    Raises
+    ------
+    ValueError
+        If the means are not finite, a super arm is not in the oracle's family, the oracle declares no ratio
+        (``nan``), or does not know its triggering probabilities.
+
+    Examples
+    --------
+    >>> from itertools import combinations
+    >>> from cmab.theory import reward_gaps
+    >>> from oracles import TopK
+    >>> reward_gaps(TopK(3, k=2), [1.0, 0.75, 0.5], combinations(range(3), 2)).smallest
+    array([0.25, 0.5 , 0.25])
+    """
+    truth = vector("means", means, oracle.n_arms)
+    if not oracle.alpha > 0.0:
+        raise ValueError(f"oracle must declare its ratio alpha, got {oracle.alpha} for {oracle!r}")
+    family = [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
+    if not family:
+        raise ValueError("super_arms must list at least one super arm, got none")
+    sign = 1.0 if oracle.sense == "max" else -1.0
+    values = np.array([sign * oracle.expected_reward(arm, truth) for arm in family])
+    chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
+    reached = chances > 0.0
+    differences = oracle.alpha * values.max() - values
+    # Sums of the same means in another order differ by rounding; such a difference is no gap.
+    is_bad = differences > 1e-12 * np.abs(values).max()
+    bad = (reached & is_bad[:, None]).sum(axis=0)
+    at_bad = np.where(reached & is_bad[:, None], differences[:, None], np.nan)
+    exists = bad > 0
+    smallest, largest = np.full((2, oracle.n_arms), np.nan)
+    smallest[exists], largest[exists] = (
+        np.nanmin(at_bad[:, exists], axis=0),
+        np.nanmax(at_bad[:, exists], axis=0),
+    )
+    probabilities = np.where(reached, chances, 1.0).min(axis=0)
+    return RewardGaps(smallest, largest, bad, probabilities, sign * float(values.max()), oracle.clusters)
+
+
+def _chances(
+    oracle: Oracle, arm: IntArray, means: FloatArray, triggering: Callable[[IntArray], ArrayLike] | None
+) -> FloatArray:
+    found = oracle.triggering_probabilities(arm, means) if triggering is None else triggering(arm)
+    if found is None:
+        raise ValueError(f"triggering must be given: {oracle!r} does not know its triggering probabilities")
+    return vector("triggering", found, oracle.n_arms, 0.0, 1.0)

@@ -1,0 +1,329 @@
+"""Smoothness constants: no counterexample by random search, and none 10 % smaller where they are tight."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import NETWORK, PLAN, ROADS, Together, pages
+
+from cmab import CUCB, MemoisedOracle, Oracle, simulate
+from cmab.theory import RewardGaps, Smoothness, reward_gaps, theorem_1, theorem_2
+from instances import Coverage, IndependentCascade
+from oracles import (
+    BruteForceReward,
+    BudgetedInfluence,
+    DegreeHeuristic,
+    DirectedGraph,
+    GraphicMatroid,
+    InfluenceMaximization,
+    Matching,
+    MaxCoverage,
+    MostReliablePath,
+    ShortestPath,
+    TopK,
+    TriggeringInfluence,
+    TriggeringModel,
+)
+from oracles._spread import exact_threshold_spread
+
+WORTH = [0.0, 1.0, 1.0, 3.0, 0.0, 1.0, 2.0]
+
+
+class Thresholds(InfluenceMaximization):
+    """Linear thresholds with their exact spread: the oracle's own is estimated."""
+
+    def __init__(self, graph, k, weights=None):
+        super().__init__(graph, k, 0.3, weights=weights, model="lt")
+
+    def expected_reward(self, super_arm, means):
+        return exact_threshold_spread(self.graph, means, np.asarray(super_arm), self.weights)
+
+
+def allowed(oracle, means):
+    """Scale weights into a node down to a sum of 1, as linear thresholds want them."""
+    if getattr(oracle, "model", "ic") == "ic":
+        return means
+    sums = np.bincount(oracle.graph.heads, means, oracle.graph.n_nodes)
+    return means / np.maximum(sums, 1.0)[oracle.graph.heads]
+
+
+@dataclass
+class Row:
+    """An oracle, its super arms; another one with two vectors of means at which its constant is reached."""
+
+    name: str
+    oracle: Oracle
+    super_arms: list
+    tight: Oracle
+    first: np.ndarray
+    second: np.ndarray
+    arm: tuple = (0,)
+
+
+def pairs(n, k=2):
+    return list(combinations(range(n), k))
+
+
+def fan(arms):
+    """One left node with `arms` readers, and one with a single reader."""
+    graph = nx.Graph()
+    graph.add_nodes_from([("page", {"bipartite": 0}), ("other", {"bipartite": 0})])
+    graph.add_nodes_from([(i, {"bipartite": 1, "worth": 1.0 + i}) for i in range(arms)])
+    graph.add_edges_from([("page", i) for i in range(arms)] + [("other", 0)])
+    return graph
+
+
+def cut(n, size, x):
+    """Ones, and ones of which `size` fell by x."""
+    return np.ones(n), np.where(np.arange(n) < size, 1.0 - x, 1.0)
+
+
+DOUBLED = DirectedGraph.from_edges(np.zeros(12, int), np.ones(12, int))  # twelve arcs from 0 to 1
+SMALL = 1e-3
+RISE = (np.zeros(12), np.full(12, SMALL))
+
+ROWS = [
+    Row("sum", TopK(6, 3), pairs(6, 3), TopK(6, 3), *cut(6, 3, 0.5), (0, 1, 2)),
+    Row(
+        "shortest_path",
+        ShortestPath(PLAN, 0, 4),
+        [(0, 1), (0, 1, 5)],
+        ShortestPath(nx.path_graph(5), 0, 4),
+        *cut(4, 4, 0.5),
+        tuple(range(4)),
+    ),
+    Row(
+        "reliable_path",
+        MostReliablePath(ROADS, 0, 3),
+        None,
+        MostReliablePath(nx.path_graph(7), 0, 6),
+        *cut(6, 6, SMALL),
+        tuple(range(6)),
+    ),
+    Row(
+        "matching",
+        Matching(nx.cycle_graph(6)),
+        None,
+        Matching(nx.path_graph(2)),
+        np.zeros(1),
+        np.full(1, 0.5),
+    ),
+    Row(
+        "tree",
+        GraphicMatroid(ROADS),
+        None,
+        GraphicMatroid(nx.path_graph(5)),
+        *cut(4, 4, 0.5),
+        tuple(range(4)),
+    ),
+    Row(
+        "coverage", MaxCoverage(pages(), 2), pairs(4), MaxCoverage(fan(6), 1), np.zeros(7), np.full(7, SMALL)
+    ),
+    Row(
+        "weighted_coverage",
+        MaxCoverage(pages(), 2, "worth"),
+        pairs(4),
+        MaxCoverage(fan(6), 1, "worth"),
+        np.zeros(7),
+        np.full(7, SMALL),
+    ),
+    Row(
+        "targeted_influence",
+        InfluenceMaximization(NETWORK, 2, 0.3, weights=WORTH),
+        pairs(7),
+        InfluenceMaximization(DOUBLED, 1, 0.3, weights=[0.0, 2.5]),
+        *RISE,
+    ),
+    Row(
+        "budgeted_influence",
+        BudgetedInfluence(NETWORK, np.ones(7), 3.0, 0.1, weights=WORTH),
+        pairs(7, 3),
+        BudgetedInfluence(DOUBLED, [1, 1], 1.0, 0.1, weights=[0.0, 2.5]),
+        *RISE,
+    ),
+    Row(
+        "linear_threshold",
+        Thresholds(NETWORK, 2, WORTH),
+        pairs(7),
+        Thresholds(DOUBLED, 1, [0.0, 2.5]),
+        *RISE,
+    ),
+]
+
+
+def family(row):
+    """Return the super arms of a row; where they are not listed, those that the oracle answers."""
+    if row.super_arms is not None:
+        return [np.array(arm) for arm in row.super_arms]
+    rng = np.random.default_rng(1)
+    return [row.oracle.solve(rng.random(row.oracle.n_arms), rng) for _ in range(12)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_no_counterexample_is_found(row):
+    """1,500 pairs: far apart, close together, at the ends of the range, and of one sign."""
+    oracle, rng = row.oracle, np.random.default_rng(0)
+    f, arms = oracle.smoothness(), family(row)
+    for trial in range(1500):
+        arm = arms[rng.integers(len(arms))]
+        first = rng.choice([0.0, 0.5, 1.0], oracle.n_arms) if trial % 2 else rng.random(oracle.n_arms)
+        size = 10.0 ** rng.uniform(-4, 0)
+        step = size * (rng.choice([-1, 1], oracle.n_arms) if trial % 3 else rng.choice([-1, 1]))
+        first, second = allowed(oracle, first), allowed(oracle, np.clip(first + step, 0.0, 1.0))
+        x = np.abs(first - second)[oracle.triggered_arms(arm)].max(initial=0.0)
+        change = abs(oracle.expected_reward(arm, first) - oracle.expected_reward(arm, second))
+        assert change <= f(x) + 1e-9, (arm, first, second)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_constant_ten_percent_smaller_fails(row):
+    oracle, f = row.tight, row.tight.smoothness()
+    arm = np.array(row.arm)
+    x = np.abs(row.first - row.second)[oracle.triggered_arms(arm)].max()
+    change = abs(oracle.expected_reward(arm, row.first) - oracle.expected_reward(arm, row.second))
+    assert 0.9 * f(x) < change <= f(x) + 1e-12
+
+
+def test_lemma_6_is_tight_where_nodes_are_worth_one():
+    """m arcs from the seed to a node with n certain followers; |E| |V| = (m + n)(n + 2) is reached as both
+    grow. The closed form is the oracle's reward where that can be enumerated."""
+
+    def rise(m, n, x):
+        return (1 - (1 - x) ** m) * (n + 1)
+
+    for m, n, x in [(1, 1, 0.3), (5, 3, 0.1), (12, 2, 0.7)]:
+        graph = DirectedGraph.from_edges([0] * m + [1] * n, [1] * m + list(range(2, n + 2)), n=n + 2)
+        oracle = InfluenceMaximization(graph, 1, 0.3)
+        means = np.repeat([x, 1.0], [m, n])
+        assert oracle.smoothness() == Smoothness.influence(m + n, n + 2)
+        assert oracle.expected_reward(np.array([0]), means) == pytest.approx(1 + rise(m, n, x))
+    m, n, x = 10_000, 100, 1e-6
+    assert rise(m, n, x) > 0.95 * Smoothness.influence(m + n, n + 2)(x)
+
+
+def test_constants_by_hand():
+    """Three readers worth 1, 2, 3 at page a, two worth 3, 4 at b, two worth 1, 5 at d; c has none."""
+    assert MaxCoverage(pages(), 1, "worth").smoothness() == Smoothness(7.0)
+    assert MaxCoverage(pages(), 2, "worth").smoothness() == Smoothness(13.0)
+    assert MaxCoverage(pages(), 4, "worth").smoothness() == Smoothness(19.0)
+    assert MaxCoverage(pages(), 2).smoothness() == Smoothness(5.0)
+    assert MostReliablePath(ROADS, 0, 3).smoothness() == Smoothness(4.0)  # five crossings
+    assert InfluenceMaximization(NETWORK, 2).smoothness() == Smoothness(8 * 7.0)
+    assert InfluenceMaximization(NETWORK, 2, weights=WORTH).smoothness() == Smoothness(8 * 8.0)
+    assert DegreeHeuristic(NETWORK, 2).smoothness() == Smoothness(8 * 7.0)
+    assert MemoisedOracle(MaxCoverage(pages(), 2)).smoothness() == Smoothness(5.0)
+
+
+# Rewards without a constant ------------------------------------------------------------------------------
+
+
+class Switch(TriggeringModel):
+    """An arc is live if its mean is at least a half: no randomness, and no smoothness either."""
+
+    def live_arcs(self, graph, means, rng):
+        return means >= 0.5
+
+
+def test_triggering_models_may_jump_and_declare_nothing():
+    graph = DirectedGraph.from_edges([0], [1])
+    oracle, seed = TriggeringInfluence(graph, Switch(), 1, 0.3), np.array([0])
+    below, above = np.array([0.5 - 1e-12]), np.array([0.5])
+    assert oracle.expected_reward(seed, above) - oracle.expected_reward(seed, below) == 1.0
+    assert oracle.smoothness() is None
+    assert TriggeringInfluence(graph, Together(), 1, 0.3).smoothness() is None
+    assert BruteForceReward(2, [(0,), (1,)], lambda means, arm: means[arm].sum()).smoothness() is None
+
+
+def test_bounds_refuse_rewards_without_a_constant():
+    oracle = TriggeringInfluence(DirectedGraph.from_edges([0], [1]), Switch(), 1, 0.3)
+    gaps = RewardGaps(*np.full((2, 1), 0.5), np.ones(1, int), np.ones(1), 1.0)
+    for theorem in (theorem_1, theorem_2):
+        with pytest.raises(ValueError, match="smoothness must be a Smoothness, got None"):
+            theorem(gaps, oracle.smoothness(), 100)
+    with pytest.raises(ValueError, match="triggering must be given"):
+        reward_gaps(oracle, [0.5], [[0], [1]])
+    with pytest.raises(ValueError, match="ratio alpha, got nan"):
+        reward_gaps(DegreeHeuristic(NETWORK, 2), np.full(8, 0.5), pairs(7))
+
+
+# Triggering probabilities --------------------------------------------------------------------------------
+
+
+def active_by_thresholds(means, seeds, rng):
+    """One cascade of linear thresholds as their definition has it: no live arcs."""
+    thresholds, active = rng.random(NETWORK.n_nodes), np.isin(np.arange(NETWORK.n_nodes), seeds)
+    for _ in range(NETWORK.n_nodes):
+        weight = np.bincount(NETWORK.heads, means * active[NETWORK.tails], NETWORK.n_nodes)
+        active |= weight > thresholds
+    return active
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_triggering_probabilities_are_those_of_cascades(model):
+    """Shares of 4,000 rounds within 5.5 standard errors: a false alarm in 8 arms has probability 3e-7."""
+    means = np.array([0.5, 0.3, 0.2, 0.7, 1.0, 0.4, 0.4, 0.5])
+    oracle, rng = InfluenceMaximization(NETWORK, 2, 0.3, model=model), np.random.default_rng(3)
+    world, seeds, rounds = IndependentCascade(NETWORK, means, k=2), np.array([3, 5]), 4000
+    seen = np.zeros(8)
+    for _ in range(rounds):
+        if model == "ic":
+            seen[world.play(seeds, rng).arms] += 1
+        else:
+            seen += active_by_thresholds(means, seeds, rng)[NETWORK.tails]
+    chances = oracle.triggering_probabilities(seeds, means)
+    errors = np.sqrt(chances * (1 - chances) / rounds)
+    assert (np.abs(seen / rounds - chances) <= 5.5 * errors + 1e-12).all()
+    assert ((chances > 0) & (chances < 1)).any()
+
+
+def test_too_many_outcomes_are_unknown():
+    star = DirectedGraph.from_edges(np.zeros(30, int), np.arange(1, 31))
+    oracle = InfluenceMaximization(star, 1, 0.3)
+    assert oracle.triggering_probabilities(np.array([0]), np.full(30, 0.5)) is None
+    assert (oracle.triggering_probabilities(np.array([0]), np.ones(30)) == 1).all()
+
+
+# Theorem 1, by hand --------------------------------------------------------------------------------------
+
+
+def test_theorem_1_of_an_influence_bandit_by_hand():
+    """a -> b with 0.5, b -> c with 0.25, one seed: 1.625, 1.25, 1. At alpha = 0.9 b misses by 0.2125, c by
+    0.4625, and only b triggers an arm, the second, which a triggers with probability 0.5.
+    Section 4.3: 12 |V|^2 |E|^2 ln n / (Delta^2 p) times Delta, for Delta_min = Delta_max."""
+    oracle = InfluenceMaximization(DirectedGraph.from_edges([0, 1], [1, 2]), 1, 0.3)
+    oracle.alpha = 0.9
+    gaps = reward_gaps(oracle, [0.5, 0.25], [[0], [1], [2]])
+    assert gaps.bad.tolist() == [0, 1]
+    np.testing.assert_allclose(gaps.probabilities, [1.0, 0.5])
+    n, gap = np.array([10, 10**5]), 0.9 * 1.625 - 1.25
+    by_hand = 12 * 9 * 4 * np.log(n) / (gap * 0.5) + (3 * np.pi**2 / 6 + 1) * 2 * gap
+    np.testing.assert_allclose(theorem_1(gaps, oracle.smoothness(), n), by_hand)
+
+
+def test_theorem_1_of_a_coverage_bandit_by_hand():
+    """Two pages with two readers of their own each, probabilities 0.9 and 0.4: Delta = 1.8 (1 - 1/e) - 0.8.
+    The edges of a page share a counter; f(x) = 2x, for one page is chosen."""
+    graph = nx.Graph()
+    graph.add_nodes_from("ab", bipartite=0)
+    graph.add_nodes_from(range(4), bipartite=1)
+    graph.add_edges_from([("a", 0), ("a", 1), ("b", 2), ("b", 3)])
+    oracle, n = MaxCoverage(graph, 1), np.array([10, 10**5])
+    gaps = reward_gaps(oracle, [0.9, 0.9, 0.4, 0.4], [[0], [1]])
+    gap = 1.8 * (1 - 1 / np.e) - 0.8
+    np.testing.assert_allclose(gaps.smallest, [np.nan, np.nan, gap, gap])
+    by_hand = 6 * np.log(n) * 2**2 / gap + (np.pi**2 / 3 + 1) * 4 * gap
+    np.testing.assert_allclose(theorem_1(gaps, oracle.smoothness(), n), by_hand)
+
+
+def test_measured_regret_of_coverage_keeps_the_bounds():
+    """Of four pages two; the regret is against 1 - 1/e of the best, so that most runs gain on it."""
+    environment, n = Coverage(pages(), 2, "p"), [10, 1000, 10_000]
+    oracle = MaxCoverage(pages(), 2)
+    gaps = reward_gaps(oracle, environment.means, pairs(4))
+    assert gaps.overall > 0
+    result = simulate(CUCB(oracle), environment, n[-1], replications=4, checkpoints=n, rng=0)
+    measured = result.regret.mean(axis=0)
+    assert (measured < theorem_1(gaps, oracle.smoothness(), n)).all()
+    assert (measured < theorem_2(gaps, oracle.smoothness(), n)).all()
