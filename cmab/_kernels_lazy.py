@@ -15,21 +15,11 @@ import numpy as np
 from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import LAZY_LOOP
 from cmab._kernels_policies import log_term, optimistic_means, upper_bound
-from cmab._kernels_select import top_k
-from cmab._kernels_statistics import observe
+from cmab._kernels_select import last_in_rank, renew_top_k, top_k
+from cmab._kernels_statistics import observe_outcomes
 from cmab.arrays import FloatArray, IntArray
 
 _LONGEST_WAIT = 256
-
-
-@kernel
-def worst(values: FloatArray, entries: IntArray, n: int) -> int:
-    """Return the place of the last in rank of the first `n` of `entries`, which are in increasing order."""
-    place = 0
-    for j in range(1, n):
-        if values[entries[j]] <= values[entries[place]]:
-            place = j
-    return place
 
 
 @kernel
@@ -40,7 +30,7 @@ def choose_candidates(
     n = chosen.shape[0]
     optimistic_means(counters, means, until, reals, bounds)
     top_k(bounds, n, chosen)
-    place = worst(bounds, chosen, n)
+    place = last_in_rank(bounds, n, chosen)
     other = chosen[place]
     for j in range(place, n - 1):
         chosen[j] = chosen[j + 1]
@@ -62,8 +52,8 @@ def best_candidates(
     n = counts.shape[0]
     for j in range(n):
         values[j] = upper_bound(averages[j], counts[j], term, high)
-    top_k(values, places.shape[0], places)
-    last = places[worst(values, places, places.shape[0])]
+    renew_top_k(values, places.shape[0], places)
+    last = places[last_in_rank(values, places.shape[0], places)]
     return bool(values[last] > bound or (values[last] == bound and candidates[last] < candidates[n]))
 
 
@@ -90,11 +80,13 @@ def play_rounds_lazily(
 ) -> bool:
     """Play up to round `last` as ``play_rounds`` does with CUCB's indices and the k best of them."""
     m, high = means.shape[0], reals[5]
-    arms, outcomes, totals, ones = np.empty(m, np.int64), np.empty(m), np.empty(2), np.ones(m, np.int64)
+    arms, outcomes, totals = np.empty(m, np.int64), np.empty(m), np.empty(2)
     # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))
-    candidates, place_of, places = np.empty(n + 1, np.int64), np.full(m, -1), np.empty(k, np.int64)
+    candidates, place_of, places = np.empty(n + 1, np.int64), np.full(m, -1), np.arange(k)
     counts, averages, values = np.zeros(n, np.int64), np.zeros(n), np.empty(n)
+    if progress[2] == 0:  # no last choice, where the next one starts from
+        super_arm[:k] = places
     built, until, bound, resume, wait = progress[0] + 1, 0, 0.0, 0, 1
     for t in range(progress[0] + 1, last + 1):
         term = log_term(t, reals)
@@ -119,10 +111,11 @@ def play_rounds_lazily(
                 super_arm[j] = candidates[places[j]]
         else:
             optimistic_means(counters, means, t, reals, bounds)
-            top_k(bounds, k, super_arm)
+            renew_top_k(bounds, k, super_arm)
         key = np.int64(coins.random() * 2.0**53)
         n_observed = play(super_arm, k, key, environment_integers, environment_reals, arms, outcomes, totals)
-        observe(n_observed, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
+        observe_outcomes(n_observed, arms, outcomes, counters, means, deviations)
+        # As in the other loop: a function's references to its arrays would be counted in every round.
         earned[0] += totals[0]
         earned[1] += totals[1]
         progress[0], progress[2], position = t, k, progress[1]

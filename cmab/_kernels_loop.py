@@ -6,7 +6,7 @@ import numpy as np
 
 from cmab._kernels import typed_kernel
 from cmab._kernels_doors import LOOP
-from cmab._kernels_statistics import observe
+from cmab._kernels_statistics import observe, observe_outcomes
 from cmab.arrays import FloatArray, IntArray
 
 
@@ -56,14 +56,16 @@ def play_rounds(
         size = solve(indices, oracle_integers, oracle_reals, super_arm)
         if size < 0:
             return False
-        # No function of both loops: the references of its twenty arrays would be counted in every round.
         key = np.int64(coins.random() * 2.0**53)
         n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
-        observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
+        if shared:
+            observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
+        else:
+            observe_outcomes(n, arms, outcomes, counters, means, deviations)
+        # As in the other loop: a function's references to its arrays would be counted in every round.
         earned[0] += totals[0]
         earned[1] += totals[1]
-        progress[0], progress[2] = t, size
-        position = progress[1]
+        progress[0], progress[2], position = t, size, progress[1]
         if position < checkpoints.shape[0] and checkpoints[position] == t:
             recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
             progress[1] += 1

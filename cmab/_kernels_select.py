@@ -63,6 +63,16 @@ def _count_above(block: FloatArray, bar: float) -> int:
 
 
 @kernel
+def _count_from(block: FloatArray, bar: float) -> int:
+    """Return how many entries are at least `bar`, likewise."""
+    count = 0
+    for i in range(block.shape[0]):
+        if block[i] >= bar:
+            count += 1
+    return count
+
+
+@kernel
 def _insertion_sort(entries: IntArray, n: int) -> None:
     """Sort the first `n` entries."""
     for i in range(1, n):
@@ -87,6 +97,62 @@ def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
             return
         heap[parent], heap[child] = heap[child], heap[parent]
         parent = child
+
+
+@kernel
+def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
+    """Make the first `k` entries of `best`, any k arms in increasing order, what `top_k` would write there.
+
+    For a choice that is nearly right, as last round's: a pass over the values, and for each exchange another
+    over the choice. After many exchanges the heap takes over.
+    """
+    last = last_in_rank(values, k, best)
+    bar, passed, exchanges_left = values[best[last]], 0, 8 + values.shape[0] // k
+    for start in range(0, values.shape[0], _BLOCK):
+        block = values[start : start + _BLOCK]
+        stop, before = start + block.shape[0], passed
+        while passed < k and best[passed] < stop:
+            passed += 1
+        # An equal value counts only before the arm to beat; so the chosen ones of a block are all counted.
+        rivals = _count_above(block, bar) if start > best[last] else _count_from(block, bar)
+        if rivals == passed - before:  # most blocks
+            continue
+        passed = before
+        for i in range(start, stop):
+            if passed < k and best[passed] == i:
+                passed += 1
+            elif values[i] > bar or (values[i] == bar and i < best[last]):
+                if exchanges_left == 0:
+                    top_k(values, k, best)
+                    return
+                exchanges_left -= 1
+                if best[last] > i:
+                    passed += 1
+                _exchange(best, k, last, i)
+                last = last_in_rank(values, k, best)
+                bar = values[best[last]]
+
+
+@kernel
+def last_in_rank(values: FloatArray, k: int, best: IntArray) -> int:
+    """Return the place of the last in rank of the first `k` entries of `best`, in increasing order."""
+    place = 0
+    for j in range(1, k):
+        if values[best[j]] <= values[best[place]]:
+            place = j
+    return place
+
+
+@kernel
+def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
+    """Put `entry` into the `n` increasing entries for the one at `place`."""
+    while place + 1 < n and entries[place + 1] < entry:
+        entries[place] = entries[place + 1]
+        place += 1
+    while place > 0 and entries[place - 1] > entry:
+        entries[place] = entries[place - 1]
+        place -= 1
+    entries[place] = entry
 
 
 @kernel

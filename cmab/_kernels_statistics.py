@@ -44,12 +44,42 @@ def observe(
         if not shared:
             counters[arm] += pulls[j]
         count = counters[owners[arm]] if shared else counters[arm]
-        # Welford's update, with the deviations within a batch (Chan et al.); nan where they are unknown.
-        mean = sums[j] / pulls[j]
-        within = squares[j] - sums[j] * mean if pulls[j] > 1 else 0.0
-        if within < 0.0:
-            within = 0.0
-        shift = mean - means[arm]
-        means[arm] += shift * (pulls[j] / count)
-        deviations[arm] += within + shift * shift * (pulls[j] * ((count - pulls[j]) / count))
+        take_in(arm, sums[j], pulls[j], squares[j], count, means, deviations)
     return -1
+
+
+@kernel
+def observe_outcomes(
+    n: int,
+    arms: IntArray,
+    outcomes: FloatArray,
+    counters: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+) -> None:
+    """Do what `observe` does for the first `n` single outcomes of arms that share no counters."""
+    for j in range(n):
+        arm = arms[j]
+        counters[arm] += 1
+        take_in(arm, outcomes[j], 1, outcomes[j], counters[arm], means, deviations)
+
+
+@kernel
+def take_in(
+    arm: int,
+    total: float,
+    pulls: int,
+    square: float,
+    count: int,
+    means: FloatArray,
+    deviations: FloatArray,
+) -> None:
+    """Update mean and squared deviations of an arm by a batch, `count` being the pulls with it."""
+    # Welford's update, with the deviations within a batch (Chan et al.); nan where they are unknown.
+    mean = total / pulls
+    within = square - total * mean if pulls > 1 else 0.0
+    if within < 0.0:
+        within = 0.0
+    shift = mean - means[arm]
+    means[arm] += shift * (pulls / count)
+    deviations[arm] += within + shift * shift * (pulls * ((count - pulls) / count))

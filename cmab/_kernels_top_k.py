@@ -1,18 +1,26 @@
 """The compiled door of oracles of the k best arms: the fused loop knows it, and may look at fewer arms."""
 
 from cmab._kernels_doors import solve_kernel
-from cmab._kernels_select import top_k
+from cmab._kernels_select import renew_top_k, top_k
 from cmab.arrays import FloatArray, IntArray
 
 
 @solve_kernel
 def solve_top_k(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
-    """Write the ``integers[0]`` best arms; the smallest (negated in `reals`) if ``integers[1]`` is not 0."""
-    k = int(integers[0])
-    if integers[1] == 0:
-        top_k(means, k, out)
-    else:
+    """Write the k best arms; the smallest, negated in `reals`, if that has room for them.
+
+    `integers` holds the k arms of the call before, where this one starts from, and whether there was one.
+    """
+    k, values = len(integers) - 1, means
+    if reals.shape[0] > 0:
+        values = reals
         for i in range(means.shape[0]):
-            reals[i] = -means[i]
-        top_k(reals, k, out)
+            values[i] = -means[i]
+    if k > 0 and integers[k] > 0:
+        renew_top_k(values, k, integers)
+    else:
+        top_k(values, k, integers)
+        integers[k] = 1
+    for j in range(k):
+        out[j] = integers[j]
     return k

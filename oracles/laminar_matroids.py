@@ -11,6 +11,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.oracle import Sense
 from oracles.matroids import Matroid
+from oracles.top_k import top_k_kernel
 
 
 class UniformMatroid(Matroid):
@@ -62,9 +63,7 @@ class UniformMatroid(Matroid):
 
     def kernel(self) -> Kernel:
         """Return the compiled rule of `TopK`."""
-        from cmab._kernels_top_k import solve_top_k
-
-        return Kernel(solve_top_k, np.array([self.k, self.sense == "min"]), np.empty(self.n_arms))
+        return top_k_kernel(self.n_arms, self.k, self.sense)
 
     def _greedy(self, order: IntArray) -> IntArray:
         return np.sort(order[: self.k])

@@ -87,11 +87,15 @@ class TopK(LinearOracle):
 
     def kernel(self) -> Kernel:
         """Return the compiled rule."""
-        from cmab._kernels_top_k import solve_top_k
-
-        smallest = self.sense == "min"
-        return Kernel(solve_top_k, np.array([self.k, smallest]), np.empty(self.n_arms if smallest else 0))
+        return top_k_kernel(self.n_arms, self.k, self.sense)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm` has k entries."""
         return len(super_arm) == self.k
+
+
+def top_k_kernel(n_arms: int, k: int, sense: Sense) -> Kernel:
+    """Return the compiled rule for the k best arms."""
+    from cmab._kernels_top_k import solve_top_k
+
+    return Kernel(solve_top_k, np.zeros(k + 1, np.int64), np.empty(n_arms if sense == "min" else 0))

@@ -237,7 +237,7 @@ def test_looking_at_few_arms_gives_the_run_of_a_full_scan(case, k, monkeypatch):
 def test_few_arms_are_looked_at_in_most_rounds():
     """Each row by itself: the places of the best candidates, and whether anything outside could tie."""
     averages, counts = np.array([0.9, 0.5, 0.7, 0.7]), np.ones(4, np.int64)
-    values, places, candidates = np.empty(4), np.empty(2, np.int64), np.array([0, 3, 5, 8, 6])
+    values, places, candidates = np.empty(4), np.arange(2), np.array([0, 3, 5, 8, 6])
     for bound, expected in ((0.6, True), (0.7, True), (0.71, False)):
         found = best_candidates(counts, averages, candidates, bound, 0.0, 1.0, values, places)
         assert (found, places.tolist()) == (expected, [0, 2])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cmab._kernels_random import keyed_uniforms
-from cmab._kernels_select import top_k
+from cmab._kernels_select import renew_top_k, top_k
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP = """
@@ -57,6 +57,30 @@ def test_top_k_is_a_stable_sort(values, data):
     chosen = np.empty(k, np.int64)
     top_k(values, k, chosen)
     assert np.array_equal(chosen, np.sort(np.argsort(-values, kind="stable")[:k]))
+
+
+@given(
+    arrays(float, st.integers(1, 300), elements=st.sampled_from([-np.inf, 0.0, 0.25, 0.5, 1.0])), st.data()
+)
+def test_any_choice_is_renewed_to_the_best(values, data):
+    m = len(values)
+    k = data.draw(st.integers(1, m))
+    best = np.sort(np.random.default_rng(data.draw(st.integers(0, 2**32))).permutation(m)[:k])
+    renew_top_k(values, k, best)
+    assert np.array_equal(best, np.sort(np.argsort(-values, kind="stable")[:k]))
+
+
+def test_a_choice_is_renewed_round_after_round():
+    """Values that drift, jump, tie and all change, in increasing and in random order of index."""
+    rng = np.random.default_rng(0)
+    for m, k in ((100, 10), (129, 1), (700, 60), (64, 63)):
+        values, best = rng.random(m), np.arange(k)
+        for t in range(300):
+            values[rng.integers(m, size=3)] += rng.normal(size=3)
+            if t % 50 == 0:
+                values = np.sort(rng.random(m)) if t % 100 else rng.integers(3, size=m).astype(float)
+            renew_top_k(values, k, best)
+            assert np.array_equal(best, np.sort(np.argsort(-values, kind="stable")[:k])), (m, k, t)
 
 
 def test_keyed_uniforms_are_uniform_and_independent():

@@ -3,7 +3,7 @@
 Run: python tests/benchmarks/regret_loop.py. All columns are measured in turn in one process, by processor
 time; read the ratios.
 
-- fused: `simulate`, policy, oracle and environment compiled (from m = 1,000 on, few arms are looked at);
+- fused: `simulate`, policy, oracle and environment compiled (which looks at few of the arms in most rounds);
 - scan: the same, looking at all arms in every round;
 - user: `simulate` with an oracle that a user wrote in Python;
 - session: ask and tell, one round at a time, from Python;
