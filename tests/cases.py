@@ -77,13 +77,17 @@ class Together(TriggeringModel):
 
 @dataclass(frozen=True)
 class OracleCase:
-    """An oracle on a small problem, with all its super arms (None: too many) and the range of its means."""
+    """An oracle on a small problem, with all its super arms (None: too many) and the range of its means.
+
+    Fewer trials where a reward is simulated in Python.
+    """
 
     name: str
     make: Callable[[], Oracle]
     super_arms: Callable[[], Iterable[Any]] | None = None
     low: float = 0.0
     high: float = 1.0
+    trials: int = 50
 
 
 @dataclass(frozen=True)
@@ -309,6 +313,7 @@ ORACLES = [
             DirectedGraph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]), Together(), k=1, epsilon=0.3
         ),
         lambda: combinations(range(4), 1),
+        trials=20,
     ),
     OracleCase("uniform_matroid", lambda: UniformMatroid(5, 2, "min"), lambda: combinations(range(5), 2)),
     OracleCase("uniform_matroid_of_none", lambda: UniformMatroid(3, 0), lambda: [()]),

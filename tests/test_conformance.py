@@ -16,7 +16,9 @@ from oracles import TopK
 def _of_oracles():
     for case in ORACLES:
         family = None if case.super_arms is None else case.super_arms()
-        yield from oracle_checks(case.make(), family, low=case.low, high=case.high, name=case.name)
+        yield from oracle_checks(
+            case.make(), family, low=case.low, high=case.high, trials=case.trials, name=case.name
+        )
 
 
 def _of_environments():

@@ -74,15 +74,19 @@ def pickled(value: object) -> bytes:
     return data
 
 
-def require(condition: object, fault: str, message: str) -> None:
-    """Raise ``AssertionError`` with the fault's name unless `condition` holds (also under ``python -O``)."""
+def require(condition: object, fault: str, message: str, *values: object) -> None:
+    """Raise ``AssertionError`` with the fault's name unless `condition` holds (also under ``python -O``).
+
+    `message` is a format string: writing arrays out takes longer than most checks, so it waits for a fault.
+    """
     if not condition:
-        raise AssertionError(f"{fault}: {message}")
+        raise AssertionError(f"{fault}: {message.format(*values)}")
 
 
-def require_same(first: AnyArray, second: AnyArray, fault: str, what: str) -> None:
-    """Raise unless two answers are equal."""
-    require(np.array_equal(first, second), fault, f"{what} gave {second} instead of {first}")
+def require_same(first: AnyArray, second: AnyArray, fault: str, what: str, *values: object) -> None:
+    """Raise unless two answers are equal; `what` is a format string."""
+    if not np.array_equal(first, second):
+        raise AssertionError(f"{fault}: {what.format(*values)} gave {second} instead of {first}")
 
 
 def require_mean(fault: str, what: str, sample: FloatArray, claimed: float) -> None:
@@ -98,7 +102,13 @@ def require_mean(fault: str, what: str, sample: FloatArray, claimed: float) -> N
     margin = 7 * float(sample.std()) / math.sqrt(n) + 20 * (spread if spread > 0 else 1.0) / n + 1e-9
     mean = float(sample.mean())
     require(
-        abs(mean - claimed) <= margin, fault, f"{what} average {mean:.6g} over {n}, claimed {claimed:.6g}"
+        abs(mean - claimed) <= margin,
+        fault,
+        "{} average {:.6g} over {}, claimed {:.6g}",
+        what,
+        mean,
+        n,
+        claimed,
     )
 
 

@@ -9,6 +9,8 @@ from cmab.oracle import LinearOracle
 from cmab.testing._checks import binomial_tail, require
 from cmab.testing._oracle_subject import LEVEL, TOLERANCE, Subject, key
 
+_FORCED = "with {} forced in, {} forced out and means {}"
+
 
 def check_guarantee(subject: Subject) -> None:
     """Answers are worth alpha times the optimum with probability beta (sense included)."""
@@ -98,8 +100,13 @@ def check_scale(subject: Subject) -> None:
         require(
             good,
             "scale",
-            f"for means {large}, beyond {subject.high:g}, {answer} is worth {value:.6g} and misses"
-            f" alpha={oracle.alpha:.6g}; take them or refuse them by a ValueError",
+            "for means {}, beyond {:g}, {} is worth {:.6g} and misses alpha={:.6g}; take them or refuse them"
+            " by a ValueError",
+            large,
+            subject.high,
+            answer,
+            value,
+            oracle.alpha,
         )
 
 
@@ -117,17 +124,20 @@ def check_constraints(subject: Subject) -> None:
         sides = rng.choice(3, oracle.n_arms, p=(0.6, 0.2, 0.2))
         include, exclude = np.flatnonzero(sides == 1), np.flatnonzero(sides == 2)
         left = {key: arm for key, arm in family if key.issuperset(include) and key.isdisjoint(exclude)}
-        what = f"with {include} forced in, {exclude} forced out and means {means}"
+        told = (include, exclude, means)
         try:
             answer = oracle.solve_constrained(means.copy(), include, exclude, np.random.default_rng(7))
         except TypeError:  # the oracle says that it cannot force arms in
             continue
-        require((answer is None) == (not left), "constraints", f"got {answer}, {len(left)} are left {what}")
+        same = (answer is None) == (not left)
+        require(same, "constraints", "got {}, {} are left " + _FORCED, answer, len(left), *told)
         if answer is None:
             continue
-        require(frozenset(answer.tolist()) in left, "constraints", f"{answer} breaks them or is none {what}")
+        fits = frozenset(answer.tolist()) in left
+        require(fits, "constraints", "{} breaks them or is none " + _FORCED, answer, *told)
         values = [oracle.expected_reward(arm, means) for arm in left.values()]
         best = max(values) if oracle.sense == "max" else min(values)
         value = oracle.expected_reward(answer, means)
         good = not oracle.is_exact or abs(value - best) <= TOLERANCE * (1 + abs(best))
-        require(good, "constraints", f"{answer} is worth {value:.6g}, the optimum {best:.6g} {what}")
+        text = "{} is worth {:.6g}, the optimum {:.6g} " + _FORCED
+        require(good, "constraints", text, answer, value, best, *told)

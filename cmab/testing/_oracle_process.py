@@ -1,42 +1,127 @@
-"""The answers of an oracle in another process, with another order of sets of strings."""
+"""The answers of oracles in another process, with another order of sets of strings."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import subprocess
 import sys
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.testing._checks import pickled
 
-# What the oracle prints must not reach the pipe of the answers.
+_IDLE_SECONDS = 60
+# What an oracle prints must not reach the pipe of the answers. Nobody asking for a while ends the process.
 _PROGRAM = """
-import os, pickle, sys
+import os, pickle, sys, threading
 answers = os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)
 import numpy as np
-oracle, problems = pickle.load(sys.stdin.buffer)
-pickle.dump([oracle.solve(means, np.random.default_rng(7)) for means in problems], answers)
-answers.close()
+while True:
+    idle = threading.Timer(float(sys.argv[1]), os._exit, (0,))
+    idle.daemon = True
+    idle.start()
+    try:
+        sys.path[:], question = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        break
+    idle.cancel()
+    try:
+        oracle, problems = pickle.loads(question)
+        answer = pickle.dumps([oracle.solve(means, np.random.default_rng(7)) for means in problems])
+    except BaseException as error:
+        answer = f"{type(error).__name__}: {error}"
+    pickle.dump(answer, answers)
+    answers.flush()
 """
 
 
+class _Helper:
+    """A fresh interpreter that answers for one oracle after the other: starting one takes a second."""
+
+    def __init__(self) -> None:
+        # Two seeds differ in the order of almost all sets; whichever this process has, one is another.
+        seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        self._owner, self._newest = os.getpid(), _newest_source()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, str(_IDLE_SECONDS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            env=environment,
+        )
+
+    def is_current(self) -> bool:
+        """Return whether it runs, belongs to this process and has the sources that this process has."""
+        mine = self._owner == os.getpid() and self._process.poll() is None
+        return mine and _newest_source() <= self._newest
+
+    def ask(self, question: bytes) -> bytes | str:
+        """Return pickled answers, or what went wrong."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            pickle.dump((sys.path, question), self._process.stdin)
+            self._process.stdin.flush()
+            answer: bytes | str = pickle.load(self._process.stdout)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self._process.wait()
+            self._said.seek(0)
+            last = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
+            return f"it ended with status {self._process.returncode}, saying {last}"
+        return answer
+
+    def stop(self) -> None:
+        """End the process, if it is a child of this one."""
+        if self._owner != os.getpid():
+            return
+        self._process.terminate()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._said):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+
+
+_helpers: list[_Helper] = []
+_lock = threading.Lock()
+
+
 def answers_of_another_process(oracle: Oracle, problems: list[FloatArray]) -> list[IntArray]:
-    """Return what a fresh interpreter answers, in the generator state of `Subject.solve`."""
-    # Two seeds differ in the order of almost all sets; whichever this process has, one is another.
-    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM],
-        input=pickled((oracle, problems)),
-        env=environment,
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise AssertionError(f"hashing: the oracle could not be used in another process: {said}")
-    answers: list[IntArray] = pickle.loads(done.stdout)
+    """Return what another interpreter answers, in the generator state of `Subject.solve`."""
+    question = pickled((oracle, problems))
+    with _lock:
+        answer: bytes | str = "no process was running"
+        if _helpers and _helpers[-1].is_current():
+            answer = _helpers[-1].ask(question)
+        if isinstance(answer, str):  # what failed where others have been before deserves a fresh process
+            _stop()
+            _helpers.append(_Helper())
+            answer = _helpers[-1].ask(question)
+    if isinstance(answer, str):
+        raise AssertionError(f"hashing: the oracle could not be used in another process: {answer}")
+    answers: list[IntArray] = pickle.loads(answer)
     return answers
+
+
+@atexit.register
+def _stop() -> None:
+    while _helpers:
+        _helpers.pop().stop()
+
+
+def _newest_source() -> float:
+    """Return when the newest source file of this process was written."""
+    newest = 0.0
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__dict__", {}).get("__file__")  # some modules load on any other question
+        if isinstance(file, str):
+            with suppress(OSError):
+                newest = max(newest, Path(file).stat().st_mtime)
+    return newest

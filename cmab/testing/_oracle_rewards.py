@@ -50,7 +50,8 @@ def check_smoothness(subject: Subject) -> None:
     if subject.smoothness is None:
         # Fewer of them: each takes many rewards, which may be simulated.
         for arm, means in islice(_super_arms(subject), _JUMPS):
-            _refuse_jump(subject, arm, means, rng.uniform(subject.low, subject.high, means.shape))
+            other = rng.uniform(subject.low, subject.high, means.shape)
+            _refuse_jump(subject, arm, np.minimum(means, other), np.maximum(means, other))
         return
     for arm, means in _super_arms(subject):
         for size in width * np.array([1e-3, 0.1, 1.0]):
@@ -82,24 +83,34 @@ def _require_smooth(subject: Subject, smoothness: Smoothness, arm: IntArray, bot
 
 
 def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: FloatArray) -> None:
-    """Halve the way between two means, keeping the half with the larger change: it must vanish."""
+    """Halve the way between two means, keeping the half with the larger change: it must vanish.
+
+    All means rise on that way, so that the reward does: once its change is small, nothing jumps in between.
+    """
     reward = subject.oracle.expected_reward
     values = reward(arm, first), reward(arm, second)
     start = abs(values[0] - values[1])
+    # A reward estimated on fixed coins moves in small steps, which are no jumps.
+    allowed = max(0.01 * start, 0.003 * (1 + min(map(abs, values))))
     for _ in range(40):
+        if abs(values[0] - values[1]) <= allowed:
+            return
         middle = (first + second) / 2
         value = reward(arm, middle)
         if abs(value - values[0]) >= abs(value - values[1]):
             second, values = middle, (values[0], value)
         else:
             first, values = middle, (value, values[1])
-    # A reward estimated on fixed coins moves in small steps, which are no jumps.
-    jumps = abs(values[0] - values[1]) > max(0.01 * start, 0.003 * (1 + abs(values[0])))
+    jumps = abs(values[0] - values[1]) > allowed
     require(
         not jumps,
         "smoothness",
-        f"the reward of {arm} jumps from {values[0]:.6g} to {values[1]:.6g} at means {first},"
-        f" which move by {np.abs(first - second).max():.3g}",
+        "the reward of {} jumps from {:.6g} to {:.6g} at means {}, which move by {:.3g}",
+        arm,
+        values[0],
+        values[1],
+        first,
+        np.abs(first - second).max(),
     )
 
 
@@ -114,11 +125,16 @@ def check_triggering(subject: Subject) -> None:
         first, second = oracle.expected_reward(arm, means), oracle.expected_reward(arm, other)
         equal = abs(first - second) <= TOLERANCE * (1 + abs(first))
         require(
-            equal, "triggering", f"the reward of {arm} moved from {first:.6g} to {second:.6g} with other arms"
+            equal,
+            "triggering",
+            "the reward of {} moved from {:.6g} to {:.6g} with other arms",
+            arm,
+            first,
+            second,
         )
         additive = not isinstance(oracle, LinearOracle) or abs(first - means[arm].sum()) <= 1e-9 * (
             1 + abs(first)
         )
         require(
-            additive, "triggering", f"a LinearOracle is worth the sum of its means, got {first} for {arm}"
+            additive, "triggering", "a LinearOracle is worth the sum of its means, got {} for {}", first, arm
         )

@@ -102,7 +102,7 @@ def _check_coins(subject: _Subject) -> None:
             feedback = subject.environment.play(super_arm, np.random.default_rng(seed))
             for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
                 same = seen.setdefault(arm, outcome) == outcome
-                require(same, "coins", f"arm {arm} showed {outcome} and {seen[arm]} in one round")
+                require(same, "coins", "arm {} showed {} and {} in one round", arm, outcome, seen[arm])
 
 
 def _check_support(subject: _Subject) -> None:
@@ -110,10 +110,14 @@ def _check_support(subject: _Subject) -> None:
     low, high = subject.environment.support
     for feedback in (f for rounds in subject.rounds for f in rounds if f.arms.size):
         inside = low <= feedback.outcomes.min() and feedback.outcomes.max() <= high
-        require(inside, "support", f"outcomes must lie in [{low}, {high}], got {feedback.outcomes}")
+        require(inside, "support", "outcomes must lie in [{}, {}], got {}", low, high, feedback.outcomes)
         in_range = feedback.arms.max() < subject.environment.n_arms
         require(
-            in_range, "support", f"arms must lie in range({subject.environment.n_arms}), got {feedback.arms}"
+            in_range,
+            "support",
+            "arms must lie in range({}), got {}",
+            subject.environment.n_arms,
+            feedback.arms,
         )
 
 
@@ -142,7 +146,7 @@ def _check_optimum(subject: _Subject) -> None:
     for super_arm in subject.super_arms:
         value = subject.environment.expected_reward(super_arm)
         better = sign * (value - optimum) > 1e-9 * (1 + abs(optimum))
-        require(not better, "optimum", f"{super_arm} is worth {value:.6g}, the optimum {optimum:.6g}")
+        require(not better, "optimum", "{} is worth {:.6g}, the optimum {:.6g}", super_arm, value, optimum)
 
 
 def _check_pulls(subject: _Subject) -> None:
@@ -156,7 +160,8 @@ def _check_pulls(subject: _Subject) -> None:
         require(
             (squares >= sums**2 / 7 - 1e-9).all(),
             "pulls",
-            f"squares of arm {arm} are less than the sums allow",
+            "squares of arm {} are less than the sums allow",
+            arm,
         )
 
 

@@ -138,8 +138,8 @@ def _check_form(subject: _Subject) -> None:
             sound = (
                 len(arms) > 0 and len(np.unique(arms)) == len(arms) and 0 <= min(arms) <= max(arms) < n_arms
             )
-            require(sound, "form", f"select must return distinct arms of range({n_arms}), got {arms}")
-            require(pulls >= 1, "form", f"pulls must be at least 1, got {pulls}")
+            require(sound, "form", "select must return distinct arms of range({}), got {}", n_arms, arms)
+            require(pulls >= 1, "form", "pulls must be at least 1, got {}", pulls)
         return session
 
     _requests(subject, 40, look)
@@ -149,7 +149,7 @@ def _check_answer(arms: IntArray, n_arms: int) -> None:
     in_order = len(arms) < 2 or (np.diff(arms) > 0).all()
     inside = len(arms) == 0 or (arms.min() >= 0 and arms.max() < n_arms)
     require(
-        in_order and inside, "form", f"recommend must return arms of range({n_arms}) in order, got {arms}"
+        in_order and inside, "form", "recommend must return arms of range({}) in order, got {}", n_arms, arms
     )
 
 
@@ -204,7 +204,12 @@ def _check_errors(subject: _Subject) -> None:
     errors = int(wrong.sum())
     possible = binomial_tail(errors, subject.runs, subject.delta) >= _LEVEL
     require(
-        possible, "errors", f"{errors} of {subject.runs} runs failed, delta={subject.delta:g} was promised"
+        possible,
+        "errors",
+        "{} of {} runs failed, delta={:g} was promised",
+        errors,
+        subject.runs,
+        subject.delta,
     )
 
 

@@ -110,7 +110,7 @@ def _check_feasibility(subject: _Subject) -> None:
     """Every super arm that is played belongs to the oracle's family."""
     for super_arm in _play(subject):
         feasible = subject.policy.oracle.is_feasible(super_arm)
-        require(feasible, "feasibility", f"{super_arm} is not feasible for {subject.policy.oracle!r}")
+        require(feasible, "feasibility", "{} is not feasible for {!r}", super_arm, subject.policy.oracle)
 
 
 def _check_state(subject: _Subject) -> None:
