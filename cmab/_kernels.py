@@ -59,6 +59,31 @@ def _calling(context: Any, address: Any) -> Any:
 call_address: Any = _intrinsic(_calling)
 
 
+def _prefetching(context: Any, array: Any, index: Any) -> Any:
+    """Say how compiled code asks for the cache line of an entry: to be read, and used for a while."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        hints = [ir.Constant(ir.IntType(32), hint) for hint in (0, 3, 1)]
+        kinds = [address.type, *(hint.type for hint in hints)]
+        function = ir.FunctionType(ir.VoidType(), kinds)
+        builder.call(
+            builder.module.declare_intrinsic("llvm.prefetch", kinds[:1], function), [address, *hints]
+        )
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+def _nothing(array: Any, index: int) -> None:
+    """Stand in for `prefetch` where nothing is compiled."""
+
+
+prefetch: Any = _intrinsic(_prefetching) if IS_COMPILING else _nothing
+"""Have ``array[index]`` brought into the cache without waiting; an index beyond the end does no harm."""
+
+
 def typed_kernel(signature: Any) -> Callable[[Function], Function]:
     """Return a decorator that compiles at once for one fixed signature.
 

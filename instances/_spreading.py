@@ -32,7 +32,7 @@ _MOST_ENTRIES = 2**25
 _MOST_ENUMERATED = 2**22
 _MOST_REMEMBERED = 1024
 _BYTES_OF_ARC, _BYTES_OF_NODE = 56, 40
-_DERIVED = ("_coins", "_judging", "_limits")
+_DERIVED = ("_coins", "_judging", "_rows")
 
 
 class SpreadingInfluence(Environment):

@@ -114,11 +114,8 @@ class IndependentCascade(SpreadingInfluence):
         seeds = np.asarray(super_arm)
         if seeds.dtype != np.int64 or seeds.ndim != 1:
             seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
-        offsets, arms = self.graph.out_arcs
         observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
-        size, seen = cascade(
-            offsets, arms, self.graph.out_heads, self._limits, seeds, round_key(rng), observed, outcomes
-        )
+        size, seen = cascade(self.graph.out_arcs[0], self._rows, seeds, round_key(rng), observed, outcomes)
         if size < 0:  # the kernel checks as it goes, and leaves it to this to say what is wrong
             arm_indices("super_arm", super_arm, self.graph.n_nodes)
         # Shrinking in place gives the rest of the memory back without a copy.
@@ -127,10 +124,10 @@ class IndependentCascade(SpreadingInfluence):
         return Feedback.unchecked(observed, outcomes, float(size))
 
     @cached_property
-    def _limits(self) -> AnyArray:
-        from oracles._kernels_cascade import limits_of
+    def _rows(self) -> AnyArray:
+        from oracles._kernels_cascade import arcs_in_rows
 
-        return limits_of(self.means[self.graph.out_arcs[1]])
+        return arcs_in_rows(self.graph.out_arcs[1], self.graph.heads, self.means)
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
         """Return positions: the coins of `cascade`."""

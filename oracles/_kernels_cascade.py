@@ -4,41 +4,42 @@ import math
 
 import numpy as np
 
-from cmab._kernels import kernel
+from cmab._kernels import kernel, prefetch
 from cmab._kernels_random import keyed_word, mix
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
+_ARC = np.dtype([("limit", np.uint64), ("head", np.int32), ("arm", np.int32)])
+_LINE = 64 // _ARC.itemsize
+
 
 @kernel
-def limits_of(means: FloatArray) -> AnyArray:
-    """Return for each mean what `keyed_word` must be below for `keyed_uniform` to be below the mean."""
-    limits = np.empty(means.shape[0], np.uint64)
-    for j in range(means.shape[0]):
-        limits[j] = np.uint64(math.ceil(means[j] * 2.0**53))
-    return limits
+def arcs_in_rows(arms: AnyArray, heads: AnyArray, means: FloatArray) -> AnyArray:
+    """Return what a cascade reads of each arc side by side, in the order of `arms`.
+
+    A coin succeeds if its `keyed_word` is below `limit`: if its `keyed_uniform` is below the mean.
+    """
+    arcs = np.empty(arms.shape[0], _ARC)
+    for j in range(arms.shape[0]):
+        arcs[j]["limit"] = np.uint64(math.ceil(means[arms[j]] * 2.0**53))
+        arcs[j]["head"] = heads[arms[j]]
+        arcs[j]["arm"] = arms[j]
+    return arcs
 
 
 @kernel
 def cascade(
-    offsets: IntArray,
-    arms: AnyArray,
-    heads: AnyArray,
-    limits: AnyArray,
-    seeds: IntArray,
-    key: int,
-    observed: IntArray,
-    outcomes: FloatArray,
+    offsets: IntArray, arcs: AnyArray, seeds: IntArray, key: int, observed: IntArray, outcomes: FloatArray
 ) -> tuple[int, int]:
     """Run one cascade; the coin of the arc at position j is the number that belongs to (key, j).
 
-    `arms`, `heads` and `limits` come in the order of the nodes that arcs leave, `offsets` says where from.
+    `arcs` are those of `arcs_in_rows`, in the order of the nodes that they leave; `offsets` says where from.
 
     Every arc out of every active node is observed, whether its head is active already or not. `observed` and
     `outcomes` are filled in order of activation. Return the numbers of active nodes and of observed arcs; -1
     and 0 if a seed is out of range or repeated.
     """
     n = offsets.shape[0] - 1
-    dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arms.shape[0]) + 1, np.int32)
+    dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
     starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     size, seen, at = 0, 0, 0
     for seed in seeds:
@@ -48,20 +49,24 @@ def cascade(
         size += 1
         dormant[seed] = 0
     # Coins are not to be guessed. Without branches on them, the processor guesses only where rows end: the
-    # coins of a step first, then the nodes they hit, each written down and kept if it was dormant.
+    # coins of a step first, then the nodes they hit, each written down and kept if it was dormant. The rows
+    # of those are under way from memory while the others are still written down.
     while at < size:
         hits = 0
         while at < size:
             for j in range(starts[at], stops[at]):
-                success = keyed_word(key, j) < limits[j]
-                observed[seen] = arms[j]
+                arc = arcs[j]
+                success = keyed_word(key, j) < arc["limit"]
+                observed[seen] = arc["arm"]
                 outcomes[seen] = success
                 seen += 1
-                hit[hits] = heads[j]
+                hit[hits] = arc["head"]
                 hits += success
             at += 1
         for w in hit[:hits]:
             starts[size], stops[size] = offsets[w], offsets[w + 1]
+            prefetch(arcs, starts[size])
+            prefetch(arcs, starts[size] + _LINE)
             size += dormant[w]
             dormant[w] = 0
     return size, seen
@@ -70,8 +75,7 @@ def cascade(
 @kernel
 def spread_sums(
     offsets: IntArray,
-    heads: AnyArray,
-    limits: AnyArray,
+    arcs: AnyArray,
     weights: FloatArray,
     seeds: IntArray,
     key: int,
@@ -83,7 +87,7 @@ def spread_sums(
     Arrays as in `cascade`, and the same loop, which keeps nodes instead of coins.
     """
     n = offsets.shape[0] - 1
-    dormant, hit = np.ones(n, np.uint8), np.empty(max(n, heads.shape[0]) + 1, np.int32)
+    dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
     starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     active = np.empty(n + 1, np.int32)
     total, squares = 0.0, 0.0
@@ -95,13 +99,16 @@ def spread_sums(
             for w in hit[:hits]:
                 active[size] = w
                 starts[size], stops[size] = offsets[w], offsets[w + 1]
+                prefetch(arcs, starts[size])
+                prefetch(arcs, starts[size] + _LINE)
                 size += dormant[w]
                 dormant[w] = 0
             hits = 0
             while at < size:
                 for j in range(starts[at], stops[at]):
-                    hit[hits] = heads[j]
-                    hits += keyed_word(run, j) < limits[j]
+                    arc = arcs[j]
+                    hit[hits] = arc["head"]
+                    hits += keyed_word(run, j) < arc["limit"]
                 at += 1
         for v in active[:size]:
             spread += weights[v]

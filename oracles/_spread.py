@@ -64,12 +64,13 @@ def estimated_spread(
     Coins belong to (key, cascade, arc), so that spreads under two vectors of means compare without noise
     of their own, and a larger mean never lowers the estimate.
     """
-    from oracles._kernels_cascade import limits_of, spread_sums
+    from oracles._kernels_cascade import arcs_in_rows, spread_sums
 
     offsets, arms = graph.out_arcs
-    limits = limits_of(means[arms])
-    arcs = (offsets, graph.out_heads, limits, _worth(graph, weights))
-    return _mean_and_error(cascades, threads, lambda a, b: spread_sums(*arcs, seeds, key, a, b))
+    arcs, worth = arcs_in_rows(arms, graph.heads, means), _worth(graph, weights)
+    return _mean_and_error(
+        cascades, threads, lambda a, b: spread_sums(offsets, arcs, worth, seeds, key, a, b)
+    )
 
 
 def threshold_spread(

@@ -144,6 +144,8 @@ def test_pickling_leaves_the_pool_behind_and_draws_it_again():
     seeds = np.array([1, 2])
     value, size = environment.expected_reward(seeds), len(pickle.dumps(environment))
     assert size < 20_000
+    environment.play(seeds, np.random.default_rng(0))
+    assert len(pickle.dumps(environment)) == size
     assert pickle.loads(pickle.dumps(environment)).expected_reward(seeds) == value
 
 
