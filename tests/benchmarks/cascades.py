@@ -4,9 +4,9 @@ Run: python tests/benchmarks/cascades.py [FOLDER] with the graphs of `tests/benc
 a folder: a random graph of NetHEPT's size. Seeds are the 50 nodes of highest out-degree. All candidates take
 turns, and each figure is the best turn in processor time (elapsed time where threads are compared), so that
 ratios compare like with like on a machine that others use too. CyNetDiff and the loop show no edges; an
-"edge" is one out of an active node for all. "kernel" is `play` without its arrays and Python around it, and "floor"
-what no cascade can be faster than: as many coins as a cascade observes, of arcs one after another in memory,
-hashed, compared and written down.
+"edge" is one out of an active node for all. "kernel" is `play` without its arrays and Python around it, and
+"floor" what no cascade can be faster than: as many coins as a cascade observes, of arcs one after another in
+memory, hashed, compared and written down.
 """
 
 from __future__ import annotations
