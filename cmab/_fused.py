@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab._python_door import PythonDoor
+from cmab._python_door import Door, PythonDoor
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import Kernel, open_door
 from cmab.environment import Environment
@@ -43,10 +43,10 @@ def open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
 
 
 @contextmanager
-def interrupt_waits(door: PythonDoor | None = None) -> Iterator[None]:
+def interrupt_waits(door: Door | None = None) -> Iterator[None]:
     """Hold Ctrl-C back until the call is over: numba, reading compiled functions, crashes on an exception.
 
-    Only while the call asks an oracle, through `door`, it gets through at once.
+    Only while Python is asked, through `door`, it gets through at once.
     """
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):

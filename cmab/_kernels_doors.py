@@ -8,6 +8,7 @@ from cmab._kernels import typed_kernel
 from cmab._kernels import types as t
 
 _reals, _integers = t.Array(t.float64, 1, "C"), t.Array(t.int64, 1, "C")
+_table, _lists = t.Array(t.float64, 2, "C"), t.Array(t.int64, 2, "C")
 _generator = t.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
 INDEX = t.void(_integers, _reals, t.int64, _reals, _reals)
@@ -57,13 +58,20 @@ EXPLORE_TREES = t.boolean(_integers, _reals, *_DRAWING, *_STATE, *_GENERATORS, *
 
 SOLVE_EACH = t.void(
     *(t.FunctionType(SOLVE), _integers, _reals),
-    *(t.Array(t.float64, 2, "C"), t.Array(t.int64, 2, "C"), _integers),
+    *(_table, _lists, _integers),
+)
+LOCKSTEP = t.void(
+    *(t.FunctionType(INDEX), t.boolean, _reals, t.FunctionType(SOLVE), _integers),
+    *(t.FunctionType(PLAY), _integers, _reals),
+    *(_lists, _integers, _integers, _lists, _table, _table),
+    *(_table, _lists, _integers, _table),
+    *(_integers, _integers, t.Array(t.float64, 3, "C")),
 )
 
 #: What a round changes, the generator of its coins, and the last round.
 _ROUNDS = (
     *(_integers, _integers, _integers, _reals, _reals, _generator),
-    *(t.int64, _integers, _integers, t.Array(t.float64, 2, "C")),
+    *(t.int64, _integers, _integers, _table),
     *(_reals, _integers, _reals),
 )
 LOOP = t.boolean(

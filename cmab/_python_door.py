@@ -2,14 +2,59 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 
 
-class PythonDoor:
-    """Answers the compiled loop by the oracle's `solve`, and keeps what that raises until the loop is left.
+class Door(ABC):
+    """Answers compiled code from Python, and keeps what that raises until the compiled code is left.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        What the compiled code calls; the answer is negative if the run must end.
+    is_asking : bool
+        Whether Python is at work, where Ctrl-C may end the run at once.
+    is_interrupted : bool
+        To be set where it came elsewhere: the run then ends at the next question.
+    """
+
+    def __init__(self) -> None:
+        from cmab._kernels_callback import door_to
+
+        self.is_asking = self.is_interrupted = False
+        self._error: BaseException | None = None
+        self.kernel, self._pointer = door_to(self._answer)
+
+    @abstractmethod
+    def _ask(self) -> int:
+        """Return the answer, which is not negative; further ones go into arrays that both sides know."""
+
+    def _answer(self) -> int:
+        """Return the answer, or -1 to end the run: no exception gets through compiled code."""
+        try:
+            self.is_asking = True
+            answer = self._ask()
+            self.is_asking = False
+        except BaseException as error:
+            self.is_asking = False
+            self._error = error
+            return -1
+        return -1 if self.is_interrupted else answer
+
+    def reraise(self) -> None:
+        """Raise what Python raised, if it did."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+
+class PythonDoor(Door):
+    """Asks an oracle for one super arm.
 
     Parameters
     ----------
@@ -24,31 +69,11 @@ class PythonDoor:
     def __init__(
         self, oracle: Oracle, rng: np.random.Generator, indices: FloatArray, super_arm: IntArray
     ) -> None:
-        from cmab._kernels_callback import door_to
-
-        self.is_asking = self.is_interrupted = False
+        super().__init__()
         self._solve, self._check = oracle.solve, oracle.check_super_arm
         self._rng, self._indices, self._super_arm = rng, indices, super_arm
-        self._error: BaseException | None = None
-        self.kernel, self._pointer = door_to(self._answer)
 
-    def _answer(self) -> int:
-        """Return the size of the super arm, or -1 to end the run: no exception gets through compiled code."""
-        try:
-            self.is_asking = True
-            answer = self._solve(self._indices.copy(), self._rng)
-            arms = self._check(answer, "the super arm of solve")
-            self.is_asking = False
-            size = arms.shape[0]
-            self._super_arm[:size] = arms
-        except BaseException as error:
-            self.is_asking = False
-            self._error = error
-            return -1
-        return -1 if self.is_interrupted else size
-
-    def reraise(self) -> None:
-        """Raise what the oracle raised, if it did."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+    def _ask(self) -> int:
+        arms = self._check(self._solve(self._indices.copy(), self._rng), "the super arm of solve")
+        self._super_arm[: len(arms)] = arms
+        return len(arms)

@@ -18,7 +18,7 @@ from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
 from cmab.session import Session
 
-_TICK_SECONDS = 0.2
+TICK_SECONDS = 0.2
 
 
 @dataclass(eq=False)
@@ -101,7 +101,7 @@ def _play(
     tick: Callable[[int], object] | None,
 ) -> None:
     earned, paid, value, position = 0.0, 0.0, math.nan, 0
-    ticked, next_tick = 0, time.perf_counter() + _TICK_SECONDS
+    ticked, next_tick = 0, time.perf_counter() + TICK_SECONDS
     previous = b"none"
     for t in range(1, int(rounds[-1]) + 1):
         ticket = session.ask()
@@ -118,7 +118,7 @@ def _play(
             position += 1
         if tick is not None and (t == rounds[-1] or time.perf_counter() >= next_tick):
             tick(t - ticked)
-            ticked, next_tick = t, time.perf_counter() + _TICK_SECONDS
+            ticked, next_tick = t, time.perf_counter() + TICK_SECONDS
 
 
 def _play_compiled(
@@ -139,7 +139,7 @@ def _play_compiled(
             run.play(played)
             if tick is not None:
                 tick(played - before)
-            if time.perf_counter() - started < _TICK_SECONDS / 2:
+            if time.perf_counter() - started < TICK_SECONDS / 2:
                 step *= 2
     finally:
         record.rewards, record.expected_rewards = run.recorded.T

@@ -47,7 +47,12 @@ class ExplorerKernel(NamedTuple):
 
 
 def open_door(thing: Any, *rules: str, door: str = "kernel") -> Any:
-    """Return ``thing.kernel()`` (or another `door`), unless a subclass changed one of `rules` but not it.
+    """Return ``thing.kernel()`` (or what another `door` returns), or None where it is closed."""
+    return getattr(thing, door)() if is_open(thing, *rules, door=door) else None
+
+
+def is_open(thing: Any, *rules: str, door: str) -> bool:
+    """Return whether `thing` has a method `door`, and no subclass changed one of `rules` but not it.
 
     Whoever overrides ``indices`` of a compiled policy means his own rule, not the compiled one.
     """
@@ -55,10 +60,8 @@ def open_door(thing: Any, *rules: str, door: str = "kernel") -> Any:
     depth = {name: _first(lineage, name) for name in (door, *rules)}
     own = depth[door]
     if own is None or any(d is not None and d < own for d in depth.values()):
-        return None
-    if any(rule in getattr(thing, "__dict__", ()) for rule in rules):
-        return None
-    return getattr(thing, door)()
+        return False
+    return not any(rule in getattr(thing, "__dict__", ()) for rule in rules)
 
 
 def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArray]:

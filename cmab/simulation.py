@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab._fused import open_doors
-from cmab._replication import Record, replicate
+from cmab._lockstep import groups, replicate_group
+from cmab._replication import Record
 from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
@@ -73,7 +74,9 @@ class Simulation:
         Whether rewards are maximised or costs minimised.
     path : str
         Which loop ran: ``"compiled"`` (policy, oracle and environment fused), ``"mixed"`` (a Python oracle
-        between a compiled policy and a compiled environment) or ``"python"``. The numbers are the same.
+        between a compiled policy and a compiled environment), ``"batch"`` (the same with all replications
+        side by side, for an oracle that overrides `Oracle.solve_batch` and draws no random numbers) or
+        ``"python"``. The numbers are the same.
     states : list
         Final state of the policy in each replication.
     super_arms : list of IntArray
@@ -210,15 +213,16 @@ def simulate(
     benchmark(policy.oracle, environment.optimum)
     rounds = check_rounds(checkpoints, horizon)
     doors = open_doors(policy, environment)
-    run = partial(replicate, policy, environment, rounds, root(rng))
+    run = partial(replicate_group, policy, environment, rounds, root(rng))
+    together = groups(policy, environment, replications, n_jobs)
     records: dict[int, Record] = {}
     finish = partial(_collect, policy, environment, rounds, records)
     try:
         # Compiled replications release the interpreter lock: threads then need no copies of the instance.
         prefer: Prefer = "threads" if doors and doors.oracle else "processes"
-        for index, record in _records(run, replications, n_jobs, prefer, progress, int(rounds[-1])):
-            records[index] = record
-            if record.interrupted:
+        for group, played in _played(run, together, n_jobs, prefer, progress, int(rounds[-1])):
+            records |= zip(group, played, strict=True)
+            if played[0].interrupted:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         raise SimulationInterrupted(finish()) from None
@@ -243,22 +247,27 @@ def check_rounds(checkpoints: Sequence[int] | IntArray | None, horizon: int) -> 
     return rounds.astype(np.int64)
 
 
-def _records(
-    run: Callable[..., Record], replications: int, n_jobs: int, prefer: Prefer, progress: bool, horizon: int
-) -> Iterable[tuple[int, Record]]:
-    """Yield (replication, record) as they finish."""
-    with _bar(replications * horizon) if progress else nullcontext() as bar:
-        if n_jobs == 1 or replications == 1:
-            for index in range(replications):
-                yield index, run(index, bar.update if bar is not None else None)
+def _played(
+    run: Callable[..., list[Record]],
+    together: list[list[int]],
+    n_jobs: int,
+    prefer: Prefer,
+    progress: bool,
+    horizon: int,
+) -> Iterable[tuple[list[int], list[Record]]]:
+    """Yield groups of replications with their records as they finish."""
+    with _bar(sum(map(len, together)) * horizon) if progress else nullcontext() as bar:
+        if n_jobs == 1 or len(together) == 1:
+            for group in together:
+                yield group, run(group, bar.update if bar is not None else None)
             return
         from joblib import Parallel, delayed
 
         workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", prefer=prefer)
-        for index, record in workers(delayed(_indexed)(run, index) for index in range(replications)):
+        for group, played in workers(delayed(_named)(run, group) for group in together):
             if bar is not None:
-                bar.update(horizon)
-            yield index, record
+                bar.update(len(group) * horizon)
+            yield group, played
 
 
 def _bar(total: int) -> Any:
@@ -267,8 +276,8 @@ def _bar(total: int) -> Any:
     return tqdm(total=total, unit=" rounds", unit_scale=True)
 
 
-def _indexed(run: Callable[..., Record], index: int) -> tuple[int, Record]:
-    return index, run(index)
+def _named(run: Callable[..., list[Record]], group: list[int]) -> tuple[list[int], list[Record]]:
+    return group, run(group)
 
 
 def _collect(

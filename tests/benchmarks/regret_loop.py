@@ -6,6 +6,7 @@ time; read the ratios.
 - fused: `simulate`, policy, oracle and environment compiled (which looks at few of the arms in most rounds);
 - scan: the same, looking at all arms in every round;
 - user: `simulate` with an oracle that a user wrote in Python;
+- batch: 100 replications with the same oracle's `solve_batch`, in replication-rounds;
 - session: ask and tell, one round at a time, from Python;
 - numpy: the loop as it is usually written, one array expression a step;
 - vectorised: the same for 100 replications at once, in replication-rounds;
@@ -45,6 +46,16 @@ class UserTopK(LinearOracle):
         return np.argpartition(means, self.n_arms - K)[self.n_arms - K :]
 
 
+class BatchTopK(UserTopK):
+    """The same for many problems at once."""
+
+    def solve(self, means, rng):
+        return self.solve_batch(means[None], rng)[0]
+
+    def solve_batch(self, means, rng):
+        return np.argpartition(means, self.n_arms - K, axis=1)[:, self.n_arms - K :]
+
+
 def play(oracle: LinearOracle, means: np.ndarray, rounds: int) -> None:
     simulate(CUCB(oracle), SemiBandit(BernoulliArms(means), oracle), rounds, checkpoints=[rounds], rng=0)
 
@@ -61,6 +72,12 @@ def scan(means: np.ndarray, rounds: int) -> None:
 
 def user(means: np.ndarray, rounds: int) -> None:
     play(UserTopK(len(means)), means, rounds)
+
+
+def batch(means: np.ndarray, rounds: int, replications: int = 100) -> None:
+    oracle = BatchTopK(len(means))
+    environment, horizon = SemiBandit(BernoulliArms(means), oracle), max(2, rounds // replications)
+    simulate(CUCB(oracle), environment, horizon, replications=replications, checkpoints=[horizon], rng=0)
 
 
 def session(means: np.ndarray, rounds: int) -> None:
@@ -197,7 +214,7 @@ def memory() -> None:
 
 
 def main() -> None:
-    columns = [fused, scan, user, session, numpy_loop, vectorised, bare]
+    columns = [fused, scan, user, batch, session, numpy_loop, vectorised, bare]
     try:
         peer()
         columns.append(smpybandits)
@@ -209,7 +226,8 @@ def main() -> None:
         means = np.random.default_rng(1).permutation(np.linspace(0.1, 0.9, m))
         cost = {}
         for run in columns:
-            cost[run] = seconds_per_round(run, means, 20 * rounds if run in (fused, scan, bare) else rounds)
+            more = 20 if run in (fused, scan, batch, bare) else 1
+            cost[run] = seconds_per_round(run, means, more * rounds)
         cells = [f"{1e-3 / cost[run]:.1f} (x{cost[numpy_loop] / cost[run]:.1f})" for run in columns]
         print(f"{m:>7}" + "".join(f"{cell:>17}" for cell in cells), flush=True)
     batches()
