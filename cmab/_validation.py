@@ -95,14 +95,17 @@ def arm_indices(
     name: str, values: ArrayLike | Set[int], n_choices: int, *, distinct: bool = True
 ) -> IntArray:
     """Return `values` as a 1-D int64 array of (distinct) entries of ``range(n_choices)``; sets are sorted."""
-    array = np.asarray(sorted(values) if isinstance(values, Set) else values)
+    # This runs in every round. Asking for the abstract type Set takes a third of a microsecond.
+    if type(values) is not np.ndarray and isinstance(values, Set):
+        values = sorted(values)
+    array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-D integer array, got shape {array.shape}")
     if array.shape[0] == 0:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold integers, got dtype {array.dtype}")
-    # This runs in every round: plain Python is the faster one on as few entries as most super arms have.
+    # Plain Python is the faster one on as few entries as most super arms have.
     few = array.shape[0] <= 40
     ordered: Any = sorted(array.tolist()) if few else np.sort(array)
     if ordered[0] < 0 or ordered[-1] >= n_choices:
