@@ -9,6 +9,7 @@ from oracles.influence import InfluenceMaximization
 from oracles.influence_budget import BudgetedInfluence
 from oracles.influence_certificate import Certificate
 from oracles.influence_heuristics import DegreeHeuristic, MonteCarloGreedy
+from oracles.influence_repaired import RepairedInfluence
 from oracles.laminar_matroids import LaminarMatroid, PartitionMatroid, UniformMatroid
 from oracles.linear_matroid import LinearMatroid
 from oracles.linear_program import PuLPOracle
@@ -37,6 +38,7 @@ __all__ = [
     "MostReliablePath",
     "PartitionMatroid",
     "PuLPOracle",
+    "RepairedInfluence",
     "ShortestPath",
     "SolverError",
     "TopK",

@@ -75,7 +75,7 @@ def search(
             if hits >= needed or n_sets == most:
                 break
         n_sets = min(2 * n_sets, most)
-    secured = _secured(reverse, chosen, hits, n_sets, plan.log_term)
+    secured = secured_by(reverse, chosen, hits, n_sets, plan.log_term)
     ratio = min(1.0, secured / max(optimum, secured))
     if n_sets == plan.last:
         ratio = max(ratio, target)
@@ -87,7 +87,7 @@ def search(
 def _hits_needed(reverse: ReverseGraph, chosen: IntArray, n_sets: int, log_term: float, spread: float) -> int:
     """Return how many of `n_sets` must be hit to secure `spread`; more than there are where none suffice."""
     return bisect.bisect_left(
-        range(n_sets + 1), spread, key=lambda hits: _secured(reverse, chosen, hits, n_sets, log_term)
+        range(n_sets + 1), spread, key=lambda hits: secured_by(reverse, chosen, hits, n_sets, log_term)
     )
 
 
@@ -174,7 +174,7 @@ def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph)
     return np.concatenate((chosen, others[largest_first[: k - len(chosen)]]))
 
 
-def _secured(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:
+def secured_by(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:
     """Return what the spread of `chosen` exceeds with confidence, if they had hit so many sets."""
     drawn = lower_bound(hits, n_sets, reverse.scale, log_term)
     return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)

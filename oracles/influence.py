@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab._validation import integer, real
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from oracles._opimc import Found, choose_some, search
 from oracles._reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler
 from oracles._sentinels import place_sentinels
@@ -144,29 +144,7 @@ class InfluenceMaximization(InfluenceOracle):
             # Nothing spreads between components, or all of them are chosen.
             found = Found(largest, 1.0, by_themselves, 0.0, 0, 0)
         else:
-            plan = Schedule.of(
-                reverse.scale,
-                log_binomial(int(allowed.sum()), k),
-                by_themselves,
-                self.epsilon,
-                self.delta,
-                self.first_samples,
-            )
-            most = plan.last if self.max_samples is None else self.max_samples // 2
-            keys = (choosing, validating)
-            forced = self.sampler == "sentinels"
-            place = partial(place_sentinels, k=k, allowed=allowed, always=forced)
-            may_stop = forced or (self.sampler == "auto" and len(reverse.world.gammas) == 0)
-            found = search(
-                reverse,
-                lambda sets, log_term: choose_some(sets, k, allowed, log_term),
-                self.alpha,
-                plan,
-                most,
-                keys,
-                self.threads,
-                place=place if may_stop else None,
-            )
+            found = self._search(reverse, k, allowed, by_themselves, (choosing, validating))
         return Certificate(
             self._filled(lowest[found.chosen]),
             found.ratio,
@@ -177,6 +155,36 @@ class InfluenceMaximization(InfluenceOracle):
             found.edges_examined,
             reverse.n_components,
         )
+
+    def _search(
+        self,
+        reverse: ReverseGraph,
+        k: int,
+        allowed: BoolArray,
+        floor: float,
+        keys: tuple[int, int],
+    ) -> Found:
+        """Return `k` of the allowed components, the best of which are worth at least `floor`."""
+        plan, most = self._plan(reverse, k, allowed, floor)
+        forced = self.sampler == "sentinels"
+        place = partial(place_sentinels, k=k, allowed=allowed, always=forced)
+        may_stop = forced or (self.sampler == "auto" and len(reverse.world.gammas) == 0)
+        return search(
+            reverse,
+            lambda sets, log_term: choose_some(sets, k, allowed, log_term),
+            self.alpha,
+            plan,
+            most,
+            keys,
+            self.threads,
+            place=place if may_stop else None,
+        )
+
+    def _plan(self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float) -> tuple[Schedule, int]:
+        """Return the sample sizes, and the largest one that may be used."""
+        log_choices = log_binomial(int(allowed.sum()), k)
+        plan = Schedule.of(reverse.scale, log_choices, floor, self.epsilon, self.delta, self.first_samples)
+        return plan, plan.last if self.max_samples is None else self.max_samples // 2
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         """Return what sets are drawn from."""

@@ -58,6 +58,7 @@ from oracles import (
     MostReliablePath,
     PartitionMatroid,
     PuLPOracle,
+    RepairedInfluence,
     ShortestPath,
     TopK,
     TransversalMatroid,
@@ -244,6 +245,11 @@ ORACLES = [
     OracleCase(
         "influence",
         lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3),
+        lambda: combinations(range(7), 2),
+    ),
+    OracleCase(
+        "influence_repaired",
+        lambda: RepairedInfluence(NETWORK, k=2, epsilon=0.3),
         lambda: combinations(range(7), 2),
     ),
     OracleCase(
