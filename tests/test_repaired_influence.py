@@ -150,7 +150,7 @@ def test_the_past_makes_no_difference():
 
 
 def test_little_is_drawn_where_little_changes():
-    """Arcs of the sets that choose: all of them at first, few after a small change, none after none."""
+    """Of the sets that choose, few are drawn again after a small change, none after none."""
     graph, means, rng = network()
     oracle = RepairedInfluence(graph, 5, 0.2, first_samples=20_000)
     costs = []
@@ -158,8 +158,8 @@ def test_little_is_drawn_where_little_changes():
         oracle.solve(means, np.random.default_rng(0))
         costs.append(oracle._sample.drawn)
         means = changed(rng, means, "slightly") if len(costs) == 1 else means
-    assert costs[0] == oracle._sample.n_sets == 20_000
-    assert 0 < costs[1] < 0.1 * costs[0]
+    assert oracle._sample.n_sets == 20_000
+    assert 0 < costs[1] < 0.1 * costs[0] < 2_000
     assert costs[2] == 0
 
 
@@ -171,14 +171,15 @@ def test_a_sample_that_is_too_large_is_let_go():
     assert oracle._sample.n_sets == answer.rr_sets // 2 < 25_000
 
 
-@pytest.mark.parametrize("regime", ["certain", "small"])
+@pytest.mark.parametrize("regime", ["certain", "small", "large sets"])
 def test_other_regimes_are_ordinary_calls(regime):
     graph, means, rng = network()
-    means = np.maximum(means, rng.random(1200) < 0.8) if regime == "certain" else 0.02 * means
+    certain = np.maximum(means, rng.random(1200) < 0.8)
+    means = {"certain": certain, "small": 0.02 * means, "large sets": 4.0 * means}[regime]
     repaired, ordinary = (kind(graph, 5, 0.2) for kind in (RepairedInfluence, InfluenceMaximization))
     one, other = (o.solve_certified(means, np.random.default_rng(4)) for o in (repaired, ordinary))
     assert facts(one) == facts(other)
-    assert repaired._sample is None
+    assert regime == "large sets" or repaired._sample is None
 
 
 def test_where_no_test_is_needed_a_new_sample_chooses():
@@ -188,7 +189,6 @@ def test_where_no_test_is_needed_a_new_sample_chooses():
     answers = [facts(oracle.solve_certified(means, np.random.default_rng(5))) for oracle in oracles]
     assert answers[0] == answers[1]
     assert answers[0]["certified"]
-    assert oracles[0]._sample is None
 
 
 def values(graph, means, k):
