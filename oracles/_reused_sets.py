@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CERTAIN = 1 << 31
 # Share of all coins from which drawing them is as fast as looking for those that matter.
-_WORTH_REPAIRING = 0.5
+_WORTH_REPAIRING = 0.3
 
 
 class Sample(NamedTuple):

@@ -44,10 +44,10 @@ class RepairedInfluence(InfluenceMaximization):
     replication with the same `seed`. Answers then vary less, and explore less by chance, than those of
     `InfluenceMaximization`.
 
-    This pays where means move little from call to call, and not under Thompson sampling, where every mean
-    jumps and all sets are drawn again. Where `InfluenceMaximization` contracts certain edges or leaves out
-    sets of one node (early bounds of CUCB, very small means), a call is an ordinary one. What is kept takes
-    12 bytes an edge, 8 a set and 8 for each of its nodes.
+    This pays, modestly, where sets are small and most means hardly move from call to call; not under Thompson
+    sampling, where all of them jump. Where `InfluenceMaximization` contracts certain edges or leaves out sets
+    of one node, and where sets hold more than six nodes on average, a call is an ordinary one. What is kept
+    takes 12 bytes an edge, 8 a set and 8 for each of its nodes.
 
     Parameters
     ----------
