@@ -18,7 +18,8 @@ from oracles.matroids import Matroid
 from oracles.paths import MostReliablePath, ShortestPath
 from oracles.top_k import TopK
 from oracles.transversal_matroid import TransversalMatroid
-from oracles.triggering import TriggeringInfluence, TriggeringModel
+from oracles.triggering import TriggeringInfluence
+from oracles.triggering_models import IndependentTriggering, TriggeringModel
 
 __all__ = [
     "BruteForce",
@@ -28,6 +29,7 @@ __all__ = [
     "DegreeHeuristic",
     "DirectedGraph",
     "GraphicMatroid",
+    "IndependentTriggering",
     "InfluenceMaximization",
     "LaminarMatroid",
     "LinearMatroid",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +10,10 @@ from cmab._validation import integer, shown
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.theory import Smoothness
 from oracles._reverse_sets import ReverseGraph
+from oracles._triggering_sets import TriggeringSets, WholeWorlds, stream
 from oracles.directed_graph import DirectedGraph
 from oracles.influence import InfluenceMaximization
+from oracles.triggering_models import IndependentTriggering, TriggeringModel, checked
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -23,96 +22,14 @@ _CASCADES = 500
 _KEY = 0x5EED
 
 
-class TriggeringModel(ABC):
-    """How influence spreads, said by live arcs: a node becomes active when a live arc from an active one is.
-
-    Kempe et al. 2003 have every node draw a set of in-neighbours, its triggering set; independent cascades
-    and linear thresholds are examples. The arcs into a node from its triggering set are the live ones.
-    What `TriggeringInfluence` guarantees holds for **any** distribution of live arcs, also where the choices
-    of different nodes depend on each other: coverage is submodular in every single world.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracles import DirectedGraph, TriggeringInfluence, TriggeringModel
-    >>> class Moods(TriggeringModel):
-    ...     '''Independent cascades in which every other day nobody listens.'''
-    ...     def live_arcs(self, graph, means, rng):
-    ...         return (rng.random(graph.n_arcs) < means) & (rng.random() < 0.5)
-    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
-    >>> oracle = TriggeringInfluence(graph, Moods(), k=1)
-    >>> oracle.solve(np.ones(3), np.random.default_rng(0))
-    array([0])
-    """
-
-    @abstractmethod
-    def live_arcs(self, graph: DirectedGraph, means: FloatArray, rng: np.random.Generator) -> BoolArray:
-        """Return one world: for each arc of `graph`, whether it is live, shape (n_arcs,).
-
-        Parameters
-        ----------
-        graph : DirectedGraph
-            The graph.
-        means : FloatArray, shape (n_arcs,)
-            Parameter of each arc in [0, 1], as the oracle was given it.
-        rng : numpy.random.Generator
-            Source of all randomness of this world.
-        """
-
-
-@dataclass(frozen=True, eq=False)
-class _LiveEdges(ReverseGraph):
-    """Sets drawn in worlds of the user; set i of a key belongs to world (key, i)."""
-
-    live: Callable[[np.random.Generator], BoolArray] | None = None
-
-    def draw(
-        self,
-        key: int,
-        first: int,
-        last: int,
-        owners: AnyArray,
-        ends: IntArray,
-        pool: AnyArray,
-        stamps: AnyArray,
-    ) -> tuple[int, int, int]:
-        from oracles._kernels_live_edges import reach_back
-
-        assert self.live is not None
-        shares = np.cumsum(self.masses) / self.masses.sum()
-        hits, examined, start, n = 0, 0, int(ends[0]) if len(ends) else 0, self.n_components
-        for j in range(last - first):
-            if start + n > len(pool):
-                return j, hits, examined
-            rng = _world(key, first + j)
-            pool[start] = min(int(np.searchsorted(shares, rng.random(), side="right")), n - 1)
-            end, hit, arcs = reach_back(
-                *self.graph.in_arcs,
-                self.graph.tails,
-                self.live(rng),
-                owners,
-                pool,
-                start,
-                stamps,
-                first + j + 1,
-            )
-            hits, examined = hits + hit, examined + arcs
-            if len(ends):
-                ends[j + 1] = start = end
-        return last - first, hits, examined
-
-
-def _world(key: int, number: int) -> np.random.Generator:
-    """Return the stream of a world; Philox needs no seeding, which would take longest on small graphs."""
-    return np.random.Generator(np.random.Philox(key=np.array([key, number], np.uint64)))
-
-
 class TriggeringInfluence(InfluenceMaximization):
     """The k nodes that activate the most nodes under any triggering model, with OPIM-C's guarantee.
 
-    Arms, super arms, ``alpha`` and ``beta`` are those of `InfluenceMaximization`. A model has no shared
-    structure to exploit: every reverse-reachable set asks for the live arcs of a whole world, so that a call
-    costs time in proportion to sets times arcs.
+    Arms, super arms, ``alpha`` and ``beta`` are those of `InfluenceMaximization`. Of an
+    `IndependentTriggering` model, a reverse-reachable set asks for the nodes that it reaches. Any other
+    `TriggeringModel` is asked for the live arcs of a whole world for every set, so that a call costs time in
+    proportion to sets times arcs. What a model makes of its means is not known: `smoothness` and
+    `triggering_probabilities` are None.
 
     Parameters
     ----------
@@ -133,7 +50,7 @@ class TriggeringInfluence(InfluenceMaximization):
     ------
     ValueError
         If a number is out of its range, the graph cannot be used or `triggering` is no `TriggeringModel`;
-        at a call, if the model does not return one bool for each arc.
+        at a call, if the model does not return one bool for each arc asked for.
 
     Examples
     --------
@@ -202,7 +119,7 @@ class TriggeringInfluence(InfluenceMaximization):
         worth = np.ones(self.graph.n_nodes) if self.weights is None else self.weights
         spreads = np.empty(cascades)
         for i in range(cascades):
-            live = self._live(probabilities, _world(_KEY, i))
+            live = self._live(probabilities, stream(_KEY, i))
             nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, seeds)
             spreads[i] = worth[nodes].sum()
         return float(spreads.mean()), float(spreads.std(ddof=1) / np.sqrt(cascades))
@@ -216,14 +133,22 @@ class TriggeringInfluence(InfluenceMaximization):
         return None
 
     def _live(self, probabilities: FloatArray, rng: np.random.Generator) -> BoolArray:
-        live = np.asarray(self.triggering.live_arcs(self.graph, probabilities, rng))
-        if live.dtype != np.bool_ or live.shape != (self.n_arms,):
-            raise ValueError(
-                f"live_arcs must return {self.n_arms} bools, got dtype {live.dtype}, shape {live.shape}"
-            )
-        return live
+        return checked("live_arcs", self.triggering.live_arcs(self.graph, probabilities, rng), self.n_arms)
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         # Neither certain nor impossible, as far as anybody knows: nothing is contracted or left out.
         unknown = ReverseGraph.of(self.graph, np.full(self.n_arms, 0.5), self.weights, "coins", False)
-        return _LiveEdges(**vars(unknown), live=lambda rng: self._live(probabilities, rng))
+        model = self.triggering
+        if not isinstance(model, IndependentTriggering):
+            return WholeWorlds(**vars(unknown), live=lambda rng: self._live(probabilities, rng))
+
+        def live_into(arcs: AnyArray, askers: IntArray, rng: np.random.Generator) -> BoolArray:
+            if len(arcs) == 0:
+                return np.empty(0, np.bool_)
+            return checked(
+                "triggering_sets",
+                model.triggering_sets(self.graph, arcs, askers, probabilities, rng),
+                len(arcs),
+            )
+
+        return TriggeringSets(**vars(unknown), live_into=live_into)
