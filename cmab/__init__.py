@@ -15,7 +15,7 @@ from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
 from cmab.exploration.top_two import EBTCI, TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop
-from cmab.exploration.ugape import UGapEc, UGapEcV
+from cmab.exploration.ugape import MultiBanditUGapEc, UGapEc, UGapEcV
 from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
@@ -71,6 +71,7 @@ __all__ = [
     "MemoisedOracle",
     "MixtureGLR",
     "MultiBanditUGapEb",
+    "MultiBanditUGapEc",
     "OptMAI",
     "Oracle",
     "Policy",

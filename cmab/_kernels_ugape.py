@@ -53,6 +53,25 @@ def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArra
     return (outside if radii[outside] >= radii[inside] else inside), gap
 
 
+@kernel
+def least_sure(
+    means: FloatArray, radii: FloatArray, sizes: IntArray, k: int, is_chosen: BoolArray, bounds: FloatArray
+) -> int:
+    """Mark the `k` arms of each bandit, write its `least_gaps` to `bounds`; return what the worst one pulls.
+
+    `sizes` holds the numbers of arms of the bandits, which are numbered one after the other; ties go to the
+    first bandit.
+    """
+    pull, worst, first = -1, -np.inf, 0
+    for bandit in range(sizes.shape[0]):
+        stop = first + sizes[bandit]
+        arm, bounds[bandit] = least_gaps(means[first:stop], radii[first:stop], k, is_chosen[first:stop])
+        if bounds[bandit] > worst:
+            pull, worst = first + arm, bounds[bandit]
+        first = stop
+    return pull
+
+
 @decide_kernel
 def decide_ugape(
     counts: IntArray,
@@ -65,13 +84,17 @@ def decide_ugape(
     reals: FloatArray,
     chosen: IntArray,
 ) -> int:
-    """UGapEc; `integers` holds k and whether radii use variances, `reals` delta, sigma and epsilon."""
-    n = means.shape[0]
+    """UGapEc; `integers` holds k, whether radii use variances and the bandits' sizes.
+
+    `reals` holds delta, sigma and epsilon.
+    """
+    n, sizes = means.shape[0], integers[2:]
     radii, is_chosen = np.empty(n), np.empty(n, np.bool_)
     if integers[1]:
         log = clock_log(n, samples, reals[0], 7.0, 3.0)
         bernstein_radii(counts, deviations, log, 2.0 * reals[1], radii)
     else:
         hoeffding_radii(counts, clock_log(n, samples, reals[0], 4.0, 3.0), reals[1], radii)
-    chosen[0], gap = least_gaps(means, radii, integers[0], is_chosen)
-    return -1 if gap < reals[2] else 1
+    bounds = np.empty(sizes.shape[0])
+    chosen[0] = least_sure(means, radii, sizes, integers[0], is_chosen, bounds)
+    return -1 if bounds.max() < reals[2] else 1

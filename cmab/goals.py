@@ -3,12 +3,53 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
+from cmab.hardness import best_k
 from cmab.oracle import LinearOracle
+
+
+def bandits(sizes: Sequence[int]) -> list[IntArray]:
+    """Return the arms of each of several bandits, which are numbered one bandit after the other.
+
+    Examples
+    --------
+    >>> from cmab.goals import bandits
+    >>> bandits([2, 3])
+    [array([0, 1]), array([2, 3, 4])]
+    """
+    return np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+
+
+def bandit_sizes(sizes: Sequence[int]) -> list[int]:
+    """Return the numbers of arms of several bandits.
+
+    Raises
+    ------
+    ValueError
+        If there is no bandit, or one has fewer than two arms.
+    """
+    if not len(sizes):
+        raise ValueError(f"sizes must hold the number of arms of a bandit at least, got {sizes!r}")
+    return [integer("a bandit's number of arms", size, 2) for size in sizes]
+
+
+def best_of_each(values: FloatArray, sizes: Sequence[int], k: int) -> IntArray:
+    """Return the `k` best values of each of several bandits; ties go to the lower index.
+
+    Examples
+    --------
+    >>> from cmab.goals import best_of_each
+    >>> best_of_each([0.9, 0.4, 0.5, 0.3, 0.8], sizes=[2, 3], k=1)
+    array([0, 4])
+    """
+    array = np.asarray(values, np.float64)
+    return np.concatenate([arms[best_k(array[arms], k)] for arms in bandits(sizes)])
 
 
 class Goal(ABC):
@@ -40,6 +81,31 @@ class ExploreM(Goal):
         """Return whether there are `k` arms and each is good enough."""
         least = np.sort(means)[-self.k] - self.epsilon
         return len(arms) == self.k and bool((means[arms] >= least).all())
+
+
+@dataclass(frozen=True)
+class ExploreEach(Goal):
+    """`ExploreM` in each of several bandits, whose arms are numbered one bandit after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.goals import ExploreEach
+    >>> ExploreEach(sizes=(2, 3), k=1).is_correct(np.array([0, 2]), np.array([0.9, 0.4, 0.5, 0.3, 0.2]))
+    True
+    """
+
+    sizes: Sequence[int]
+    k: int
+    epsilon: float = 0.0
+
+    def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
+        """Return whether every bandit has `k` arms and each is good enough."""
+        goal = ExploreM(self.k, self.epsilon)
+        return all(
+            goal.is_correct(arms[np.isin(arms, bandit)] - bandit[0], means[bandit])
+            for bandit in bandits(self.sizes)
+        )
 
 
 @dataclass(frozen=True)

@@ -51,11 +51,11 @@ def best_k_gaps(values: ArrayLike, k: int) -> FloatArray:
     S. Bubeck, T. Wang, N. Viswanathan: Multiple Identifications in Multi-Armed Bandits, ICML 2013.
     """
     array = vector("values", values)
-    if integer("k", k, 0, len(array)) in (0, len(array)):
-        return np.full(len(array), np.inf)
-    ordered = np.sort(array)[::-1]
-    # The larger of the two is the gap on either side; ties at the border give 0.
-    gaps: FloatArray = np.maximum(array - ordered[k], ordered[k - 1] - array)
+    gaps = np.full(len(array), np.inf)
+    if integer("k", k, 0, len(array)) not in (0, len(array)):
+        from cmab._kernels_gaps import gaps_of_best
+
+        gaps_of_best(np.ascontiguousarray(array), k, gaps)
     return gaps
 
 

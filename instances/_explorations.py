@@ -9,22 +9,13 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.explorer import AnyExplorer
+from cmab.identification import explore
 from cmab.seeding import Purpose, Seed, root, stream
 from instances.arms import BernoulliArms
 
 Row = dict[str, Any]
 Result = TypeVar("Result")
 Judge = Callable[[FloatArray, IntArray], bool]
-
-
-def explore(explorer: AnyExplorer, means: FloatArray, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """Run to the end on Bernoulli arms; return the arms named and the samples taken."""
-    arms, state, samples = BernoulliArms(means), explorer.initial_state(), 0
-    while not explorer.is_done(state):
-        chosen, pulls = explorer.select(state, rng), explorer.pulls(state)
-        explorer.update(state, arms.sample(chosen, pulls, rng))
-        samples += pulls * len(chosen)
-    return explorer.recommend(state), samples
 
 
 def compare(
@@ -39,15 +30,12 @@ def compare(
 
     The labels of the arms are shuffled in each replication, so that ties favour nobody.
     """
-    seed = root(rng)
+    labels, seed = root(rng).spawn(2)
 
     def one(replication: int) -> list[tuple[bool, int]]:
-        shuffled = stream(seed, Purpose.ENVIRONMENT, replication).permutation(means)
-        results = []
-        for explorer in explorers.values():
-            named, samples = explore(explorer, shuffled, stream(seed, Purpose.LEARNER, replication))
-            results.append((is_wrong(shuffled, named), samples))
-        return results
+        shuffled = stream(labels, Purpose.ENVIRONMENT, replication).permutation(means)
+        found = [explore(e, BernoulliArms(shuffled), seed, None, replication) for e in explorers.values()]
+        return [(is_wrong(shuffled, run.arms), run.samples) for run in found]
 
     runs = np.array(in_parallel(one, replications, n_jobs), np.float64)
     return [rate_row(name, runs[:, i]) for i, name in enumerate(explorers)]

@@ -7,104 +7,92 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from functools import cached_property
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from cmab._validation import integer, real
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.confidence import scaled_radius
-from cmab.explorer import Explorer
+from cmab.arrays import FloatArray, IntArray
+from cmab.doors import ExplorerKernel
+from cmab.exploration.sampling import SamplingExplorer, scan
 from cmab.feedback import Feedback
-from cmab.hardness import best_k_gaps
-from cmab.statistics import ArmStatistics
+from cmab.goals import bandit_sizes, best_of_each
+from cmab.statistics import ArmStatistics, RememberingStatistics
 
 
-@dataclass(eq=False)
-class Budgeted:
-    """State of a rule that samples one arm at a time.
+class Rule(NamedTuple):
+    """A compiled rule, its parameters, and what it has in mind before the first sample."""
 
-    Attributes
-    ----------
-    stats : ArmStatistics
-        What was observed.
-    asked : IntArray, shape (1,) or (n_arms,)
-        Arms to sample next: all of them first, then one at a time.
-    chosen : BoolArray, shape (n_arms,)
-        Arms that would be returned now.
-    bounds : FloatArray, shape (number of bandits,)
-        UGapEb: the smallest bound on the regret so far, that of `chosen`.
-    samples : int
-        Outcomes seen in all.
-    """
-
-    stats: ArmStatistics
-    asked: IntArray
-    chosen: BoolArray
-    bounds: FloatArray
-    samples: int = 0
+    decide: Any
+    integers: Sequence[int]
+    reals: Sequence[float]
+    memory: FloatArray
 
 
-class OneByOne(Explorer[Budgeted]):
-    """Base of these rules: a subclass sets `budget` and `sizes` and defines `advance`.
+class OneByOne(SamplingExplorer):
+    """Base of these rules: a subclass sets `budget`, `sizes` and `k`, and says what its compiled rule is.
 
     `sizes` holds the numbers of arms of the bandits, which are numbered one after the other.
     """
 
     budget: int
     sizes: Sequence[int]
+    k: int
 
     @abstractmethod
-    def advance(self, state: Budgeted) -> None:
-        """Set the arm to sample next, and what would be returned, from the statistics."""
+    def _rule(self) -> Rule:
+        """Return the rule, which ask and tell call as well as the compiled loop."""
 
-    def bandits(self) -> list[IntArray]:
-        """Return the arms of each bandit."""
-        return np.split(np.arange(sum(self.sizes)), np.cumsum(self.sizes)[:-1])
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule: a scan of all arms."""
+        rule = self._rule()
+        return scan(rule.decide, rule.integers, np.concatenate((rule.reals, rule.memory)))
 
-    def initial_state(self) -> Budgeted:
-        """Return the state that asks for one sample of every arm."""
-        n_arms = self.n_arms
-        bounds = np.full(len(self.sizes), np.inf)
-        stats = ArmStatistics.empty(n_arms)
-        return Budgeted(stats, np.arange(n_arms), np.zeros(n_arms, np.bool_), bounds)
+    def initial_state(self) -> RememberingStatistics:
+        """Return the state before the first outcome, with the rule's memory."""
+        state = RememberingStatistics.empty(self.n_arms)
+        state.memory = self._rule().memory
+        return state
 
-    def select(self, state: Budgeted, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the arm to sample next; at the start all of them."""
-        return state.asked
+    def update(self, state: RememberingStatistics, feedback: Feedback) -> None:  # type: ignore[override]
+        """Take in outcomes, and let the rule remember what it keeps in mind."""
+        super().update(state, feedback)
+        if not len(self.unseen(state)):
+            self._decide(state, state.memory)
 
-    def update(self, state: Budgeted, feedback: Feedback) -> None:
-        """Take in outcomes and find the next arm."""
-        state.stats.update(feedback)
-        state.samples += int(len(feedback.arms) if feedback.pulls is None else feedback.pulls.sum())
-        unseen = np.flatnonzero(state.stats.counts == 0)
-        if len(unseen):
-            state.asked = unseen
-        else:
-            self.advance(state)
+    def critical(self, state: RememberingStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
+        """Return the arm to sample next."""
+        return self._decide(state, state.memory.copy())
 
-    def is_certified(self, state: Budgeted) -> bool:  # noqa: ARG002
+    def _decide(self, state: ArmStatistics, memory: FloatArray) -> IntArray:
+        """Return the arm to sample next, changing `memory`."""
+        rule = self._rule()
+        reals, chosen = np.concatenate((rule.reals, memory)), np.empty(1, np.int64)
+        learned = state.counts, state.means, state.deviations, state.rounds, int(state.counts.sum())
+        rule.decide(*learned, 0.0, np.array(rule.integers, np.int64), reals, chosen)
+        memory[:] = reals[len(rule.reals) :]
+        return chosen
+
+    def is_certified(self, state: ArmStatistics) -> bool:  # noqa: ARG002
         """Return False: a fixed budget certifies nothing."""
         return False
 
-    def is_done(self, state: Budgeted) -> bool:
+    def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the budget is used up; that certifies nothing."""
-        return state.samples >= self.budget
+        return bool(state.counts.sum() >= self.budget)
 
-    def recommend(self, state: Budgeted) -> IntArray:
-        """Return the arms chosen so far."""
-        return np.flatnonzero(state.chosen)
+    def recommend(self, state: ArmStatistics) -> IntArray:
+        """Return the best means of each bandit."""
+        return best_of_each(state.means, self.sizes, self.k)
 
     def _check(self, a: float | None, b: float) -> None:
-        n_arms = sum(integer("a bandit's number of arms", size, 2) for size in self.sizes)
+        n_arms = sum(bandit_sizes(self.sizes))
         if integer("budget", self.budget) <= n_arms:
             raise ValueError(f"budget must exceed {n_arms}, one sample of each arm, got {self.budget}")
         real("b", b, 0.0, inside=True)
         if a is not None:
             real("a", a, 0.0, inside=True)
-
-    def _choose_best_means(self, state: Budgeted) -> None:
-        state.chosen[:] = False
-        for arms in self.bandits():
-            state.chosen[arms[int(np.argmax(state.stats.means[arms]))]] = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +133,8 @@ class GapE(OneByOne):
     a: float
     b: float = 1.0
 
+    k = 1
+
     def __post_init__(self) -> None:
         self._check(self.a, self.b)
 
@@ -153,13 +143,10 @@ class GapE(OneByOne):
         """Number of arms of all bandits."""
         return sum(self.sizes)
 
-    def advance(self, state: Budgeted) -> None:
-        """Sample the largest index; ties go to the lower index."""
-        means = state.stats.means
-        gaps = np.concatenate([best_k_gaps(means[arms], 1) for arms in self.bandits()])
-        index = self.b * scaled_radius(state.stats.counts, self.a) - gaps
-        state.asked = np.array([np.argmax(index)])
-        self._choose_best_means(state)
+    def _rule(self) -> Rule:
+        from cmab._kernels_budget import decide_gape
+
+        return Rule(decide_gape, [self.budget, *self.sizes], [self.a, self.b], np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +188,8 @@ class UCBE(OneByOne):
     a: float | None = None
     c: float = 1.0
 
+    k = 1
+
     def __post_init__(self) -> None:
         self._check(self.a, 1.0)
         real("c", self.c, 0.0, inside=True)
@@ -210,29 +199,13 @@ class UCBE(OneByOne):
         """One bandit."""
         return (self.n_arms,)
 
-    def initial_state(self) -> Budgeted:
-        """Return the state that asks for one sample of every arm; `bounds` will hold the complexity."""
-        state = super().initial_state()
-        state.bounds = np.array([float(self.n_arms), 0.0])  # the paper's H_0, in phase 0
-        return state
+    def _rule(self) -> Rule:
+        from cmab._kernels_budget import decide_ucbe
 
-    def advance(self, state: Budgeted) -> None:
-        """Sample the largest index; ties go to the lower index."""
-        a = self._adapted(state) if self.a is None else self.a
-        state.asked = np.array([np.argmax(state.stats.means + scaled_radius(state.stats.counts, a))])
-        self._choose_best_means(state)
+        complexity = np.array([float(self.n_arms), 0.0])  # the paper's H_0, in phase 0
+        return Rule(decide_ucbe, [self.budget, *self._phase_ends], [self.a or 0.0, self.c], complexity)
 
-    def _adapted(self, state: Budgeted) -> float:
-        """Return ``c n / H``; H is estimated anew where a phase of Successive Rejects would begin."""
-        phase = int(np.searchsorted(self._phase_ends(), state.samples, side="right"))
-        if phase > state.bounds[1]:
-            means, n_arms = state.stats.means, self.n_arms
-            gaps = np.sort(means.max() - means)
-            ranks = np.arange(n_arms - phase + 1, n_arms + 1)
-            with np.errstate(divide="ignore"):
-                state.bounds[:] = (ranks / gaps[ranks - 1] ** 2).max(), phase
-        return self.c * self.budget / float(state.bounds[0])
-
+    @cached_property
     def _phase_ends(self) -> list[int]:
         """Return the samples after which Successive Rejects has dropped 1, 2, ... arms."""
         n_arms = self.n_arms

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,9 +13,8 @@ from cmab._validation import integer, interval, real
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import bernstein_radii, clock_radii
 from cmab.doors import ExplorerKernel
-from cmab.exploration.sampling import BestK, SamplingExplorer, scan
-from cmab.goals import ExploreM, Goal
-from cmab.hardness import best_k
+from cmab.exploration.sampling import BestK, SamplingExplorer, check_noise, scan
+from cmab.goals import ExploreEach, ExploreM, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
 
 
@@ -31,6 +31,7 @@ class UGapERule(SamplingExplorer):
 
     k: int
     epsilon: float
+    sizes: Sequence[int]
 
     @abstractmethod
     def radii(self, state: ArmStatistics) -> FloatArray:
@@ -43,11 +44,12 @@ class UGapERule(SamplingExplorer):
 
     def selection(self, state: ArmStatistics) -> Selection:
         """Return J, B_J and the arm that the paper pulls next."""
-        from cmab._kernels_ugape import least_gaps
+        from cmab._kernels_ugape import least_sure
 
-        is_chosen = np.empty(self.n_arms, np.bool_)
-        pull, gap = least_gaps(state.means, self.radii(state), self.k, is_chosen)
-        return Selection(np.flatnonzero(is_chosen), gap, pull)
+        sizes, is_chosen = np.array(self.sizes, np.int64), np.empty(self.n_arms, np.bool_)
+        bounds = np.empty(len(sizes))
+        pull = least_sure(state.means, self.radii(state), sizes, self.k, is_chosen, bounds)
+        return Selection(np.flatnonzero(is_chosen), float(bounds.max()), pull)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the critical arm with the larger radius."""
@@ -60,12 +62,92 @@ class UGapERule(SamplingExplorer):
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the arms of least gap index; before every arm was seen, the best means."""
         if len(self.unseen(state)):
-            return best_k(state.means, self.k)
+            return best_of_each(state.means, self.sizes, self.k)
         return self.selection(state).arms
 
 
+class _WithClock(UGapERule):
+    """UGapEc's radii, for one bandit or several."""
+
+    delta: float
+    sigma: float
+
+    def radii(self, state: ArmStatistics) -> FloatArray:
+        """Return the radius after as many samples as there are."""
+        return clock_radii(state.counts, int(state.counts.sum()), self.delta, self.sigma)
+
+    def kernel(self) -> ExplorerKernel:
+        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
+        from cmab._kernels_ugape import decide_ugape
+
+        return scan(decide_ugape, [self.k, False, *self.sizes], [self.delta, self.sigma, self.epsilon])
+
+
 @dataclass(frozen=True, eq=False)
-class UGapEc(UGapERule, BestK):
+class MultiBanditUGapEc(_WithClock):
+    """UGapEc for several bandits at once (Gabillon et al. 2012): the k best arms of each.
+
+    The bandit whose present answer is the least sure is sampled, until all are sure enough. With probability
+    at least ``1 - delta`` every returned arm has a mean of at least the k-th largest of its bandit less
+    `epsilon`: the radii of all arms of all bandits hold at once, so nothing else changes in the proof.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of arms of each bandit, at least 2; the arms are numbered one bandit after the other.
+    k : int
+        How many arms of each bandit to return, fewer than it has.
+    delta : float
+        Probability that the answer for some bandit is wrong, in (0, 1).
+    sigma : float
+        Sub-Gaussian scale of the outcomes; half the length of their support will do.
+    epsilon : float
+        Tolerance, 0 for the best k exactly.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import MultiBanditUGapEc, identify
+    >>> from instances import BernoulliArms
+    >>> explorer = MultiBanditUGapEc(sizes=(2, 3), k=1, delta=0.1)
+    >>> identify(explorer, BernoulliArms([0.9, 0.1, 0.2, 0.1, 0.8]), rng=0).arms
+    [array([0, 4])]
+
+    References
+    ----------
+    V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification: A Unified Approach to Fixed Budget
+    and Fixed Confidence, NIPS 2012, Figures 1 and 2. The paper leaves several bandits to its technical
+    report; the rule here is its counterpart of `MultiBanditUGapEb`.
+    """
+
+    sizes: Sequence[int]
+    k: int
+    delta: float
+    sigma: float = 0.5
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        integer("k", self.k, 1, min(bandit_sizes(self.sizes)) - 1)
+        check_noise(self.delta, self.sigma)
+        real("epsilon", self.epsilon, 0.0)
+
+    @property
+    def n_arms(self) -> int:  # type: ignore[override]
+        """Number of arms of all bandits."""
+        return sum(self.sizes)
+
+    @property
+    def goal(self) -> Goal:
+        """Every arm within `epsilon` of the k-th best of its bandit."""
+        return ExploreEach(self.sizes, self.k, self.epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class UGapEc(_WithClock, BestK):
     """UGapEc (Gabillon et al. 2012): the arms of least gap index; the less sampled of two critical arms.
 
     With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
@@ -106,15 +188,10 @@ class UGapEc(UGapERule, BestK):
         super().__post_init__()
         real("epsilon", self.epsilon, 0.0)
 
-    def radii(self, state: ArmStatistics) -> FloatArray:
-        """Return the radius after as many samples as there are."""
-        return clock_radii(state.counts, int(state.counts.sum()), self.delta, self.sigma)
-
-    def kernel(self) -> ExplorerKernel:
-        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
-        from cmab._kernels_ugape import decide_ugape
-
-        return scan(decide_ugape, [self.k, False], [self.delta, self.sigma, self.epsilon])
+    @property
+    def sizes(self) -> Sequence[int]:  # type: ignore[override]
+        """One bandit."""
+        return (self.n_arms,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +246,11 @@ class UGapEcV(UGapERule):
         interval("support", self.support)
 
     @property
+    def sizes(self) -> Sequence[int]:  # type: ignore[override]
+        """One bandit."""
+        return (self.n_arms,)
+
+    @property
     def _length(self) -> float:
         return self.support[1] - self.support[0]
 
@@ -180,4 +262,4 @@ class UGapEcV(UGapERule):
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
         from cmab._kernels_ugape import decide_ugape
 
-        return scan(decide_ugape, [self.k, True], [self.delta, self._length / 2.0, self.epsilon])
+        return scan(decide_ugape, [self.k, True, *self.sizes], [self.delta, self._length / 2.0, self.epsilon])

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab._validation import integer, real
-from cmab.confidence import scaled_radius
-from cmab.exploration.gap_based import Budgeted, OneByOne
-from cmab.hardness import best_k_gaps, ugape_hardness
+from cmab.arrays import IntArray
+from cmab.exploration.gap_based import OneByOne, Rule
+from cmab.statistics import ArmStatistics, RememberingStatistics
 
 
 class _UGapEb(OneByOne):
     """The rule of UGapEb, for one bandit or several."""
 
-    k: int
     a: float | None
     epsilon: float
     b: float
@@ -26,31 +25,20 @@ class _UGapEb(OneByOne):
         integer("k", self.k, 1, min(self.sizes) - 1)
         real("epsilon", self.epsilon, 0.0)
 
-    def advance(self, state: Budgeted) -> None:
-        """Sample the less known arm of the least sure bandit's pair; remember the surest answers."""
-        if self.is_done(state):  # the paper's minimum is over t = 1, ..., n, before the last sample
-            return
-        from cmab._kernels_ugape import least_gaps
+    def _rule(self) -> Rule:
+        from cmab._kernels_budget import decide_ugapeb
 
-        radii = self.b * scaled_radius(state.stats.counts, self._exploration(state))
-        worst, first = -np.inf, 0
-        for bandit, size in enumerate(self.sizes):
-            own, is_chosen = slice(first, first + size), np.empty(size, np.bool_)
-            pull, bound = least_gaps(state.stats.means[own], radii[own], self.k, is_chosen)
-            if bound < state.bounds[bandit]:
-                state.bounds[bandit] = bound
-                state.chosen[own] = is_chosen
-            if bound > worst:
-                worst, state.asked = bound, np.array([first + pull])
-            first += size
+        bounds, answer = np.full(len(self.sizes), np.inf), np.zeros(self.n_arms)
+        reals = [self.a or 0.0, self.epsilon, self.b]
+        memory = np.concatenate((bounds, answer))
+        return Rule(decide_ugapeb, [self.budget, self.k, *self.sizes], reals, memory)
 
-    def _exploration(self, state: Budgeted) -> float:
-        if self.a is not None:
-            return self.a
-        means, counts = state.stats.means, state.stats.counts
-        gaps = np.concatenate([best_k_gaps(means[arms], self.k) for arms in self.bandits()])
-        wide = gaps + self.b * np.sqrt(0.5 / counts)
-        return (self.budget - self.n_arms) / (4.0 * ugape_hardness(wide, self.epsilon, self.b))
+    def recommend(self, state: ArmStatistics) -> IntArray:
+        """Return the surest answers so far; before every arm was seen, the best means."""
+        assert isinstance(state, RememberingStatistics)
+        if len(self.unseen(state)):
+            return super().recommend(state)
+        return np.flatnonzero(state.memory[len(self.sizes) :])
 
 
 @dataclass(frozen=True, eq=False)
