@@ -10,13 +10,18 @@ from cmab import (
     KLLUCB,
     LUCB1,
     TTUCB,
+    UCBE,
+    GapE,
     LilCLUCB,
     LilLUCB,
     LilRandLUCB,
     LilUCB,
     LUCBPlusPlus,
     MixtureGLR,
+    MultiBanditUGapEb,
+    MultiBanditUGapEc,
     TrackAndStop,
+    UGapEb,
     UGapEc,
     UGapEcV,
     _exploring,
@@ -39,6 +44,14 @@ RULES = {
     "clucb_min": lambda n, k: CLUCB(TopK(n, k, sense="min"), delta=0.1),
     "ugape": lambda n, k: UGapEc(n, k, delta=0.1, epsilon=0.05),
     "ugape_v": lambda n, k: UGapEcV(n, k, delta=0.1, epsilon=0.05),
+    "ugape_bandits": lambda n, k: MultiBanditUGapEc((3, n - 3), min(k, 2), delta=0.1, epsilon=0.05),
+    "ugapeb": lambda n, k: UGapEb(n, k, budget=400, a=2.0),
+    "ugapeb_adaptive": lambda n, k: UGapEb(n, k, budget=400, epsilon=0.05),
+    "ugapeb_bandits": lambda n, k: MultiBanditUGapEb((3, n - 3), min(k, 2), budget=400, a=2.0),
+    "ugapeb_bandits_adaptive": lambda n, k: MultiBanditUGapEb((3, n - 3), min(k, 2), budget=400),
+    "ucbe": lambda n, k: UCBE(n, budget=400, a=2.0 * k),
+    "ucbe_adaptive": lambda n, k: UCBE(n, budget=400, c=k),
+    "gape": lambda n, k: GapE((3, n - 3), budget=400, a=2.0 * k),
     "mixture": lambda n, k: MixtureGLR(n, k, delta=0.1),
     "eb_tci": lambda n, k: EBTCI(n, delta=0.1),
     "ttucb": lambda n, k: TTUCB(n, delta=0.1),
@@ -177,3 +190,19 @@ def test_state_is_that_of_a_session():
     assert samples == 203  # four arms in the first request, one in each of the others
     for name in ("counters", "means", "deviations", "rounds"):
         assert np.array_equal(getattr(state, name), getattr(session.state, name)), name
+
+
+@pytest.mark.parametrize("name", ["ugapeb", "ugapeb_bandits_adaptive", "ucbe_adaptive"])
+def test_memory_is_that_of_a_session_and_survives_a_cap(name):
+    """A run that is capped, in one loop or the other, and goes on in the other one ends alike."""
+    arms, ends = BernoulliArms([0.9, 0.3, 0.35, 0.8, 0.3, 0.3, 0.2]), []
+    for first in (0, 150, 400):
+        explorer, coins = RULES[name](7, 1), np.random.default_rng(4)
+        state, rng = explorer.initial_state(), np.random.default_rng(3)
+        while state.counts.sum() < first:
+            explorer.update(state, arms.sample(explorer.select(state, rng), 1, coins))
+        assert _exploring.explore_compiled(explorer, arms, state, rng, coins, max_samples=300 + first // 4)
+        while state.counts.sum() < 400:
+            explorer.update(state, arms.sample(explorer.select(state, rng), 1, coins))
+        ends.append((state.counts.tolist(), state.means.tolist(), state.memory.tolist()))
+    assert ends[0] == ends[1] == ends[2]

@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-
 from functools import cached_property
 from typing import Any, NamedTuple
 
