@@ -76,7 +76,7 @@ def test_errors_over_a_thousand_runs(name, difficulty):
     assert (~found.correct).sum() <= binom.isf(1e-6, runs, 0.1)
 
 
-@pytest.mark.parametrize("means", [[0.9, 0.3, 0.2, 0.8, 0.1], [0.55, 0.45, 0.7, 0.5, 0.5]])
+@pytest.mark.parametrize("means", [[0.9, 0.3, 0.2, 0.8, 0.1], [0.6, 0.4, 0.7, 0.5, 0.5]])
 def test_errors_of_several_bandits(means):
     explorer = MultiBanditUGapEc((2, 3), 1, delta=0.1)
     found = identify(explorer, BernoulliArms(means), replications=RUNS, rng=1, max_samples=1_000_000)
