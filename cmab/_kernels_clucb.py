@@ -6,9 +6,9 @@ import numpy as np
 
 from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import EXPLORE_ORACLE
-from cmab._kernels_explore import take_in
 from cmab._kernels_radii import clock_log, hoeffding_radii, lil_radius
 from cmab._kernels_select import restore_best
+from cmab._kernels_statistics import observe_outcome
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
 LIL, CLOCK = 0, 1
@@ -97,7 +97,7 @@ def explore_oracle(
         arm, gap = dispute(revised, radii, best, rival, sign)
         if arm < 0 or (kind == CLOCK and gap <= tolerance) or clock[1] + 1 > max_samples:
             return True
-        take_in(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+        observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
         clock[0] += 1
         clock[1] += 1
     return False

@@ -6,9 +6,9 @@ import numpy as np
 
 from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import EXPLORE_TREES
-from cmab._kernels_explore import take_in
 from cmab._kernels_lucb import mark_best
 from cmab._kernels_radii import radius_at
+from cmab._kernels_statistics import observe_outcome
 from cmab._kernels_trees import plant, put, tree_size
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
@@ -108,7 +108,7 @@ def explore_clucb_trees(
         if keys[_DISPUTED, 1] == _OUT or clock[1] + 1 > max_samples:
             return True
         arm = winners[_DISPUTED, 1]
-        take_in(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+        observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
         values[arm], radii[arm] = sign * means[arm], radius_at(counts[arm], True, reals)
         _settle(keys, winners, arm, values, radii, is_best, is_rival)
         clock[0] += 1

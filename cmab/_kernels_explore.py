@@ -4,19 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from cmab._kernels import kernel, typed_kernel
+from cmab._kernels import typed_kernel
 from cmab._kernels_doors import EXPLORE
+from cmab._kernels_statistics import observe_outcome
 from cmab.arrays import FloatArray, IntArray
-
-
-@kernel
-def take_in(arm: int, outcome: float, counts: IntArray, means: FloatArray, deviations: FloatArray) -> None:
-    """Update the statistics of `arm` by one outcome, with the arithmetic of `observe`."""
-    counts[arm] += 1
-    count = counts[arm]
-    shift = outcome - means[arm]
-    means[arm] += shift * (1 / count)
-    deviations[arm] += shift * shift * ((count - 1) / count)
 
 
 @typed_kernel(EXPLORE)
@@ -50,7 +41,7 @@ def explore(
             return True
         for j in range(size):
             arm = chosen[j]
-            take_in(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+            observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
         clock[0] += 1
         clock[1] += size
     return False

@@ -6,8 +6,8 @@ import numpy as np
 
 from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import EXPLORE_TREES
-from cmab._kernels_explore import take_in
 from cmab._kernels_radii import radius_at
+from cmab._kernels_statistics import observe_outcome
 from cmab._kernels_trees import plant, put, tree_size
 from cmab.arrays import FloatArray, IntArray
 
@@ -56,7 +56,7 @@ def explore_lil_ucb(
         if dominates(most, clock[1], ratio) or clock[1] + 1 > max_samples:
             return True
         arm = winners[0, 1]
-        take_in(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+        observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
         most = max(most, counts[arm])
         put(keys, winners, 0, arm, means[arm] + factor * radius_at(counts[arm], True, table), False)
         clock[0] += 1

@@ -6,7 +6,7 @@ from cmab._kernels import kernel
 from cmab._kernels_doors import decide_kernel
 from cmab._kernels_kl import kl_bounds_of, kl_lucb_rate
 from cmab._kernels_radii import clock_log, hoeffding_radii, radius_at
-from cmab._kernels_select import top_k
+from cmab._kernels_select import renew_top_k, top_k
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
 BOTH, RANDOM = 0, 1
@@ -19,6 +19,15 @@ def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
     top_k(values, k, chosen)
     marked[:] = False
     for arm in chosen:
+        marked[arm] = True
+
+
+@kernel
+def mark_best_again(values: FloatArray, best: IntArray, marked: BoolArray) -> None:
+    """Do as `mark_best` with the length of `best` for k, starting from the last step's, which it holds."""
+    renew_top_k(values, best.shape[0], best)
+    marked[:] = False
+    for arm in best:
         marked[arm] = True
 
 
@@ -63,14 +72,14 @@ def decide_lil(
     reals: FloatArray,
     chosen: IntArray,
 ) -> int:
-    """Rule of the lil family; `integers` holds k and the sampling, `reals` is that of `radius_at`."""
+    """Rule of the lil family; `integers` holds sampling and last k best, `reals` is that of `radius_at`."""
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
-    mark_best(means, integers[0], is_high)
+    mark_best_again(means, integers[1:], is_high)
     for i in range(n):
         radii[i] = radius_at(counts[i], is_high[i], reals)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)
-    size = sampled(high, low, integers[1], counts, coin, chosen)
+    size = sampled(high, low, integers[0], counts, coin, chosen)
     return -size if gap <= 0.0 else size
 
 
@@ -86,10 +95,10 @@ def decide_lucb1(
     reals: FloatArray,
     chosen: IntArray,
 ) -> int:
-    """LUCB1's radius; `integers` holds k, `reals` delta, sigma and epsilon."""
+    """LUCB1's radius; `integers` holds the k best arms of the last step, `reals` delta, sigma and epsilon."""
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
-    mark_best(means, integers[0], is_high)
+    mark_best_again(means, integers, is_high)
     hoeffding_radii(counts, clock_log(n, rounds, reals[0], 1.25, 4.0), reals[1], radii)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)
     size = sampled(high, low, BOTH, counts, coin, chosen)
@@ -108,10 +117,10 @@ def decide_kl_lucb(
     reals: FloatArray,
     chosen: IntArray,
 ) -> int:
-    """KL-LUCB's bounds; `integers` holds k, `reals` delta and epsilon."""
+    """KL-LUCB's bounds; `integers` holds the k best arms of the last step, `reals` delta and epsilon."""
     n = means.shape[0]
     is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
-    mark_best(means, integers[0], is_high)
+    mark_best_again(means, integers, is_high)
     kl_bounds_of(means, counts, kl_lucb_rate(n, rounds, reals[0]), lower, upper)
     high, low, gap = critical_pair(lower, upper, is_high)
     size = sampled(high, low, BOTH, counts, coin, chosen)

@@ -6,9 +6,9 @@ import numpy as np
 
 from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import EXPLORE_TREES
-from cmab._kernels_explore import take_in
 from cmab._kernels_lucb import mark_best, sampled
 from cmab._kernels_radii import radius_at
+from cmab._kernels_statistics import observe_outcome
 from cmab._kernels_trees import plant, put, tree_size
 from cmab.arrays import FloatArray, IntArray
 
@@ -67,7 +67,7 @@ def explore_lil_trees(
             return True
         for j in range(size):
             arm = chosen[j]
-            take_in(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+            observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
             side = is_high[arm]
             _enter(keys, winners, arm, means[arm], radius_at(counts[arm], side, reals), side)
             # One mean moved, so at most one pair of arms changes sides.

@@ -59,9 +59,16 @@ def observe_outcomes(
 ) -> None:
     """Do what `observe` does for the first `n` single outcomes of arms that share no counters."""
     for j in range(n):
-        arm = arms[j]
-        counters[arm] += 1
-        take_in(arm, outcomes[j], 1, outcomes[j], counters[arm], means, deviations)
+        observe_outcome(arms[j], outcomes[j], counters, means, deviations)
+
+
+@kernel
+def observe_outcome(
+    arm: int, outcome: float, counters: IntArray, means: FloatArray, deviations: FloatArray
+) -> None:
+    """Update the statistics of one arm by one outcome."""
+    counters[arm] += 1
+    take_in(arm, outcome, 1, outcome, counters[arm], means, deviations)
 
 
 @kernel

@@ -83,4 +83,4 @@ class KLLUCB(LUCBRule):
         """Return the compiled rule: a scan of all arms, for the clock moves every bound."""
         from cmab._kernels_lucb import decide_kl_lucb
 
-        return scan(decide_kl_lucb, [self.k], [self.delta, self.epsilon])
+        return scan(decide_kl_lucb, range(self.k), [self.delta, self.epsilon])

@@ -138,7 +138,7 @@ class LUCB1(RadiusRule):
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
         from cmab._kernels_lucb import decide_lucb1
 
-        return scan(decide_lucb1, [self.k], [self.delta, self.sigma, self.epsilon])
+        return scan(decide_lucb1, range(self.k), [self.delta, self.sigma, self.epsilon])
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ class LilLUCB(RadiusRule):
 
         epsilon, high, low = self._levels
         radii = radius_table(epsilon, self.sigma, high, low)
-        return scan(decide_lil, [self.k, self.one_arm], radii, self.one_arm)
+        return scan(decide_lil, [self.one_arm, *range(self.k)], radii, self.one_arm)
 
 
 @dataclass(frozen=True, eq=False)
