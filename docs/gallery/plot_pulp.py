@@ -25,7 +25,7 @@ environment = SemiBandit(BernoulliArms(rng.uniform(0.1, 0.9, 15)), oracle)
 
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
 for name, policy, style in (("CUCB", CUCB(oracle), "-"), ("Thompson", CTS(oracle), "--")):
-    result = simulate(policy, environment, horizon=400, replications=2, rng=0)
+    result = simulate(policy, environment, horizon=200, replications=2, rng=0)
     axes.plot(result.rounds, result.regret.mean(axis=0), style, label=name)
 axes.set(xlabel="round", ylabel="cumulative regret")
 axes.legend()
