@@ -1,6 +1,8 @@
 """Every Python snippet of the README and the documentation runs."""
 
+import pkgutil
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -27,3 +29,32 @@ def test_snippets_run(page, tmp_path, monkeypatch):
 )
 def test_studies_are_valid(file):
     assert Study.load(file).pieces
+
+
+PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+KINDS = ("cmab.oracles", "cmab.instances", "cmab.policies", "cmab.explorers")
+CLASSES = sorted(name for kind in KINDS for name in PLUGINS[kind])
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_plug_in_has_a_row_in_the_table_of_algorithms(name):
+    rows = [line for line in page("algorithms") if line.startswith("|")]
+    assert any(re.search(rf"`[^`]*\b{name}\b[^`]*`", row) for row in rows)
+
+
+@pytest.mark.parametrize("name", PLUGINS["cmab.experiments"])
+def test_every_experiment_has_a_row_in_the_page_on_reproductions(name):
+    assert any(line.startswith(f"| `{name}` |") for line in page("reproducing"))
+
+
+def page(stem):
+    return (ROOT / "docs" / f"{stem}.md").read_text(encoding="utf-8").splitlines()
+
+
+def test_names_in_the_docs_exist():
+    """`cmab.thing`, `oracles.thing.part` and the like, wherever a page puts them in backquotes."""
+    named = re.compile(r"`((?:cmab|oracles|instances)(?:\.\w+)+)")
+    for file in PAGES:
+        for name in named.findall(file.read_text(encoding="utf-8")):
+            if name not in PLUGINS:
+                pkgutil.resolve_name(name)

@@ -114,7 +114,6 @@ def require_mean(fault: str, what: str, sample: FloatArray, claimed: float) -> N
 
 def binomial_tail(failures: int, trials: int, probability: float) -> float:
     """Return the probability of at least `failures` failures in `trials` of the given probability."""
-    return sum(
-        math.comb(trials, i) * probability**i * (1 - probability) ** (trials - i)
-        for i in range(failures, trials + 1)
-    )
+    from scipy.special import bdtrc
+
+    return float(bdtrc(failures - 1, trials, probability)) if failures > 0 else 1.0

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 import random
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray
+from cmab.arrays import FloatArray, IntArray
+from cmab.doors import open_door, solve_rows
 from cmab.oracle import LinearOracle, Oracle
 from cmab.testing._checks import pickled, require, require_same
 from cmab.testing._oracle_process import answers_of_another_process
@@ -104,12 +106,36 @@ def check_input(subject: Subject, means: FloatArray) -> None:
 
 
 def check_global_randomness(subject: Subject) -> None:
-    """Randomness comes from the argument, not from the global generators."""
-    for means in subject.all_means():
-        before = (pickle.dumps(np.random.get_state()), random.getstate())  # noqa: NPY002
-        subject.solve(means)
-        after = (pickle.dumps(np.random.get_state()), random.getstate())  # noqa: NPY002
-        require(before == after, "global randomness", "solve drew from a global generator instead of rng")
+    """Randomness comes from the argument: the global generators are neither drawn from nor listened to."""
+    kept = _global_state()
+    try:
+        for means in subject.all_means():
+            first, second = (_under_seed(subject, means, seed) for seed in (1, 2))
+            if np.array_equal(first, second):
+                continue
+            # Answers that differ anyway are for the next check.
+            again = [_under_seed(subject, means, seed) for seed in (1, 2, 1, 2, 1, 2)]
+            same = [np.array_equal(a, b) for a, b in zip(again, (first, second) * 3, strict=True)]
+            what = "{} and {} for means {} follow the seeds of the global generators"
+            require(not all(same), "global randomness", what, first, second, means)
+    finally:
+        np.random.set_state(kept[0])  # noqa: NPY002
+        random.setstate(kept[1])
+
+
+def _under_seed(subject: Subject, means: FloatArray, seed: int) -> IntArray:
+    """Return the answer after the global generators were seeded, which it must leave as they are."""
+    np.random.seed(seed)  # noqa: NPY002
+    random.seed(seed)
+    before = pickle.dumps(_global_state())
+    answer = subject.solve(means).copy()
+    drew = before != pickle.dumps(_global_state())
+    require(not drew, "global randomness", "solve drew from a global generator instead of rng")
+    return answer
+
+
+def _global_state() -> tuple[Any, Any]:
+    return np.random.get_state(), random.getstate()  # noqa: NPY002
 
 
 @on_each_means
@@ -124,11 +150,12 @@ def check_determinism(subject: Subject, means: FloatArray) -> None:
 
 
 def check_memory(subject: Subject) -> None:
-    """The answer does not depend on the calls before it."""
-    problems = list(subject.all_means())
+    """The answer does not depend on the calls before it, nor on whether they were given the same array."""
+    problems, given = list(subject.all_means()), np.empty(subject.oracle.n_arms)
     answers = [subject.solve(means).copy() for means in problems]
     for position in np.random.default_rng(subject.seed).permutation(len(problems)):
-        again = subject.solve(problems[position])
+        given[:] = problems[position]
+        again = subject.oracle.solve(given, np.random.default_rng(7))
         require_same(answers[position], again, "memory", "a later call with means {}", problems[position])
 
 
@@ -140,6 +167,17 @@ def check_batch(subject: Subject) -> None:
     rng = np.random.default_rng(7)
     for means, answer in zip(problems, answers, strict=True):
         require_same(subject.oracle.solve(means, rng), answer, "batch", "solve_batch with the row {}", means)
+
+
+def check_compiled(subject: Subject) -> None:
+    """The compiled form of `solve`, if there is one, gives its answers."""
+    kernel = open_door(subject.oracle, "solve")
+    if kernel is None:
+        return
+    problems = np.array(list(subject.all_means()))
+    answers = solve_rows(kernel, subject.oracle.n_choices, problems)
+    for means, answer in zip(problems, answers, strict=True):
+        require_same(subject.solve(means), answer, "compiled", "the kernel with means {}", means)
 
 
 def check_pickling(subject: Subject) -> None:

@@ -9,25 +9,40 @@ from cmab.oracle import LinearOracle
 from cmab.testing._checks import binomial_tail, require
 from cmab.testing._oracle_subject import LEVEL, TOLERANCE, Subject, key
 
+_LONGER = 20
 _FORCED = "with {} forced in, {} forced out and means {}"
 
 
 def check_guarantee(subject: Subject) -> None:
     """Answers are worth alpha times the optimum with probability beta (sense included)."""
     oracle, problems = subject.oracle, list(subject.all_means())
-    # Only a promise with probability needs a fresh generator state for each problem.
-    states = range(len(problems)) if oracle.beta < 1 else [7] * len(problems)
-    shortfalls = [_shortfall(subject, *tried) for tried in zip(problems, states, strict=True)]
-    failed = [means for means, shortfall in zip(problems, shortfalls, strict=True) if shortfall > TOLERANCE]
-    if not failed and oracle.alpha != 1 and oracle.beta == 1:
-        failed = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
-    if not failed or binomial_tail(len(failed), len(problems), 1 - oracle.beta) >= LEVEL:
+    if oracle.beta < 1:
+        _check_probability(subject, problems)
         return
-    # With beta < 1 a shortfall may be chance, and shrinking would chase it.
-    means = failed[0]
-    if oracle.beta == 1:
-        means = subject.shrink(means, lambda tried: _shortfall(subject, tried) > TOLERANCE)
-    _accuse(subject, means, f"{len(failed)} of {len(problems)}", len(failed) > len(problems) // 2)
+    shortfalls = [_shortfall(subject, means) for means in problems]
+    failed = [means for means, shortfall in zip(problems, shortfalls, strict=True) if shortfall > TOLERANCE]
+    if not failed and oracle.alpha != 1:
+        failed = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
+    if failed:
+        means = subject.shrink(failed[0], lambda tried: _shortfall(subject, tried) > TOLERANCE)
+        _accuse(subject, means, f"{len(failed)} of {len(problems)}", len(failed) > 0.75 * len(problems))
+
+
+def _check_probability(subject: Subject, problems: list[FloatArray]) -> None:
+    """Count failures, each answer with a generator state of its own; if there are many, count longer."""
+    failed: list[FloatArray] = []
+    allowed, count = 1 - subject.oracle.beta, 0
+    for length in (len(problems), _LONGER * len(problems)):
+        for state in range(count, length):
+            means = problems[state % len(problems)]
+            if _shortfall(subject, means, state) > TOLERANCE:
+                failed.append(means)
+        count = length
+        if binomial_tail(len(failed), count, allowed) < LEVEL / 2:
+            # A shortfall may be chance, and shrinking would chase it.
+            _accuse(subject, failed[0], f"{len(failed)} of {count}", len(failed) > 0.75 * count)
+        if len(failed) <= allowed * count:
+            return
 
 
 def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool) -> None:

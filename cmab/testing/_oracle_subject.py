@@ -16,6 +16,7 @@ from cmab.theory import Smoothness
 TOLERANCE = 1e-9
 LEVEL = 1e-6
 _ENUMERABLE = 12
+_ALONE = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +43,25 @@ class Subject:
         return list({key(answer): answer for answer in map(self.solve, self.all_means())}.values())
 
     def degenerate_means(self) -> Iterator[tuple[str, FloatArray]]:
-        """Yield the means that break oracles: all high, all low, all tied, one arm above the others."""
+        """Yield the means that break oracles: all high, all low, all tied, one arm apart from the others."""
         n_arms = self.oracle.n_arms
         yield "all means at the top", np.full(n_arms, self.high)
         yield "all means at the bottom", np.full(n_arms, self.low)
         yield "tied means", np.full(n_arms, (self.low + self.high) / 2)
-        for arm in np.random.default_rng(self.seed).permutation(n_arms)[:5]:
-            yield f"arm {arm} alone at the top", np.where(np.arange(n_arms) == arm, self.high, self.low)
+        for arm in np.random.default_rng(self.seed).permutation(n_arms)[:_ALONE]:
+            is_alone = np.arange(n_arms) == arm
+            yield f"arm {arm} alone at the top", np.where(is_alone, self.high, self.low)
+            yield f"arm {arm} alone at the bottom", np.where(is_alone, self.low, self.high)
 
     def random_means(self) -> Iterator[FloatArray]:
-        """Yield means with many ties and means without, in turn."""
+        """Yield means with many ties; in turn with them, means that nearly tie and means far apart."""
         rng = np.random.default_rng(self.seed)
-        for _ in range(self.trials):
-            yield rng.choice(np.linspace(self.low, self.high, 4), self.oracle.n_arms)
-            yield rng.uniform(self.low, self.high, self.oracle.n_arms)
+        for trial in range(self.trials):
+            ties = rng.choice(np.linspace(self.low, self.high, 4), self.oracle.n_arms)
+            anywhere = rng.uniform(self.low, self.high, self.oracle.n_arms)
+            near = np.clip(ties + 1e-3 * (anywhere - (self.low + self.high) / 2), self.low, self.high)
+            yield ties
+            yield near if trial % 3 == 2 else anywhere
 
     def all_means(self) -> Iterator[FloatArray]:
         """Yield the degenerate and the random means."""

@@ -28,6 +28,7 @@ _CHECKS: tuple[Callable[[Subject], None], ...] = (
     answers.check_determinism,
     answers.check_memory,
     answers.check_batch,
+    answers.check_compiled,
     answers.check_pickling,
     answers.check_buffer,
     guarantees.check_guarantee,
@@ -37,7 +38,7 @@ _CHECKS: tuple[Callable[[Subject], None], ...] = (
     rewards.check_triggering,
     rewards.check_smoothness,
     guarantees.check_constraints,
-    answers.check_hashing,  # last, for it starts a process
+    answers.check_hashing,  # last, for it may start a process
 )
 
 
@@ -110,11 +111,11 @@ def check_oracle(
     AssertionError
         At the first fault. Its text begins with the fault's name: ``ties``, ``errors``, ``form``,
         ``feasibility``, ``input``, ``global randomness``, ``determinism``, ``memory``, ``batch``,
-        ``pickling``, ``hashing`` (another process has another order of sets), ``buffer`` (answers share
-        memory), ``sense``, ``guarantee``, ``scale`` (means beyond `high`), ``membership``
-        (`is_feasible` and the family differ), ``monotonicity``, ``smoothness``, ``triggering`` or
-        ``constraints``; it goes on with the simplest means found. An oracle that keeps its promise fails
-        with probability below 1e-6.
+        ``compiled`` (`kernel` and `solve` differ), ``pickling``, ``hashing`` (another process has another
+        order of sets), ``buffer`` (answers share memory), ``sense``, ``guarantee``, ``scale`` (means beyond
+        `high`), ``membership`` (`is_feasible` and the family differ), ``monotonicity``, ``smoothness``,
+        ``triggering`` or ``constraints``; it goes on with the simplest means found. An oracle that keeps
+        its promise fails with probability below 1e-6.
 
     Examples
     --------
