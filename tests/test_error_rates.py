@@ -1,4 +1,4 @@
-"""Error rates at 10 % over 1,000 runs (100 in Python), and mutants that tests of exploration must catch.
+"""Error rates at 10 % over 1,000 runs (100 if in Python), and mutants that tests of exploration must catch.
 
 A sound explorer reaches 149 errors of 1,000 with probability below 1e-6. An error test alone is nearly
 blind: with half the radius most rules still err less than they may, so mutants are caught by their samples.
@@ -58,6 +58,7 @@ RULES = {
     "bernstein_race": lambda n, k: BernsteinRace(n, k, delta=0.1, max_pulls=20_000),
 }
 SLOW = ("hoeffding_race", "bernstein_race", "lucb1_halving")  # their loops are in Python
+LONG = ("ugape", "ugape_v")  # ten times the samples of the others
 BOUNDED = ("kl_lucb", "ugape_v", "halving", "adaptive_top_k", *SLOW)
 EASY, HARD = np.array([0.9, 0.8, 0.3, 0.2, 0.1]), np.array([0.55, 0.45])
 LESS_HARD = np.array([0.6, 0.4])  # a quarter of the samples
@@ -70,7 +71,7 @@ LESS_HARD = np.array([0.6, 0.4])  # a quarter of the samples
 def test_errors_over_many_runs(name, difficulty):
     means = EASY if difficulty == "easy" else LESS_HARD if name in SLOW else HARD
     k = 1 if difficulty == "hard" or name == "lil_ucb" else 2
-    runs = 100 if name in SLOW else RUNS
+    runs = 100 if name in SLOW else 300 if name in LONG else RUNS
     arms = BernoulliArms(means) if name in BOUNDED else GaussianArms(means, sigma=0.5)
     found = identify(RULES[name](len(means), k), arms, replications=runs, rng=1, max_samples=1_000_000)
     assert found.certified.all()
