@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from oracles._memory import require_memory
 from oracles.directed_graph import DirectedGraph
 
 _MOST_UNCERTAIN = 16
@@ -16,6 +17,8 @@ MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
 
 _KEY = 0x5EED
 _RANGE = 1024
+# What cascades read, and what each thread keeps for itself.
+_BYTES_OF_ARC, _BYTES_OF_ARC_AND_THREAD, _BYTES_OF_NODE_AND_THREAD = 24, 4, 25
 
 
 def exact_spread(
@@ -66,6 +69,7 @@ def estimated_spread(
     """
     from oracles._kernels_cascade import arcs_in_rows, spread_sums
 
+    _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
     arcs, worth = arcs_in_rows(arms, graph.heads, means), _worth(graph, weights)
     return _mean_and_error(
@@ -85,9 +89,16 @@ def threshold_spread(
     """Return what `estimated_spread` returns, for linear thresholds."""
     from oracles._kernels_influence_walks import threshold_sums
 
+    _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
     arcs = (offsets, graph.out_heads, means[arms], _worth(graph, weights))
     return _mean_and_error(cascades, threads, lambda a, b: threshold_sums(*arcs, seeds, key, a, b))
+
+
+def _require_memory(graph: DirectedGraph, threads: int) -> None:
+    n, m = graph.n_nodes, graph.n_arcs
+    kept = _BYTES_OF_ARC_AND_THREAD * max(n, m) + _BYTES_OF_NODE_AND_THREAD * n
+    require_memory(_BYTES_OF_ARC * m + threads * kept, f"cascades on {graph!r} on {threads} threads")
 
 
 def _worth(graph: DirectedGraph, weights: FloatArray | None) -> FloatArray:

@@ -11,7 +11,7 @@ import pytest
 from cmab import CUCB, simulate
 from cmab._kernels_random import keyed_uniform
 from cmab.environment import round_key
-from instances import IndependentCascade
+from instances import IndependentCascade, LinearThreshold
 from oracles import DirectedGraph, InfluenceMaximization, _memory
 from oracles._spread import exact_spread
 
@@ -192,3 +192,15 @@ def test_too_little_memory_for_a_round_is_said_when_the_environment_is_made(monk
         IndependentCascade(graph, ends)
     monkeypatch.setattr(_memory, "_free", lambda: 2 * 10**8)
     assert IndependentCascade(graph, ends).play(np.array([0]), np.random.default_rng(0)).reward == 1.0
+
+
+@pytest.mark.parametrize("environment", [IndependentCascade, LinearThreshold])
+def test_too_little_memory_for_a_batch_is_said_before_it_starts(monkeypatch, environment):
+    ends = np.zeros(2_000_000, np.int32)
+    graph = DirectedGraph.from_edges(ends, ends + 1)
+    cascades = environment(graph, ends)
+    cascades.spread(np.array([0]), 2, np.random.default_rng(0))
+    monkeypatch.setattr(_memory, "_free", lambda: 10**8)
+    cascades.spread(np.array([0]), 1024, np.random.default_rng(0), threads=8)  # work for one of them
+    with pytest.raises(MemoryError, match=r"cascades on .*2000000\) on 8 threads needs about 0\.1 GB"):
+        cascades.spread(np.array([0]), 8 * 1024, np.random.default_rng(0), threads=8)

@@ -76,6 +76,27 @@ def test_rounds_and_batches_against_the_definition():
         assert abs(np.mean(defined) - batch) <= 5.5 * math.hypot(batch_error, np.std(defined) / 4000**0.5)
 
 
+def test_threads_do_not_change_the_answer():
+    """That of batches nor, with enough sets for two of them, the oracle's."""
+    environment = random_environment(np.random.default_rng(7), n=40, arcs=160)
+    one, two, five = (
+        environment.spread(np.arange(3), 5000, np.random.default_rng(1), threads=n) for n in (1, 2, 5)
+    )
+    assert one == two == five
+    alone, together = (
+        InfluenceMaximization(
+            environment.graph, 3, model="lt", first_samples=8192, threads=n
+        ).solve_certified(environment.means, np.random.default_rng(2))
+        for n in (1, 3)
+    )
+    assert alone.seeds.tolist() == together.seeds.tolist()
+    assert (alone.spread, alone.ratio, alone.edges_examined) == (
+        together.spread,
+        together.ratio,
+        together.edges_examined,
+    )
+
+
 def test_optimum_by_enumeration_and_by_greedy():
     small = random_environment(np.random.default_rng(2), k=2)
     assert small.optimum_is_exact
