@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, IntArray
 from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles.influence_certificate import Schedule, estimate, lower_bound, upper_bound
+from oracles.influence_certificate import Schedule, concave_bound, estimate, lower_bound, secures, upper_bound
 
 Chooser = Callable[[SetCollection, float], tuple[IntArray, int, float]]
 
@@ -66,48 +66,95 @@ def search(
         sets.grow(n_sets)
         wanted = target if aim is None or n_sets >= patience else aim
         chosen, covered, optimum = choose(sets, plan.log_term)
-        needed = _hits_needed(reverse, chosen, n_sets, plan.log_term, wanted * optimum)
+        goal = wanted * optimum
         # The choice's own coverage is optimistic: validation is worth its time only where even that passes.
-        if covered >= needed or n_sets == most:
-            hopeless = 0 if n_sets == most else needed
-            hits, examined = _validated(reverse, chosen, keys[1], n_sets, hopeless, threads)
-            edges += examined
-            if hits >= needed or n_sets == most:
+        if n_sets == most or _is_shown(reverse, chosen, covered, n_sets, plan.log_term, goal):
+            seen = _validated(reverse, chosen, keys[1], n_sets, goal, plan.log_term, n_sets == most, threads)
+            edges += seen.edges_examined
+            if n_sets == most or seen.secured >= goal:
                 break
-        n_sets = min(2 * n_sets, most)
-    secured = secured_by(reverse, chosen, hits, n_sets, plan.log_term)
-    ratio = min(1.0, secured / max(optimum, secured))
+        n_sets = _next_size(reverse, chosen, covered, optimum, n_sets, most, plan.log_term, target)
+    ratio = min(1.0, seen.secured / max(optimum, seen.secured))
     if n_sets == plan.last:
         ratio = max(ratio, target)
-    spread, error = estimate(hits, n_sets, reverse.scale)
+    spread, error = estimate(seen.hits, n_sets, reverse.scale)
     spread += float(reverse.certain[chosen].sum())
     return Found(chosen, ratio, spread, error, 2 * n_sets, edges + sets.edges_examined)
 
 
-def _hits_needed(reverse: ReverseGraph, chosen: IntArray, n_sets: int, log_term: float, spread: float) -> int:
-    """Return how many of `n_sets` must be hit to secure `spread`; more than there are where none suffice."""
-    return bisect.bisect_left(
-        range(n_sets + 1), spread, key=lambda hits: secured_by(reverse, chosen, hits, n_sets, log_term)
+def _next_size(
+    reverse: ReverseGraph,
+    chosen: IntArray,
+    covered: int,
+    optimum: float,
+    n_sets: int,
+    most: int,
+    log_term: float,
+    target: float,
+) -> int:
+    """Return the next number of sets, doubled until a test could pass: leaving tests out costs no confidence.
+
+    It could not if it fails with as large a share of covered sets as now, while the bound on the optimum
+    comes closer to the choice's own value as fast as errors fall.
+    """
+    value = reverse.scale * covered / n_sets + float(reverse.certain[chosen].sum())
+    factor = 2
+    while factor * n_sets < most:
+        bound = value + (optimum - value) / math.sqrt(factor)
+        if _is_shown(reverse, chosen, factor * covered, factor * n_sets, log_term, target * bound):
+            break
+        factor *= 2
+    return min(factor * n_sets, most)
+
+
+def _is_shown(
+    reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float, spread: float
+) -> bool:
+    """Return whether so many hits would secure `spread`."""
+    drawn = spread - float(reverse.certain[chosen].sum())
+    return float(reverse.masses[chosen].sum()) >= spread or secures(
+        hits, n_sets, drawn / reverse.scale, log_term
     )
 
 
-def _validated(
-    reverse: ReverseGraph, chosen: IntArray, key: int, n_sets: int, needed: int, threads: int
-) -> tuple[int, int]:
-    """Return how many of the first `n_sets` sets meet `chosen`, and the arcs examined.
+class _Validation(NamedTuple):
+    hits: int
+    edges_examined: int
+    secured: float
 
-    Stop early when `needed` are out of reach by two standard errors: giving up costs no confidence.
+
+def secured_by(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:
+    """Return what the spread of `chosen` exceeds with confidence, if they had hit so many sets."""
+    drawn = lower_bound(hits, n_sets, reverse.scale, log_term)
+    return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)
+
+
+def _validated(
+    reverse: ReverseGraph,
+    chosen: IntArray,
+    key: int,
+    n_sets: int,
+    goal: float,
+    log_term: float,
+    patient: bool,
+    threads: int,
+) -> _Validation:
+    """Return how many of the first `n_sets` sets of `key` meet `chosen`, and the spread which that secures.
+
+    Stop early when `goal` is out of reach by two standard errors, unless `patient`: giving up costs no
+    confidence. Success never stops it, which would flatter the estimate of the spread.
     """
     owners = reverse.owners(chosen)
     hits, arcs, done = 0, 0, 0
     for last in (n_sets // 8, n_sets // 4, n_sets // 2, n_sets):
         more, examined = count_hits(reverse, key, done, last, owners, threads)
         hits, arcs, done = hits + more, arcs + examined, last
-        if done:
-            mean, error = estimate(hits, done, n_sets)
-            if mean + 2.0 * error < needed:
-                break
-    return hits, arcs
+        if done and not patient:
+            share, error = estimate(hits, done, 1.0)
+            at_best = min(n_sets, math.ceil((share + 2.0 * error) * n_sets))
+            if not _is_shown(reverse, chosen, at_best, n_sets, log_term, goal):
+                return _Validation(hits, arcs, 0.0)
+    return _Validation(hits, arcs, secured_by(reverse, chosen, hits, n_sets, log_term))
 
 
 def count_hits(
@@ -142,15 +189,12 @@ def choose_some(
         chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, allowed, sets.sentinels)
         optimum = upper_bound(bound, n_sets, reverse.scale, log_term)
         return _filled(chosen, k, allowed, reverse), covered, optimum
-    # The best seeds are worth A + (scale / n) g(L) with coverage L unknown and g concave (the root of the
-    # upper bound). A tangent of g at any point lies above it, and A + slope * L is what greedy can bound.
+    # The best seeds are worth A + scale * g(L) with coverage L unknown and g concave (the upper bound). A
+    # tangent of g at any point lies above it, and A + slope * L is what greedy can bound.
     degrees = np.diff(offsets)[allowed]
     size = min(k, len(degrees))
     around = float(np.partition(degrees, -size)[-size:].sum())
-    half = log_term / 2.0
-    root = math.sqrt(around + half)
-    steepness = 1.0 + math.sqrt(half) / root
-    intercept = (root + math.sqrt(half)) ** 2 - steepness * around
+    intercept, steepness = concave_bound(around, n_sets, log_term)
     per_set = reverse.scale / n_sets
     slope = per_set * steepness
     nodes = np.flatnonzero(allowed)
@@ -160,7 +204,7 @@ def choose_some(
     chosen, covered, worth = cover_and_gain(
         sets.ends, sets.pool, offsets, index, k, nodes, reverse.certain, per_set, slope, cut
     )
-    return _filled(chosen, k, allowed, reverse), covered, min(total, per_set * intercept + worth)
+    return _filled(chosen, k, allowed, reverse), covered, min(total, reverse.scale * intercept + worth)
 
 
 def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
@@ -172,9 +216,3 @@ def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph)
     others = np.flatnonzero(free)
     largest_first = np.argsort(-reverse.masses[others], kind="stable")
     return np.concatenate((chosen, others[largest_first[: k - len(chosen)]]))
-
-
-def secured_by(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:
-    """Return what the spread of `chosen` exceeds with confidence, if they had hit so many sets."""
-    drawn = lower_bound(hits, n_sets, reverse.scale, log_term)
-    return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cmab.arrays import IntArray
 
 GREEDY_RATIO = 1.0 - 1.0 / math.e
+_ROUNDING, _PRECISION, _HALVINGS = 1e-9, 1e-6, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +73,18 @@ class Schedule:
 
     @classmethod
     def of(
-        cls, scale: float, log_choices: float, floor: float, epsilon: float, delta: float, first: int | None
+        cls,
+        scale: float,
+        log_choices: float,
+        floor: float,
+        epsilon: float,
+        delta: float,
+        first: int | None,
+        ahead: int = 1,
     ) -> Schedule:
         """Return the schedule for exp(`log_choices`) seed sets and an optimum of at least `floor`.
+
+        The first sample is OPIM-C's `ahead` times, or has `first` sets.
 
         The spread of seeds S is C(S) + `scale` P[S meets a set], with C additive and known: C = 0 and the
         number of nodes in the paper, whose proof goes through. Roots are drawn in proportion to what they
@@ -92,25 +103,101 @@ class Schedule:
         log_6 = math.log(6.0 / delta)
         root = GREEDY_RATIO * math.sqrt(log_6) + math.sqrt(GREEDY_RATIO * (log_choices + log_6))
         last = max(1, math.ceil(2.0 * scale * root**2 / (epsilon**2 * floor)))
-        start = max(1, math.ceil(2.0 * root**2)) if first is None else first
+        start = max(1, ahead * math.ceil(2.0 * root**2)) if first is None else first
         start = min(start, last)
         n_tests = max(1, math.ceil(math.log2(last / start)) + 1)
         return cls(start, last, math.log(3.0 * n_tests / delta))
 
 
 def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
-    """Return what the spread of fixed seeds exceeds with confidence (Tang et al. 2018, eq. 5)."""
+    """Return what the spread of fixed seeds exceeds with confidence 1 - exp(-`log_term`).
+
+    The larger of two bounds (Tang et al. 2018, eq. 5; the binomial tail of `_log_tail`): both grow with
+    `hits`, so the mistakes of one are among those of the other.
+    """
     root = math.sqrt(hits + 2.0 * log_term / 9.0) - math.sqrt(log_term / 2.0)
-    return max(0.0, root**2 - log_term / 18.0) * scale / n_sets
+    low = max(0.0, root**2 - log_term / 18.0) / n_sets if root > 0.0 else 0.0
+    return scale * _boundary(low, hits / n_sets, lambda share: _log_tail(hits, n_sets, share) <= -log_term)
 
 
 def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> float:
-    """Return what the optimum stays below with confidence (Tang et al. 2018, eq. 8).
+    """Return what the optimum stays below with confidence 1 - exp(-`log_term`).
 
-    `coverage` bounds the number of the sets that the best seeds cover.
+    `coverage` bounds the number of the sets that the best seeds cover. The smaller of two bounds (Tang et al.
+    2018, eq. 8; the binomial tail), as in `lower_bound`.
     """
     root = math.sqrt(coverage + log_term / 2.0) + math.sqrt(log_term / 2.0)
-    return min(root**2 * scale / n_sets, scale)
+    missed = n_sets - math.floor(coverage + _ROUNDING)
+    if missed <= 0:
+        return scale
+    low = max(0.0, 1.0 - root**2 / n_sets)
+    return scale * (
+        1.0 - _boundary(low, missed / n_sets, lambda share: _log_tail(missed, n_sets, share) <= -log_term)
+    )
+
+
+def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float, float]:
+    """Return (intercept, slope) of a line above an upper bound on the chance of a hit for every coverage.
+
+    At coverage L the line is at ``intercept + slope * L / n_sets``, close to the bound where L is `coverage`.
+    The bound is Chernoff's: the largest q with KL(L / n_sets, q) <= `log_term` / `n_sets`. As the divergence
+    is convex in both, q is a concave function of L, and a tangent lies above it.
+    """
+    rate = log_term / n_sets
+    x = min(max(coverage, 0.5), n_sets - 0.5) / n_sets
+    low, high = x, 1.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if middle < 1.0 and _divergence(x, middle) <= rate:
+            low = middle
+        else:
+            high = middle
+    if high == 1.0:
+        return 1.0, 0.0
+    slope = (math.log(high / x) - math.log((1.0 - high) / (1.0 - x))) * high * (1.0 - high) / (high - x)
+    return high - slope * x, slope
+
+
+def _divergence(x: float, q: float) -> float:
+    """Return the Kullback-Leibler divergence of a coin of chance `x` from one of chance `q`."""
+    return x * math.log(x / q) + (1.0 - x) * math.log((1.0 - x) / (1.0 - q))
+
+
+def secures(hits: int, n_sets: int, share: float, log_term: float) -> bool:
+    """Return whether `hits` of `n_sets` show a chance of more than `share`: `lower_bound` reaches it."""
+    root = math.sqrt(hits + 2.0 * log_term / 9.0) - math.sqrt(log_term / 2.0)
+    if root > 0.0 and root**2 - log_term / 18.0 >= share * n_sets:
+        return True
+    return _log_tail(hits, n_sets, share) <= -log_term
+
+
+def _log_tail(hits: int, n_sets: int, share: float) -> float:
+    """Return an upper bound on the logarithm of the chance that `hits` or more of `n_sets` are hit.
+
+    Sets are hit independently with probability `share`. The terms of the tail fall at least as fast as the
+    first two; at five standard deviations this loses a few per cent, where Chernoff's bound is ten times the
+    tail and OPIM-C's, which forgets that a set is hit only once, more where spreads are large.
+    """
+    if hits <= n_sets * share:
+        return 0.0
+    if share <= 0.0:
+        return -math.inf
+    odds = share / (1.0 - share)
+    first = log_binomial(n_sets, hits) + hits * math.log(odds) + n_sets * math.log1p(-share)
+    return min(0.0, first - math.log1p(-odds * (n_sets - hits) / (hits + 1)))
+
+
+def _boundary(low: float, high: float, holds: Callable[[float], bool]) -> float:
+    """Return about the largest number of ``[low, high]`` at which `holds` is true, as below it."""
+    if not holds(low):
+        return low
+    while high - low > _PRECISION * high:
+        middle = 0.5 * (low + high)
+        if holds(middle):
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def estimate(hits: int, n_sets: int, scale: float) -> tuple[float, float]:

@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import binom
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles._opimc import choose_some, count_hits
+from oracles._opimc import _validated, choose_some, count_hits
 from oracles._reverse_sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles._sentinels import place_sentinels
 from oracles._spread import exact_spread
-from oracles.influence_certificate import lower_bound, upper_bound
+from oracles.influence_certificate import concave_bound, lower_bound, secures, upper_bound
 
 INSTANCES = 1000
 
@@ -92,6 +92,52 @@ def test_each_bound_holds_as_often_as_it_says(sampler, n_sets):
         n_calls += 1
     assert low <= most_failures(0.1)
     assert high <= most_failures(0.1)
+
+
+@pytest.mark.parametrize("n_sets", [10, 491, 36_480])
+@pytest.mark.parametrize("log_term", [2.0, 14.6])
+def test_bounds_are_those_of_the_exact_binomial_tail(n_sets, log_term):
+    """Never beyond Clopper and Pearson's (by scipy), and at high confidence hardly short of them."""
+    risk = math.exp(-log_term)
+    for hits in sorted({0, 1, 3, n_sets // 16, n_sets // 2, n_sets - 1, n_sets}):
+        low, high = (bound(hits, n_sets, 1.0, log_term) for bound in (lower_bound, upper_bound))
+        assert 0.0 <= low <= hits / n_sets <= high <= 1.0
+        assert low == 0.0 or binom.sf(hits - 1, n_sets, low) <= risk * (1 + 1e-4)
+        assert binom.cdf(hits, n_sets, high) <= risk * (1 + 1e-4) or high == 1.0
+        if log_term > 10.0:
+            assert low == 0.0 or binom.sf(hits - 1, n_sets, low) > 0.7 * risk
+            assert high == 1.0 or binom.cdf(hits, n_sets, high) > 0.7 * risk
+        if hits:
+            assert secures(hits, n_sets, 0.999 * low, log_term)
+            assert not secures(hits, n_sets, 1.001 * low + 1e-9, log_term)
+
+
+def test_a_line_above_the_bound_for_every_coverage():
+    """Where the line is below 1, so many hits are no likelier than the risk; it is close at one coverage."""
+    for n_sets, around, log_term in (
+        (100, 0.0, 3.0),
+        (100, 60.0, 3.0),
+        (5000, 4000.0, 14.6),
+        (50, 50.0, 14.6),
+    ):
+        intercept, slope = concave_bound(around, n_sets, log_term)
+        line = intercept + slope * np.arange(n_sets + 1) / n_sets
+        inside = np.flatnonzero(line < 1.0)
+        assert (binom.logcdf(inside, n_sets, line[inside]) <= -log_term).all()
+        at = intercept + slope * around / n_sets
+        assert at <= 1.2 * upper_bound(around, n_sets, 1.0, log_term)
+
+
+def test_validation_passes_what_is_not_good_enough_as_rarely_as_it_says():
+    """Seeds worth a little less than the goal pass with probability 0.1 at most: false alarm 1e-6."""
+    graph = DirectedGraph.from_edges([0], [1], 2)
+    reverse = ReverseGraph.of(graph, np.array([0.5]), None, "coins")
+    value, passed = 1.5, 0
+    for key in range(INSTANCES):
+        goal, log_term = value + 1e-9, math.log(1 / 0.1)
+        seen = _validated(reverse, np.array([0]), key, 4096, goal, log_term, bool(key % 2), 1)
+        passed += seen.secured >= goal
+    assert 0 < passed <= most_failures(0.1)
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

@@ -1,19 +1,25 @@
-"""The influence oracle against plain OPIM-C and against the IMM of PyNetIM, one run, on real graphs.
+"""The influence oracle against plain OPIM-C, OPIM-C in C++ and PyNetIM's IMM, one run, on real graphs.
 
 Run: python tests/benchmarks/influence.py FOLDER [ROW ...], the folder with the graphs (`nethept_imm.txt.gz`,
-...), rows by the beginning of their names. Plain is the same compiled code without contraction, skipping,
-importance sampling, sentinels, early exit and kept arrays: single coins, both samples stored. Times are
-milliseconds of processor time, the mean over a few seeds of the better of two calls; with two threads, of
-elapsed time, so the machine should be idle. Spreads are means of 2,000 cascades, over the same seeds. PyNetIM
-(``pip install pynetim``) is left out where it is not installed, and on rows where it takes minutes.
+...), rows by the beginning of their names. Plain is OPIM-C with its published bounds in the same compiled
+code, without contraction, skipping, importance sampling, sentinels and early exit: single coins, both samples
+stored. It and ours are called in turn with the same generators; times are medians of processor milliseconds,
+ratios medians over the pairs, which a busy machine changes little. With two threads, times are elapsed ones.
+
+C++ is OPIM-C by its authors, in milliseconds for this machine: what it took elsewhere (`Row.reference`) times
+plain's median here over what plain code took there. Spreads are means of 500 cascades over the same seeds;
+best is the largest known. PyNetIM (``pip install pynetim``) is called once a row, for at most a minute.
 """
 
 from __future__ import annotations
 
+import math
+import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,92 +28,111 @@ import numpy as np
 from cmab import CUCB, simulate
 from instances import IndependentCascade, constant, read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles._opimc import choose_some
 from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles.influence_certificate import Schedule, log_binomial, lower_bound
+from oracles.influence_certificate import Schedule, log_binomial
 
-K, EPSILON, CALLS = 50, 0.1, 8
+K, EPSILON, CALLS, PATIENCE = 50, 0.1, 15, 60.0
 
 
 @dataclass(frozen=True)
 class Row:
+    """A problem; `reference` are milliseconds of C++ OPIM-C and of plain compiled code on another machine."""
+
     name: str
     graph: DirectedGraph
     means: np.ndarray[Any, Any]
-    best_known: float = float("nan")
-    peer: bool = False
+    best_known: float = math.nan
+    reference: tuple[float, float] = (math.nan, math.nan)
 
 
 def plain(row: Row, seed: int) -> np.ndarray[Any, Any]:
     """OPIM-C as it is published: two stored samples, doubled until the bounds meet."""
-    from oracles._kernels_influence_greedy import count_covered
+    from oracles._kernels_influence_greedy import count_covered, cover
 
     reverse = ReverseGraph.of(row.graph, row.means, sampler="coins", contract=False)
     n, rng = row.graph.n_nodes, np.random.default_rng(seed)
     plan = Schedule.of(reverse.scale, log_binomial(n, K), K, EPSILON, 1 / row.graph.n_arcs, None)
     first, second = (SetCollection(reverse, int(key)) for key in rng.integers(0, 2**62, 2))
-    n_sets = plan.first
+    n_sets, a = plan.first, plan.log_term
+    everybody, nobody = np.ones(n, np.bool_), np.empty(0, np.int64)
     while True:
         first.grow(n_sets)
         second.grow(n_sets)
-        seeds, _, optimum = choose_some(first, K, np.ones(n, np.bool_), plan.log_term)
+        seeds, _, coverage = cover(first.ends, first.pool, *first.index(), K, everybody, nobody)
         hits = count_covered(*second.index(), seeds, np.zeros(n_sets, np.bool_))
-        secured = lower_bound(hits, n_sets, reverse.scale, plan.log_term)
+        secured = (math.sqrt(hits + 2 * a / 9) - math.sqrt(a / 2)) ** 2 - a / 18
+        optimum = min((math.sqrt(coverage + a / 2) + math.sqrt(a / 2)) ** 2, n_sets)
         if secured >= (1 - 1 / np.e - EPSILON) * optimum or n_sets == plan.last:
             return seeds
         n_sets = min(2 * n_sets, plan.last)
 
 
-def imm(row: Row) -> tuple[float, np.ndarray[Any, Any]] | None:
-    """PyNetIM's IMM, one call: seconds and seeds."""
-    try:
-        from pynetim import IMGraph, IMMAlgorithm
-    except ImportError:
-        return None
+def imm(row: Row, answer: Any) -> None:
+    """PyNetIM's IMM, one call: milliseconds and seeds into the queue `answer`."""
+    from pynetim import IMGraph, IMMAlgorithm
+
     edges = list(zip(row.graph.tails.tolist(), row.graph.heads.tolist(), strict=True))
     graph = IMGraph(edges, weights=row.means.tolist(), renumber=False)
     algorithm = IMMAlgorithm(graph, model="IC", epsilon=EPSILON)
     started = time.process_time()
     seeds = algorithm.run(k=K)
-    return time.process_time() - started, np.array(sorted(seeds))
+    answer.put((1e3 * (time.process_time() - started), np.array(sorted(seeds))))
 
 
-def mean_ms(call: Callable[[int], Any], clock: Callable[[], float]) -> tuple[float, list[Any]]:
-    total, answers = 0.0, []
-    for seed in range(CALLS):
-        times = []
-        for _ in range(2):
-            started = clock()
-            answer = call(seed)
-            times.append(clock() - started)
-        total += min(times)
-        answers.append(answer)
-    return 1e3 * total / CALLS, answers
+def by_peer(row: Row) -> tuple[float, np.ndarray[Any, Any]] | None:
+    """What `imm` finds, None where it takes too long or is not installed."""
+    if find_spec("pynetim") is None:
+        return None
+    context = multiprocessing.get_context("fork")
+    answer = context.Queue()
+    process = context.Process(target=imm, args=(row, answer))
+    process.start()
+    process.join(PATIENCE)
+    found = None if process.is_alive() or process.exitcode else answer.get()
+    process.kill()
+    return found
+
+
+def timed(call: Callable[[], Any], clock: Callable[[], float]) -> tuple[float, Any]:
+    started = clock()
+    answer = call()
+    return 1e3 * (clock() - started), answer
 
 
 def compare(row: Row) -> None:
     one, two = (InfluenceMaximization(row.graph, K, EPSILON, threads=t) for t in (1, 2))
 
-    def solve(oracle: InfluenceMaximization) -> Callable[[int], np.ndarray[Any, Any]]:
-        return lambda seed: oracle.solve(row.means, np.random.default_rng(seed))
-
     def value(all_seeds: list[np.ndarray[Any, Any]]) -> float:
-        return float(np.mean([one.spread(seeds, row.means)[0] for seeds in all_seeds]))
+        return float(np.mean([one.spread(seeds, row.means, 500)[0] for seeds in all_seeds]))
 
-    solve(one)(0)  # compiles
-    slow, slow_seeds = mean_ms(lambda seed: plain(row, seed), time.process_time)
-    ours, our_seeds = mean_ms(solve(one), time.process_time)
-    elapsed, _ = mean_ms(solve(one), time.perf_counter)
-    parallel, same = mean_ms(solve(two), time.perf_counter)
-    assert all(np.array_equal(a, b) for a, b in zip(our_seeds, same, strict=True))
-    line = (
-        f"{row.name:30}{(row.means >= 1).mean():5.0%}{slow:9.1f}{ours:9.2f}{slow / ours:8.1f}"
-        f"{elapsed / parallel:9.2f}{value(slow_seeds):10.1f}{value(our_seeds):9.1f}{row.best_known:9.1f}"
+    def solve(oracle: InfluenceMaximization, seed: int, clock: Callable[[], float]) -> tuple[float, Any]:
+        return timed(lambda: oracle.solve(row.means, np.random.default_rng(seed)), clock)
+
+    solve(one, 0, time.perf_counter)  # compiles
+    slow, ours, alone, both = ([] for _ in range(4))
+    for seed in range(CALLS):
+        slow.append(timed(lambda seed=seed: plain(row, seed), time.process_time))
+        ours.append(solve(one, seed, time.process_time))
+        alone.append(solve(one, seed, time.perf_counter)[0])
+        elapsed, same = solve(two, seed, time.perf_counter)
+        both.append(elapsed)
+        assert np.array_equal(same, ours[-1][1])
+    (plain_ms, plain_seeds), (ms, seeds) = (zip(*runs, strict=True) for runs in (slow, ours))
+    in_cpp = row.reference[0] * float(np.median(plain_ms)) / row.reference[1]
+    quality = value(list(seeds))
+    print(
+        f"{row.name:30}{(row.means >= 1).mean():5.0%}{np.median(plain_ms):9.1f}{np.median(ms):8.2f}"
+        f"{np.median(np.divide(plain_ms, ms)):8.1f}{in_cpp:9.1f}{in_cpp / np.median(ms):7.1f}"
+        f"{np.median(np.divide(alone, both)):9.2f}{value(list(plain_seeds)):10.1f}{quality:9.1f}"
+        f"{row.best_known:9.1f}{quality / row.best_known:7.2f}",
+        end="",
+        flush=True,
     )
-    peer = imm(row) if row.peer else None
-    if peer is not None:
-        line += f"{1e3 * peer[0]:10.0f}{1e3 * peer[0] / ours:8.0f}{value([peer[1]]):9.1f}"
-    print(line, flush=True)
+    peer = by_peer(row)
+    print(
+        "" if peer is None else f"{peer[0]:10.0f}{peer[0] / np.median(ms):8.0f}{value([peer[1]]):9.1f}",
+        flush=True,
+    )
 
 
 def optimistic(graph: DirectedGraph, scale: float, rounds: int) -> np.ndarray[Any, Any]:
@@ -125,26 +150,30 @@ def rows(folder: Path) -> Iterator[Callable[[], Row]]:
     netphy = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, papers.n_nodes)
     facebook = read_edge_list(folder / "ego_facebook.txt.gz", header=True)
     epinions = read_edge_list(folder / "epinions_und.txt.gz", header=True, directed=False)
-    yield lambda: Row("NetHEPT WC", nethept, weighted_cascade(nethept), 967.0, True)
-    yield lambda: Row("NetHEPT 0.01", nethept, constant(nethept, 0.01), 73.0)
-    yield lambda: Row("NetHEPT 0.1", nethept, constant(nethept, 0.1), 973.5)
-    yield lambda: Row("NetPHY WC", netphy, weighted_cascade(netphy))
-    yield lambda: Row("NetPHY 0.01", netphy, constant(netphy, 0.01))
-    yield lambda: Row("Epinions WC", epinions, weighted_cascade(epinions))
-    yield lambda: Row("Facebook WC", facebook, weighted_cascade(facebook), peer=True)
-    yield lambda: Row("Facebook 0.01", facebook, constant(facebook, 0.01))
+    yield lambda: Row("NetHEPT WC", nethept, weighted_cascade(nethept), 967.0, (30.0, 13.3))
+    yield lambda: Row("NetHEPT 0.01", nethept, constant(nethept, 0.01), 72.97, (161.0, 34.0))
+    yield lambda: Row("NetHEPT 0.1", nethept, constant(nethept, 0.1), 986.9, (120.0, 63.0))
+    yield lambda: Row("NetPHY WC", netphy, weighted_cascade(netphy), reference=(49.0, 25.2))
+    yield lambda: Row("NetPHY 0.01", netphy, constant(netphy, 0.01), reference=(265.0, 74.0))
+    yield lambda: Row("Epinions WC", epinions, weighted_cascade(epinions), reference=(59.0, 40.0))
+    yield lambda: Row("Facebook WC", facebook, weighted_cascade(facebook), reference=(18.3, 10.4))
+    yield lambda: Row("Facebook 0.01", facebook, constant(facebook, 0.01), reference=(188.0, 72.0))
     yield lambda: Row("Facebook 0.1", facebook, constant(facebook, 0.1))
-    for scale, rounds in ((1.0, 320), (0.115, 66), (0.115, 200)):
+    for scale, rounds, reference in (
+        (1.0, 320, (285.0, 286.0)),
+        (0.115, 66, (296.0, 290.0)),
+        (0.115, 200, (math.nan, math.nan)),
+    ):
         name = f"NetHEPT CUCB x {scale:g} t = {rounds}"
-        yield lambda name=name, scale=scale, rounds=rounds: Row(
-            name, nethept, optimistic(nethept, scale, rounds), peer=scale == 1.0
+        yield lambda name=name, scale=scale, rounds=rounds, reference=reference: Row(
+            name, nethept, optimistic(nethept, scale, rounds), reference=reference
         )
 
 
 def main() -> None:
     print(
-        f"{'':30}{'ones':>5}{'plain':>9}{'ours':>9}{'ratio':>8}{'threads':>9}{'spread':>10}{'ours':>9}"
-        f"{'best':>9}{'IMM':>10}{'ratio':>8}{'spread':>9}"
+        f"{'':30}{'ones':>5}{'plain':>9}{'ours':>8}{'ratio':>8}{'C++':>9}{'ratio':>7}{'threads':>9}{'spread':>10}"
+        f"{'ours':>9}{'best':>9}{'share':>7}{'IMM':>10}{'ratio':>8}{'spread':>9}"
     )
     for make in rows(Path(sys.argv[1])):
         row = make()
