@@ -83,10 +83,14 @@ def play_rounds_lazily(
     arms, outcomes, totals = np.empty(m, np.int64), np.empty(m), np.empty(2)
     # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))
-    candidates, place_of, places = np.empty(n + 1, np.int64), np.full(m, -1), np.arange(k)
-    counts, averages, values = np.zeros(n, np.int64), np.zeros(n), np.empty(n)
-    if progress[2] == 0:  # no last choice, where the next one starts from
-        super_arm[:k] = places
+    candidates, place_of, places = np.empty(n + 1, np.int64), np.empty(m, np.int64), np.empty(k, np.int64)
+    counts, averages, values = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    for i in range(m):
+        place_of[i] = -1
+    for j in range(k):
+        places[j] = j
+        if progress[2] == 0:  # no last choice, where the next one starts from
+            super_arm[j] = j
     built, until, bound, resume, wait = progress[0] + 1, 0, 0.0, 0, 1
     for t in range(progress[0] + 1, last + 1):
         term = log_term(t, reals)

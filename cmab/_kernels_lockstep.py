@@ -59,5 +59,6 @@ def play_side_by_side(
             earned[row, 1] += totals[1]
         progress[0], position = t, progress[1]
         if position < checkpoints.shape[0] and checkpoints[position] == t:
-            recorded[:, position] = earned
+            for row in range(means.shape[0]):
+                recorded[row, position, 0], recorded[row, position, 1] = earned[row, 0], earned[row, 1]
             progress[1] += 1
