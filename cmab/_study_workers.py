@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import os
 import sys
 import threading
 import time
@@ -10,13 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import islice
 from typing import Any, Literal, TypeVar
 
 Backend = Literal["loky", "dask", "ray"]
 Result = TypeVar("Result")
 
-_CHUNK_SECONDS = 5.0
+_WATCH_SECONDS = 1.0
 # Solvers and numerical libraries are a process's own: the threads of a Dask worker must not share them.
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -32,19 +33,21 @@ def spread(
         If a worker died.
     """
     if n_jobs == 1:
-        yield from (_alone(function, *task) for task in tasks)
+        yield from (_alone(None, function, *task) for task in tasks)
         return
-    from joblib import Parallel, delayed
-    from joblib.parallel import get_active_backend
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
 
+    active = copy.copy(get_active_backend()[0])
+    if isinstance(active, MultiprocessingBackend):  # as Ray's is
+        # joblib gives the results of such pools as a list only, so that a crash would lose them: who leaves a
+        # generator early ends the pool, which is right here.
+        active.supports_return_generator = True
+    parent = os.getpid() if isinstance(active, LokyBackend) and os.name == "posix" else None
     try:
-        if get_active_backend()[0].supports_return_generator:
+        with parallel_config(backend=active):
             workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-            yield from workers(delayed(_alone)(function, *task) for task in tasks)
-        else:
-            with Parallel(n_jobs=n_jobs) as workers:
-                for chunk in _chunks(tasks):
-                    yield from workers(delayed(_alone)(function, *task) for task in chunk)
+            yield from workers(delayed(_alone)(parent, function, *task) for task in tasks)
     except BrokenProcessPool as error:
         raise ChildProcessError(
             f"a worker process died, perhaps for want of memory ({error}); what was finished is kept"
@@ -83,8 +86,10 @@ def limited_threads() -> Iterator[None]:
         yield
 
 
-def _alone(function: Callable[..., Result], *arguments: Any) -> Result:
+def _alone(parent: int | None, function: Callable[..., Result], *arguments: Any) -> Result:
     """Call a function with one thread for numerical libraries: neither do workers fight nor sums differ."""
+    if parent is not None:
+        _end_with(parent)
     _limit_threads(len(sys.modules))
     with _ONE_AT_A_TIME:
         return function(*arguments)
@@ -98,16 +103,16 @@ def _limit_threads(_: int) -> None:
     threadpool_limits(1)
 
 
-def _chunks(tasks: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the tasks in chunks that grow until one takes some seconds: what a crash may lose."""
-    from joblib import effective_n_jobs
+@lru_cache(maxsize=1)
+def _end_with(parent: int) -> None:
+    """Have this worker end soon after its parent: when that is killed, nobody else would tell it."""
 
-    left, size = iter(tasks), effective_n_jobs(-1)
-    while chunk := list(islice(left, size)):
-        started = time.perf_counter()
-        yield chunk
-        if time.perf_counter() - started < _CHUNK_SECONDS:
-            size *= 2
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="cmab-parent-watch", daemon=True).start()
 
 
 def _dask(address: str | None) -> Any:

@@ -87,7 +87,7 @@ class Store:
     Raises
     ------
     ValueError
-        If the file there was written by another format.
+        If another version wrote the file there.
     OSError
         Here and later, if the file cannot be read or written, with what to do about it.
 
@@ -117,12 +117,26 @@ class Store:
         self._execute("PRAGMA journal_mode=WAL")
         self._execute("PRAGMA synchronous=NORMAL")
         (found,) = self._execute("PRAGMA user_version").fetchone()
-        if found not in (0, _FORMAT):
-            raise ValueError(f"{self.file} must have format {_FORMAT}, got {found}")
+        self._check_format(found)
         for name, columns in _COLUMNS.items():
             self._execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})")
         if found != _FORMAT:
             self._execute(f"PRAGMA user_version={_FORMAT}")
+
+    def _check_format(self, found: int) -> None:
+        """Refuse what another version wrote: its pieces would look damaged, and be removed."""
+        differing = [
+            name
+            for name, columns in _COLUMNS.items()
+            if (there := [row[1] for row in self._execute(f"PRAGMA table_info({name})")])
+            and there != [column.split()[0] for column in columns]
+        ]
+        if found not in (0, _FORMAT) or differing:
+            what = f"columns of {', '.join(differing)}" if found == _FORMAT else f"format {found}"
+            raise ValueError(
+                f"{self.file} must be written by this version of cmab (format {_FORMAT}), got {what} of another"
+                " version; choose another folder, or read this one with that version"
+            )
 
     def __enter__(self) -> Store:
         return self

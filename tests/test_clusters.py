@@ -4,7 +4,7 @@ import logging
 import sys
 
 import pytest
-from test_study import TEXT, numbers
+from test_study import TEXT, numbers, results_come_one_by_one
 
 from cmab import Study
 from cmab._study_workers import backend
@@ -52,6 +52,7 @@ def test_ray(file, expected, tmp_path, caplog):
     caplog.set_level(logging.ERROR)
     with backend("ray"):
         Study.load(file).run(tmp_path, n_jobs=-1)
+        assert sorted(results_come_one_by_one(tmp_path / "used")) == list(range(8))
     assert numbers(tmp_path) == expected
 
 

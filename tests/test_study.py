@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -196,10 +197,31 @@ def test_numerical_libraries_get_one_thread():
         assert list(spread(threads, [(None,)], n_jobs=1)) == [{1}]  # as a worker, which limits its own
 
 
+def results_come_one_by_one(file):
+    """Yield tasks, the first of which ends once the result of another one was used."""
+
+    def task(number):
+        deadline = time.monotonic() + 120
+        while number == 0 and not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return number if number or file.exists() else None
+
+    task = joblib.wrap_non_picklable_objects(task)  # workers do not know this module
+    for number in spread(task, [(number,) for number in range(8)], n_jobs=2):
+        file.touch()
+        yield number
+
+
+def test_results_come_one_by_one_from_pools_too(tmp_path):
+    """As from Ray, whose back end is such a pool: joblib itself gives their results as a list at the end."""
+    with joblib.parallel_config(backend="multiprocessing"):
+        assert sorted(results_come_one_by_one(tmp_path / "used")) == list(range(8))
+
+
 def test_killed_and_resumed_bit_for_bit(tmp_path):
     """Ten SIGKILLs at random moments; 240 pieces; the rest is done by an eleventh process."""
     file = tmp_path / "study.toml"
-    file.write_text(TEXT.format(replications=40).replace("horizon = 200", "horizon = 3000"))
+    file.write_text(TEXT.format(replications=40).replace("horizon = 200", "horizon = 12_000"))
     rng = np.random.default_rng(0)
     command = [sys.executable, "-m", "cmab.cli", "run", str(file), "--out", str(tmp_path / "killed")]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
