@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from importlib import metadata
 from typing import Any
 
@@ -62,7 +63,9 @@ def _maker(kind: str, name: str, where: str) -> Any:
     import networkx as nx
 
     if not hasattr(nx, name):
-        raise ValueError(f"{where}.networkx must be a function of networkx, got {name!r}")
+        raise ValueError(
+            f"{where}.networkx must be a function of networkx{nearest(name, dir(nx))}, got {name!r}"
+        )
     return getattr(nx, name)
 
 
@@ -76,9 +79,18 @@ def class_of(name: str, where: str) -> Any:
     """Return the class that is registered under a name."""
     entry = entry_of(name)
     if entry is None:
-        known = ", ".join(name for group in _GROUPS for name in _registry.entries(group))
-        raise ValueError(f"{where}.class must be one of {known}; got {name!r}")
+        known = [name for group in _GROUPS for name in _registry.entries(group)]
+        raise ValueError(
+            f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r}"
+        )
     return entry.load()
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question after the known name that is spelt most like this one, if there is such a name."""
+    by_letters = {other.lower(): other for other in known}
+    found = get_close_matches(name.lower(), by_letters, 1)
+    return f" (did you mean {by_letters[found[0]]!r}?)" if found else ""
 
 
 def classes(value: Any) -> Iterable[str]:

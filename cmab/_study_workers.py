@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import os
+import socket
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from typing import Any, Literal, TypeVar
 Backend = Literal["loky", "dask", "ray"]
 Result = TypeVar("Result")
 
+_CONNECT_SECONDS = 10.0
 _WATCH_SECONDS = 1.0
 # Solvers and numerical libraries are a process's own: the threads of a Dask worker must not share them.
 _ONE_AT_A_TIME = threading.Lock()
@@ -62,6 +64,8 @@ def backend(name: Backend, address: str | None = None) -> Iterator[None]:
     ------
     ImportError
         If the package of the cluster is not installed.
+    ConnectionError
+        If no cluster answers at the address.
     """
     if name == "loky":
         yield
@@ -127,6 +131,8 @@ def _ray(address: str | None) -> Iterator[None]:
     import ray
     from ray.util import joblib as ray_joblib
 
+    if address is not None:
+        _check_reachable(address)
     bridge: Any = ray_joblib
     ray.init(address=address, log_to_driver=False, configure_logging=False)
     try:
@@ -134,3 +140,13 @@ def _ray(address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse an address at which nothing listens: Ray itself tries again for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
+        except OSError as error:
+            raise ConnectionError(f"no cluster answers at {address}: {error}") from None

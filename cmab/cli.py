@@ -105,7 +105,8 @@ def _run_study(options: argparse.Namespace) -> int:
     print(f"{study}: {missing} of {total} pieces to do", file=sys.stderr)
     progress = Progress(total, total - missing, sys.stderr)
     progress.recall({**study.results(options.out), **study.identifications(options.out)})
-    jobs = options.jobs or (1 if options.backend == "loky" else -1)
+    default = 1 if options.backend == "loky" else -1
+    jobs = default if options.jobs is None else options.jobs
     message, status = "", 0
     try:
         with backend(options.backend, options.address), contextlib.closing(progress):

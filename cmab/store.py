@@ -134,8 +134,8 @@ class Store:
         if found not in (0, _FORMAT) or differing:
             what = f"columns of {', '.join(differing)}" if found == _FORMAT else f"format {found}"
             raise ValueError(
-                f"{self.file} must be written by this version of cmab (format {_FORMAT}), got {what} of another"
-                " version; choose another folder, or read this one with that version"
+                f"{self.file} must be written by this version of cmab (format {_FORMAT}), got {what} of"
+                " another version; choose another folder, or read this one with that version"
             )
 
     def __enter__(self) -> Store:

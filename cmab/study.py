@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cmab._provenance import Code, code_of
-from cmab._specification import key_of
+from cmab._specification import key_of, nearest
 from cmab._study_pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
 from cmab._study_plan import Plan
 from cmab._study_results import (
@@ -92,11 +92,12 @@ class Study:
         unknown = set(specification) - _KNOWN
         if unknown:
             known = ", ".join(sorted(_KNOWN))
-            raise ValueError(f"a study must have no entries but {known}; got {sorted(unknown)}")
+            hint = nearest(min(unknown), _KNOWN)
+            raise ValueError(f"a study must have no entries but {known}; got {sorted(unknown)}{hint}")
         for kind, names in (("learners", _FOR_LEARNERS), ("explorers", _FOR_EXPLORERS)):
             if kind not in specification and (useless := set(names) & set(specification)):
                 raise ValueError(f"a study without {kind} must not have {', '.join(sorted(useless))}")
-        self.specification: dict[str, Any] = json.loads(json.dumps(specification, allow_nan=False))
+        self.specification: dict[str, Any] = _plain(specification)
         self.replications = integer("replications", specification.get("replications", 1), 1)
         self.seed = integer("seed", specification.get("seed", 0), 0)
         self.rounds: IntArray | None = None
@@ -226,6 +227,8 @@ class Study:
 
         Raises
         ------
+        ValueError
+            If `n_jobs` is neither -1 nor positive.
         StudyFailed
             If pieces raised, once all others are stored.
         OSError
@@ -233,6 +236,8 @@ class Study:
         KeyboardInterrupt
             On Ctrl-C; what was finished is stored.
         """
+        if n_jobs != -1:
+            integer("n_jobs", n_jobs, 1)
         failures: dict[Piece, str] = {}
         with Store(folder) as store, limited_threads():
             self._note(store)
@@ -301,6 +306,16 @@ class Study:
     def identification_table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and explorer that has finished replications."""
         return [samples_row(*item) for item in self.identifications(folder).items()]
+
+
+def _plain(specification: Mapping[str, Any]) -> Any:
+    """Return a copy that holds only what a file can."""
+    try:
+        return json.loads(json.dumps(specification, allow_nan=False))
+    except (TypeError, ValueError) as error:  # its number or object, but not the place
+        raise ValueError(
+            f"a study must hold text, booleans, finite numbers, lists and tables only, got: {error}"
+        ) from None
 
 
 def _remove_damaged(store: Store) -> int:

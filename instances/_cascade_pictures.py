@@ -94,7 +94,7 @@ def animate_learning(
     seed : int
         As for `cmab.simulate`.
     path : Path
-        Ends in ``.gif``.
+        Ends in ``.gif`` or ``.mp4``.
     network : networkx graph, optional
         Drawn whole; the part that is reached in any frame if left out.
     """

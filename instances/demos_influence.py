@@ -67,7 +67,7 @@ def influence(
     jobs : int
         Worker processes, -1 for all cores
     animate : Path, optional
-        GIF of the seeds that the Thompson learner with a prior chooses, and of what they reach, as it learns
+        GIF or MP4 of the seeds that the Thompson learner with a prior chooses, and of what they reach
     out : Path, optional
         Folder for pictures (PNG and PDF) and numbers (CSV)
     """

@@ -70,3 +70,12 @@ def test_an_address_without_a_cluster(file, tmp_path, capsys):
     with dask.config.set({"distributed.comm.timeouts.connect": "300ms"}):
         assert main([*arguments, "--address", "tcp://127.0.0.1:9"]) == 1
     assert "127.0.0.1:9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9"])
+def test_an_address_without_a_ray_cluster(address, file, tmp_path, capsys):
+    """At once: Ray itself would try for many minutes."""
+    pytest.importorskip("ray")
+    arguments = ["run", str(file), "--out", str(tmp_path), "--backend", "ray"]
+    assert main([*arguments, "--address", address]) == 1
+    assert f"no cluster answers at {address}" in capsys.readouterr().err

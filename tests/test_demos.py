@@ -66,7 +66,7 @@ def test_other_families(name, tmp_path):
     ("arguments", "message"),
     [
         (["influence", "--k", "500"], "k must be an integer in [1, 77]"),
-        (["influence", "--animate", "learning.png"], "must end in .gif, got learning.png"),
+        (["influence", "--animate", "learning.png"], "must end in .gif or .mp4, got learning.png"),
         (["influence", "--rounds", "0"], "rounds must be an integer"),
         (["influence", "--graph", "nowhere.txt"], "nowhere.txt"),
         (["top-k", "--k", "0"], "k must be"),

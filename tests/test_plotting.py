@@ -1,5 +1,6 @@
 """Bands against their definitions; curves, scatters and graphs as matplotlib objects."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -188,11 +189,43 @@ def test_an_animation_moves_and_its_nodes_do_not(tmp_path):
     assert sum(duration for duration, _ in shown) == 2500
     for frame in offsets[1:]:
         np.testing.assert_array_equal(frame, offsets[0])
-    with pytest.raises(ValueError, match=r"must end in \.gif, got"):
+    with pytest.raises(ValueError, match=r"must end in \.gif or \.mp4, got"):
         plotting.animate(draw, range(3), tmp_path / "learning.png")
 
 
-def test_results_show_themselves_as_tables(results):
-    shown = results["CUCB"]._repr_html_()
-    assert shown.startswith("<table>")
-    assert f"{results['CUCB'].regret[:, -1].mean():.4g}" in shown
+def draw_level(axes, level):
+    axes.set_facecolor(str(level / 4))
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+def test_an_animation_as_mp4(tmp_path):
+    """ffmpeg reads it back: five pictures, the last three alike, and lighter from one to the next."""
+    path = tmp_path / "learning.mp4"
+    plotting.animate(draw_level, range(3), path, seconds=0.5)
+    decode = [
+        "ffmpeg",
+        "-v",
+        "error",
+        "-i",
+        path,
+        "-vf",
+        "scale=8:8",
+        "-pix_fmt",
+        "gray",
+        "-f",
+        "rawvideo",
+        "-",
+    ]
+    pictures = np.frombuffer(subprocess.run(decode, check=True, capture_output=True).stdout, np.uint8)
+    levels = pictures.reshape(-1, 8, 8)[:, 4, 4].astype(int)
+    assert len(levels) == 5
+    np.testing.assert_allclose(levels, [0, 64, 128, 128, 128], atol=8)
+
+
+def test_mp4_without_ffmpeg(tmp_path):
+    with (
+        plt.rc_context({"animation.ffmpeg_path": str(tmp_path / "none")}),
+        pytest.raises(FileNotFoundError, match=r"learning\.mp4 needs the program ffmpeg"),
+    ):
+        plotting.animate(draw_level, range(3), tmp_path / "learning.mp4")
+    assert not list(tmp_path.iterdir())

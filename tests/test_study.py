@@ -336,7 +336,7 @@ def test_one_line_reads_the_table(package, reader, tmp_path):
         ({"horizon": 0}, "horizon must be an integer"),
         ({"repliactions": 3}, "repliactions"),
         ({"instances": {}}, "instances must be a table"),
-        ({"learners": {"x": {"class": "UCB"}}}, "learners.x.class must be one of"),
+        ({"learners": {"x": {"class": "UCB"}}}, "learners.x.class must be a name"),
         ({"learners": {"x": {"class": "CUCB", "scale": -1}}}, "learners.x: scale must be"),
         ({"learners": {"x": {"class": "CUCB", "scales": 1}}}, "learners.x: .*scales"),
         ({"learners": {"x": {"class": "CUCB", "grid": {"scale": 1}}}}, "learners.x.grid must hold a list"),
@@ -345,7 +345,7 @@ def test_one_line_reads_the_table(package, reader, tmp_path):
         ({"max_samples": 5}, "without explorers must not have max_samples"),
         ({"learners": {"x": {"class": "LUCB1"}}}, "learners.x: .*oracle"),
         ({"explorers": {"x": {"class": "CUCB"}}}, "explorers.x must describe an explorer"),
-        ({"explorers": {"x": {"class": "LUCB"}}}, "explorers.x.class must be one of"),
+        ({"explorers": {"x": {"class": "LUCB"}}}, "explorers.x.class must be a name"),
         ({"explorers": {"CTS": {"class": "CLUCB", "delta": 0.1}}}, "must have different names, got .'CTS'"),
         ({"explorers": {"x": {"class": "LUCB1", "k": 1, "delta": 2}}}, "explorers.x: delta must be"),
         (
@@ -370,7 +370,7 @@ def test_all_faults_at_once(tmp_path, capsys):
     assert main(["validate", str(file)]) == 2
     message = capsys.readouterr().err
     assert "instances.ads.oracle: k must be" in message
-    assert "learners.CUCB scale=0.25.class must be one of" in message
+    assert "learners.CUCB scale=0.25.class must be a name that `cmab list` shows (did you mean" in message
 
 
 def test_the_commands(file, tmp_path, capsys):
