@@ -44,7 +44,7 @@ def spread(
     if isinstance(active, MultiprocessingBackend):  # as Ray's is
         # joblib gives the results of such pools as a list only, so that a crash would lose them: who leaves a
         # generator early ends the pool, which is right here.
-        active.supports_return_generator = True
+        vars(active)["supports_return_generator"] = True  # for this one, not for its class
     parent = os.getpid() if isinstance(active, LokyBackend) and os.name == "posix" else None
     try:
         with parallel_config(backend=active):

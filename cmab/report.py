@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+import numpy as np
+
 from cmab import _html
 from cmab._report_data import (
     Finished,
@@ -150,6 +152,11 @@ def _instance(finished: Finished, name: str, place: Path, kind: Band, level: flo
     played, explored = finished.played(name), finished.explored(name)
     if played:
         yield _table(final_rows(played, kind, level), "After the last round, the best learner first")
+        if any(not np.isfinite(result.oracle_seconds).all() for result in played.values()):
+            yield (
+                '<p class="note">Seconds in the oracle are not known of learners that ran compiled: there the'
+                " oracle is part of the loop, and a clock inside would cost more than many a call.</p>"
+            )
     if explored:
         yield _table(sample_rows(explored, kind, level), "What the explorers found")
     for figure in figures(finished, name, kind, level):

@@ -127,6 +127,7 @@ def test_files_and_page(folder):
     assert "ads &amp; &lt;b&gt;more&lt;/b&gt;" in page
     assert "<b>" not in page
     assert "Unfinished" not in page
+    assert "Seconds in the oracle are not known of learners that ran compiled" in page
     assert not re.search(r'(?:src|href)="(?!data:|#)', page)  # nothing from outside
     assert all(base64.b64decode(data) for data in re.findall(r"base64,([^\"]+)", page))
 
@@ -177,6 +178,8 @@ def test_an_unknown_optimum_leaves_rewards(tmp_path):
     Study(specification | {"horizon": 5, "replications": 2}).run(tmp_path)
     page = write_report(tmp_path).read_text(encoding="utf-8")
     assert re.findall(r"<code>figures/([^<]+)</code>", page) == ["cascade-reward"]
+    assert "in the oracle</th>" in page
+    assert "ran compiled" not in page
 
 
 def test_notebooks_show_tables(folder):
