@@ -130,6 +130,11 @@ class LUCB1Halving(Explorer[Restart]):
         rule, own = self._present(state)
         return rule.select(own, rng)
 
+    def step(self, state: Restart, rng: np.random.Generator) -> IntArray:
+        """Return what the present rule does next."""
+        rule, own = self._present(state)
+        return rule.step(own, rng)
+
     def pulls(self, state: Restart) -> int:
         """Return how many outcomes of each the present rule wants."""
         rule, own = self._present(state)

@@ -24,18 +24,37 @@ class _Race(PhasedExplorer):
 
     @abstractmethod
     def radii(self, stats: ArmStatistics) -> FloatArray:
-        """Return confidence radii that hold for all arms and all counts up to `max_pulls`."""
+        """Return radii that hold up to `max_pulls`; times its count none falls as the count grows."""
 
     def is_certified(self, state: Phases) -> bool:
         """Return whether all arms were decided by their intervals, none by running out of pulls."""
         return self.is_done(state) and state.target <= self.max_pulls
 
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return 1; 0 when every undecided arm has had `max_pulls`."""
+        """Return the samples before which no arm can be decided; 0 when each has had `max_pulls`.
+
+        The race decides as if it looked after every single sample.
+        """
         if state.target < self.max_pulls:
-            return 1
+            return min(max(1, self.least_pulls(state)), self.max_pulls - state.target)
         state.target = self.max_pulls + 1  # marks a race that ends undecided
         return 0
+
+    def least_pulls(self, state: Phases) -> int:
+        """Return how many samples more of each undecided arm it takes at the least to decide one.
+
+        In d samples the sums of two arms approach each other by at most ``b d``, and no arm's radius times
+        its count falls; so intervals that overlap by x at T samples of each still do after fewer than
+        ``x T / b`` more. An arm is decided by clearing the intervals of enough others.
+        """
+        arms, means = undecided_means(state)
+        if not state.target or (state.stats.counts[arms] != state.target).any():
+            return 1
+        radii = self.radii(state.stats)[arms]
+        lower, upper = np.sort(means - radii), np.sort(means + radii)
+        wanted = self.k - int(state.accepted.sum())
+        overlap = min(upper[len(arms) - wanted - 1] - lower[-1], upper[0] - lower[-wanted])
+        return int(state.target * overlap / self.b)
 
     def decide(self, state: Phases) -> None:
         """Decide the arms whose intervals are clear of enough others, until no more are."""
