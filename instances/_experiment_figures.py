@@ -102,6 +102,9 @@ def draw_tolerances(rows: list[Row], out: Path) -> None:
                 tolerances, samples, 2 * np.array(errors), fmt=style, label=explorer, markersize=4, capsize=2
             )
         panel.set(title=f"{at[0]}, {at[1]} arms", xscale="log", yscale="log")
+        ticks = sorted({row["epsilon"] for row in own})
+        panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        panel.minorticks_off()
     for panel in axes[-1]:
         panel.set_xlabel("Tolerance")
     for panel in axes[:, 0]:

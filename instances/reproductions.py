@@ -66,7 +66,7 @@ def aggregate_regret(
     return reproduce(AGGREGATE_REGRET, quick, seed, jobs, out)
 
 
-@takes(quick=0.2, full=40)
+@takes(quick=0.2, full=2)
 def fixed_budget(
     *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
 ) -> Iterator[Row]:
@@ -86,7 +86,7 @@ def fixed_budget(
     return reproduce(FIXED_BUDGET, quick, seed, jobs, out)
 
 
-@takes(quick=1, full=15)
+@takes(quick=1, full=4)
 def lucb_halving(
     *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
 ) -> Iterator[Row]:
