@@ -143,7 +143,7 @@ def _loop_for(
     if _is_lazy(policy, oracle, state):
         from cmab._kernels_lazy import play_rounds_lazily
 
-        return play_rounds_lazily, (policy.reals, len(oracle.integers) - 1, *environment[:3])
+        return play_rounds_lazily, (policy.reals, len(oracle.integers), *environment[:3])
     from cmab._kernels_loop import play_rounds
 
     index = no_index if policy.is_random else policy.function
@@ -160,5 +160,5 @@ def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:
     if policy.function is not optimistic_means or oracle.function is not solve_top_k:
         return False
     has_prior, is_maximising = len(policy.reals) > 6, policy.reals[3] > 0.0
-    k, m = len(oracle.integers) - 1, state.n_arms
+    k, m = len(oracle.integers), state.n_arms
     return is_maximising and not has_prior and state.clusters is None and 0 < k <= m // 10

@@ -94,20 +94,22 @@ def play_rounds_lazily(
     built, until, bound, resume, wait = progress[0] + 1, 0, 0.0, 0, 1
     for t in range(progress[0] + 1, last + 1):
         term = log_term(t, reals)
-        is_known = t <= until and best_candidates(
-            counts, averages, candidates, bound, term, high, values, places
-        )
-        if not is_known and t >= resume:
+        is_known, is_rebuilt = False, False
+        while True:  # one call for both chances: compiling it takes a second
+            if t <= until:
+                is_known = best_candidates(counts, averages, candidates, bound, term, high, values, places)
+            if is_known or is_rebuilt or t < resume:
+                break
             for j in range(n):
                 if until > 0:
                     place_of[candidates[j]] = -1
-            until, built = t + 2 * (t - built) + 8, t
+            until, built, is_rebuilt = t + 2 * (t - built) + 8, t, True
             choose_candidates(counters, means, until, reals, bounds, candidates)
             bound = bounds[candidates[n]]
             for j in range(n):
                 place_of[candidates[j]] = j
                 counts[j], averages[j] = counters[candidates[j]], means[candidates[j]]
-            is_known = best_candidates(counts, averages, candidates, bound, term, high, values, places)
+        if is_rebuilt:
             wait = 1 if is_known else min(2 * wait, _LONGEST_WAIT)
             resume = t if is_known else t + wait
         if is_known:

@@ -1,7 +1,7 @@
 """The compiled door of oracles of the k best arms: the fused loop knows it, and may look at fewer arms."""
 
 from cmab._kernels_doors import solve_kernel
-from cmab._kernels_select import renew_top_k, top_k
+from cmab._kernels_select import renew_top_k
 from cmab.arrays import FloatArray, IntArray
 
 
@@ -9,18 +9,15 @@ from cmab.arrays import FloatArray, IntArray
 def solve_top_k(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
     """Write the k best arms; the smallest, negated in `reals`, if that has room for them.
 
-    `integers` holds the k arms of the call before, where this one starts from, and whether there was one.
+    `integers` holds the k arms of the call before, where this one starts from.
     """
-    k, values = len(integers) - 1, means
+    k, values = len(integers), means
     if reals.shape[0] > 0:
         values = reals
         for i in range(means.shape[0]):
             values[i] = -means[i]
-    if k > 0 and integers[k] > 0:
+    if k > 0:
         renew_top_k(values, k, integers)
-    else:
-        top_k(values, k, integers)
-        integers[k] = 1
     for j in range(k):
         out[j] = integers[j]
     return k

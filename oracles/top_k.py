@@ -98,4 +98,4 @@ def top_k_kernel(n_arms: int, k: int, sense: Sense) -> Kernel:
     """Return the compiled rule for the k best arms."""
     from cmab._kernels_top_k import solve_top_k
 
-    return Kernel(solve_top_k, np.zeros(k + 1, np.int64), np.empty(n_arms if sense == "min" else 0))
+    return Kernel(solve_top_k, np.arange(k), np.empty(n_arms if sense == "min" else 0))
