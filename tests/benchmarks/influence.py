@@ -83,7 +83,7 @@ def by_peer(row: Row) -> tuple[float, np.ndarray[Any, Any]] | None:
     """What `imm` finds, None where it takes too long or is not installed."""
     if find_spec("pynetim") is None:
         return None
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")
     answer = context.Queue()
     process = context.Process(target=imm, args=(row, answer))
     process.start()
