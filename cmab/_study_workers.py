@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import importlib
 import os
+import signal
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
@@ -49,7 +50,9 @@ def spread(
     try:
         with parallel_config(backend=active):
             workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-            yield from workers(delayed(_alone)(parent, function, *task) for task in tasks)
+            with _unseen_interrupts() if parent else nullcontext():
+                results = workers(delayed(_alone)(parent, function, *task) for task in tasks)
+            yield from results
     except BrokenProcessPool as error:
         raise ChildProcessError(
             f"a worker process died, perhaps for want of memory ({error}); what was finished is kept"
@@ -105,6 +108,20 @@ def _limit_threads(_: int) -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
+
+
+@contextmanager
+def _unseen_interrupts() -> Iterator[None]:
+    """Block Ctrl-C in the processes started here, for good, and in this thread until the end.
+
+    It goes to all processes of a terminal. The parent alone has to stop and ends its workers; one that is
+    just starting would print a traceback.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @lru_cache(maxsize=1)
