@@ -42,16 +42,9 @@ def _most_covering(sets: SetCollection, k: int, allowed: BoolArray) -> tuple[Int
     Among nodes that cover as many, give or take half a standard deviation, the one with the most arcs out is
     chosen: further sets come to it soonest.
     """
-    reverse = sets.graph
-    n, pool, sizes = reverse.n_components, sets.pool, np.diff(sets.ends)
-    arcs_out = np.bincount(reverse.component, reverse.graph.out_degrees, n)
-    owner, open_sets = np.repeat(np.arange(sets.n_sets), sizes), np.ones(sets.n_sets, np.bool_)
-    chosen: list[int] = []
-    while len(chosen) < k:
-        gains = np.bincount(pool[open_sets[owner]], minlength=n) * allowed
-        most = int(gains.max())
-        if most < _LEAST_GAIN:
-            break
-        chosen.append(int(np.argmax(np.where(gains >= most - 0.5 * most**0.5, arcs_out, -1))))
-        open_sets[owner[pool == chosen[-1]]] = False
-    return np.array(chosen, np.int64), float(sizes[~open_sets].sum() / sizes.sum())
+    from oracles._kernels_sentinels import most_covering
+
+    reverse, ends = sets.graph, sets.ends
+    arcs_out = np.bincount(reverse.component, reverse.graph.out_degrees, reverse.n_components)
+    chosen, n_covered = most_covering(ends, sets.pool, arcs_out, allowed, k, _LEAST_GAIN)
+    return chosen, n_covered / int(ends[-1])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Where arcs are contracted, sets cost little, and a first sample for the few components that are left would
 # be so small that seeds suffer. Measured on upper bounds of CUCB.
-_AHEAD = 4
+_AHEAD = 2
 
 
 class InfluenceMaximization(InfluenceOracle):
