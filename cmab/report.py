@@ -70,6 +70,8 @@ def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level
         If no study ran there, no piece is finished or one is damaged, or `level` is outside (0, 1).
     ImportError
         If matplotlib is missing.
+    OSError
+        If the folder or the disk takes no files.
 
     Examples
     --------
@@ -92,7 +94,16 @@ def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level
     finished = Finished.read(folder)
     if not finished.replications:
         raise ValueError(f"{folder} must hold a finished piece, got none: run the study first")
-    place = Path(folder) / "figures"
+    try:
+        return _written(finished, Path(folder), band_kind, level)
+    except OSError as error:
+        raise OSError(
+            f"no report can be written to {folder} ({error.strerror}); an older one is kept"
+        ) from error
+
+
+def _written(finished: Finished, folder: Path, band_kind: Band, level: float) -> Path:
+    place = folder / "figures"
     place.mkdir(exist_ok=True)
     parts = [
         *_head(finished),
@@ -100,9 +111,12 @@ def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level
         *_comparisons(finished, level),
         *_provenance(finished),
     ]
-    page = Path(folder) / "report.html"
-    page.write_text(_page("\n".join(parts)), encoding="utf-8")
-    return page
+    page, unfinished = folder / "report.html", folder / "report.html.part"
+    try:
+        unfinished.write_text(_page("\n".join(parts)), encoding="utf-8")
+        return unfinished.replace(page)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _page(body: str) -> str:

@@ -1,6 +1,8 @@
 """Reports: statistics against other computations, pages of unfinished studies, a look in a real browser."""
 
 import base64
+import errno
+import os
 import re
 import shutil
 import subprocess
@@ -155,6 +157,21 @@ def test_an_unfinished_study_is_reported_as_such(tmp_path):
     page = write_report(tmp_path, band_kind="bootstrap", level=0.9).read_text(encoding="utf-8")
     done = len(study.pieces) - len(study.missing(tmp_path))
     assert f"{done} of {len(study.pieces)}" in " ".join(page.split())
+
+
+def test_a_full_disk_keeps_the_last_page(folder, capsys, monkeypatch):
+    before, write = (folder / "report.html").read_bytes(), Path.write_text
+
+    def half(path, text, **settings):
+        write(path, text[: len(text) // 2], **settings)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", half)
+        assert main(["report", str(folder)]) == 1
+    assert f"no report can be written to {folder} (No space left on device)" in capsys.readouterr().err
+    assert (folder / "report.html").read_bytes() == before
+    assert not list(folder.glob("*.part"))
 
 
 def test_an_unknown_optimum_leaves_rewards(tmp_path):
