@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -100,8 +101,10 @@ def _compiled(function: Function, *signature: Any) -> Function:
     _config.CACHE_DIR = _cache_folder() or previous
     try:
         compiled = _njit(**_OPTIONS)(function)
-        with suppress(RuntimeError):  # numba found no place to write a cache to
-            compiled._cache = _quick_cache(function)
+        # What belongs to no module, as code that a program executes, could not be linked again.
+        if function.__module__ in sys.modules:
+            with suppress(RuntimeError):  # numba found no place to write a cache to
+                compiled._cache = _quick_cache(function)
         if signature:
             compiled.compile(*signature)
             compiled.disable_compile()

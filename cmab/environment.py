@@ -72,6 +72,13 @@ class Environment(ABC):
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the true expected reward of `super_arm`."""
 
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:  # noqa: ARG002
+        """Return the probability with which `super_arm` shows each base arm; None, the default, says nothing.
+
+        `check_environment` compares it with what is observed.
+        """
+        return None
+
     def sample(self, arms: IntArray, pulls: int, rng: np.random.Generator) -> Feedback:
         """Return the feedback of `pulls` fresh outcomes of each of `arms`, as explorers ask for them."""
         if pulls == 1:

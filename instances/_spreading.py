@@ -18,7 +18,7 @@ from oracles import DirectedGraph
 from oracles._memory import require_memory
 from oracles._opimc import choose_some
 from oracles._reverse_sets import Model, ReverseGraph, SetCollection
-from oracles._spread import MOST_OUTCOMES
+from oracles._spread import MOST_OUTCOMES, triggering_probabilities
 from oracles.directed_graph import as_directed_graph
 from oracles.influence_certificate import estimate
 
@@ -128,6 +128,17 @@ class SpreadingInfluence(Environment):
         if self.feedback == "none":
             seen = 0
         return Feedback.unchecked(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
+
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        """Return the probability that the tail of each edge becomes active.
+
+        By enumeration of outcomes; None where they are more than 65,536, and where not all edges out of an
+        active node are shown.
+        """
+        if self.feedback != "edge" or self.model != "ic":
+            return None
+        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
+        return triggering_probabilities(self.graph, np.array(self.means), seeds, self.model)
 
     @cached_property
     def _coins(self) -> tuple[AnyArray, FloatArray, FloatArray]:

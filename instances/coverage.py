@@ -104,6 +104,10 @@ class Coverage(Environment):
         """Return a fresh coin of each of `arms`."""
         return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
 
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        """Return those of the oracle: base arms are triggered with certainty or never."""
+        return self.oracle.triggering_probabilities(super_arm, self.means)
+
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the expected weight covered."""
         return self.oracle.expected_reward(super_arm, self.means)

@@ -89,6 +89,10 @@ class SemiBandit(Environment):
         """Return sums and sums of squares of fresh outcomes."""
         return self.arms.pull_many(arms, pulls, rng)
 
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        """Return those of the oracle: base arms are triggered with certainty or never."""
+        return self.oracle.triggering_probabilities(super_arm, self.means)
+
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the sum of the true means."""
         return self.arms.expected_reward(super_arm)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +20,20 @@ _KEY = 0x5EED
 _RANGE = 1024
 # What cascades read, and what each thread keeps for itself.
 _BYTES_OF_ARC, _BYTES_OF_ARC_AND_THREAD, _BYTES_OF_NODE_AND_THREAD = 24, 4, 25
+
+
+def triggering_probabilities(
+    graph: DirectedGraph, probabilities: FloatArray, seeds: IntArray, model: Literal["ic", "lt"]
+) -> FloatArray | None:
+    """Return the probability that the tail of each arc becomes active; None beyond `MOST_OUTCOMES`."""
+    exact = exact_spread if model == "ic" else exact_threshold_spread
+    active = np.empty(graph.n_nodes)
+    for node, alone in enumerate(np.eye(graph.n_nodes)):
+        found = exact(graph, probabilities, seeds, alone)
+        if found is None:
+            return None
+        active[node] = found
+    return np.clip(active, 0.0, 1.0)[graph.tails]
 
 
 def exact_spread(

@@ -12,7 +12,12 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.theory import Smoothness
 from oracles._reverse_sets import MODELS, Model
-from oracles._spread import estimated_spread, exact_spread, exact_threshold_spread, threshold_spread
+from oracles._spread import (
+    estimated_spread,
+    exact_spread,
+    threshold_spread,
+    triggering_probabilities,
+)
 from oracles.directed_graph import DirectedGraph, as_directed_graph
 
 if TYPE_CHECKING:
@@ -131,15 +136,8 @@ class InfluenceOracle(Oracle):
 
         By enumeration of outcomes; None where they are more than 65,536.
         """
-        probabilities, seeds = self._probabilities(means), np.asarray(super_arm, np.int64)
-        exact = exact_spread if self.model == "ic" else exact_threshold_spread
-        active = np.empty(self.graph.n_nodes)
-        for node, alone in enumerate(np.eye(self.graph.n_nodes)):
-            found = exact(self.graph, probabilities, seeds, alone)
-            if found is None:
-                return None
-            active[node] = found
-        return np.clip(active, 0.0, 1.0)[self.graph.tails]
+        seeds = np.asarray(super_arm, np.int64)
+        return triggering_probabilities(self.graph, self._probabilities(means), seeds, self.model)
 
     def smoothness(self) -> Smoothness | None:
         """Return ``|E| W x``, W being what all nodes are worth."""

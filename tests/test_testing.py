@@ -4,6 +4,7 @@ import random
 from dataclasses import dataclass
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 import pytest
 from cases import NETWORK, pages
@@ -11,7 +12,7 @@ from cases import NETWORK, pages
 from cmab import CUCB, Feedback, LinearOracle, LUCBPlusPlus, Oracle
 from cmab.testing import check_environment, check_explorer, check_oracle, check_policy, oracle_checks
 from cmab.theory import Smoothness
-from instances import BernoulliArms, SemiBandit
+from instances import BernoulliArms, IndependentCascade, SemiBandit
 from oracles import InfluenceMaximization, MaxCoverage, TopK
 
 N, K = 6, 2
@@ -339,6 +340,22 @@ class Pessimist(BernoulliArms):
 def test_each_faulty_environment_is_named(faulty, fault):
     with pytest.raises(AssertionError, match=f"^{fault}"):
         check_environment(faulty([0.3, 0.5, 0.8]), [(0, 1), (1, 2)])
+
+
+class Distracted(IndependentCascade):
+    """Some edges that a cascade tries are not seen, whatever comes of them."""
+
+    def play(self, super_arm, rng):
+        whole = super().play(super_arm, rng)
+        seen = rng.random(len(whole.arms)) < 0.9
+        return Feedback(whole.arms[seen], whole.outcomes[seen], whole.reward)
+
+
+def test_a_cascade_that_shows_too_little_is_named():
+    graph = nx.path_graph(4, create_using=nx.DiGraph)
+    check_environment(IndependentCascade(graph, [0.5, 0.4, 0.8], k=1), [(0,), (1,)])
+    with pytest.raises(AssertionError, match=r"^triggers: observations of arm 0 by"):
+        check_environment(Distracted(graph, [0.5, 0.4, 0.8], k=1), [(0,), (1,)])
 
 
 # Policies ------------------------------------------------------------------------------------------------

@@ -44,7 +44,8 @@ def check_environment(
     Raises
     ------
     AssertionError
-        At the first fault: ``determinism``, ``support``, ``outcomes``, ``rewards``, ``optimum``, ``coins`` or
+        At the first fault: ``determinism``, ``coins``, ``support``, ``outcomes``, ``triggers`` (against
+        `Environment.triggering_probabilities`, where it says something), ``rewards``, ``optimum`` or
         ``pulls``. Each statistical comparison fails with probability below 1e-6 where the claim is true.
 
     Examples
@@ -130,6 +131,21 @@ def _check_outcomes(subject: _Subject) -> None:
         require_mean("outcomes", f"outcomes of arm {arm}", outcomes[arms == arm], mean)
 
 
+def _check_triggers(subject: _Subject) -> None:
+    """Base arms are observed as often as the environment says that super arms trigger them."""
+    environment = subject.environment
+    for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
+        chances = environment.triggering_probabilities(super_arm)
+        if chances is None:
+            continue
+        seen = np.zeros((len(rounds), environment.n_arms))
+        for row, feedback in zip(seen, rounds, strict=True):
+            row[feedback.arms] = 1.0
+        for arm in range(min(environment.n_arms, 50)):
+            what = f"observations of arm {arm} by {super_arm.tolist()}"
+            require_mean("triggers", what, seen[:, arm], float(chances[arm]))
+
+
 def _check_rewards(subject: _Subject) -> None:
     """Realised rewards average to the expected reward."""
     for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
@@ -170,6 +186,7 @@ _CHECKS: tuple[Callable[[_Subject], None], ...] = (
     _check_coins,
     _check_support,
     _check_outcomes,
+    _check_triggers,
     _check_rewards,
     _check_optimum,
     _check_pulls,
