@@ -138,13 +138,11 @@ def _loop_for(
     policy: Kernel, oracle: Kernel, environment: Kernel, state: ArmStatistics, rng: np.random.Generator
 ) -> tuple[Any, tuple[Any, ...]]:
     """Return the loop for these rules, and the arguments that it begins with."""
-    from cmab._kernels_policies import no_index, no_random_index
-
     if _is_lazy(policy, oracle, state):
         from cmab._kernels_lazy import play_rounds_lazily
 
         return play_rounds_lazily, (policy.reals, len(oracle.integers), *environment[:3])
-    from cmab._kernels_loop import play_rounds
+    from cmab._kernels_loop import no_index, no_random_index, play_rounds
 
     index = no_index if policy.is_random else policy.function
     random_index = policy.function if policy.is_random else no_random_index
@@ -154,6 +152,8 @@ def _loop_for(
 
 def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:
     """Return whether most arms need not be looked at in most rounds: CUCB for rewards, k of many arms."""
+    if policy.function.__module__ != "cmab._kernels_policies":  # nor need that be compiled to compare
+        return False
     from cmab._kernels_policies import optimistic_means
     from cmab._kernels_top_k import solve_top_k
 

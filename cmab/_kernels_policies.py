@@ -2,23 +2,9 @@
 
 import math
 
-import numpy as np
-
 from cmab._kernels import kernel
-from cmab._kernels_doors import index_kernel, random_index_kernel
+from cmab._kernels_doors import index_kernel
 from cmab.arrays import FloatArray, IntArray
-
-
-@index_kernel
-def no_index(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
-    """Stand where a random index rule takes its place."""
-
-
-@random_index_kernel
-def no_random_index(
-    counts: IntArray, means: FloatArray, t: int, reals: FloatArray, rng: np.random.Generator, out: FloatArray
-) -> None:
-    """Stand where an index rule without randomness takes its place."""
 
 
 @kernel

@@ -175,7 +175,7 @@ class _Lockstep:
     def play(self, tick: Callable[[int], object] | None) -> None:
         """Play all rounds; raises what the oracle raises, with the rounds before it played."""
         from cmab._kernels_lockstep import play_side_by_side
-        from cmab._kernels_policies import no_index
+        from cmab._kernels_loop import no_index
 
         index = no_index if self._index.is_random else self._index.function
         rules = (index, self._index.is_random, self._index.reals, *self._door.kernel[:2])
