@@ -19,7 +19,8 @@ def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
     radii = np.full(counts.shape, np.inf)
     seen = counts > 0
     np.divide(log_term, counts, out=radii, where=seen)
-    return np.sqrt(radii, out=radii)
+    np.sqrt(radii, out=radii)
+    return radii
 
 
 @dataclass(frozen=True)

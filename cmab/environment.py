@@ -104,10 +104,9 @@ class Environment(ABC):
         """
         owner = np.repeat(np.arange(len(arms)), pulls)
         outcomes = self.pull(np.repeat(arms, pulls), rng)
-        return (
-            np.bincount(owner, outcomes, minlength=len(arms)),
-            np.bincount(owner, outcomes**2, minlength=len(arms)),
-        )
+        sums: FloatArray = np.bincount(owner, outcomes, minlength=len(arms)).astype(np.float64, copy=False)
+        squares = np.bincount(owner, outcomes**2, minlength=len(arms)).astype(np.float64, copy=False)
+        return sums, squares
 
 
 def round_key(rng: np.random.Generator) -> int:

@@ -104,7 +104,7 @@ def _sum_of_largest(
                 best[at] = best[at + 1]
                 at += 1
             best[at] = value
-    return best.sum()
+    return float(best.sum())
 
 
 @kernel

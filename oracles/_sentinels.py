@@ -45,6 +45,7 @@ def _most_covering(sets: SetCollection, k: int, allowed: BoolArray) -> tuple[Int
     from oracles._kernels_sentinels import most_covering
 
     reverse, ends = sets.graph, sets.ends
-    arcs_out = np.bincount(reverse.component, reverse.graph.out_degrees, reverse.n_components)
+    counted = np.bincount(reverse.component, reverse.graph.out_degrees, reverse.n_components)
+    arcs_out = counted.astype(np.float64, copy=False)
     chosen, n_covered = most_covering(ends, sets.pool, arcs_out, allowed, k, _LEAST_GAIN)
     return chosen, n_covered / int(ends[-1])

@@ -153,7 +153,8 @@ class TriggeringSets(ReverseGraph):
 
 
 def _shares(masses: FloatArray) -> FloatArray:
-    return np.cumsum(masses) / masses.sum()
+    shares: FloatArray = np.cumsum(masses) / masses.sum()
+    return shares
 
 
 def _roots(shares: FloatArray, count: int, rng: np.random.Generator) -> IntArray:

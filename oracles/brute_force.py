@@ -75,7 +75,7 @@ class BruteForce(LinearOracle):
     ) -> IntArray | None:
         """Return the best super arm with all of `include` and none of `exclude`; None if there is none."""
         required, banned = self._check_constraints(include, exclude)
-        left = self._contains[:, required].all(axis=1) & ~self._contains[:, banned].any(axis=1)
+        left = np.logical_and(self._contains[:, required].all(axis=1), ~self._contains[:, banned].any(axis=1))
         return self._best(self._check_means(means), left) if left.any() else None
 
     def _best(self, means: FloatArray, left: BoolArray) -> IntArray:

@@ -70,4 +70,5 @@ def _directions(vectors: FloatArray) -> FloatArray:
     """Return the rows divided by their lengths, rows of zeros as they are."""
     largest = abs(vectors).max(axis=1, keepdims=True)  # first, lest squares overflow or vanish
     scaled = vectors / np.where(largest > 0, largest, 1.0)
-    return scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1.0)
+    directions: FloatArray = scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1.0)
+    return directions

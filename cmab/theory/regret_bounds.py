@@ -106,11 +106,14 @@ def theorem_2(gaps: RewardGaps, smoothness: Smoothness | None, rounds: ArrayLike
     m, omega, lowest = len(gaps.bad), smoothness.omega, float(gaps.probabilities.min())
     is_certain = lowest == 1.0
     samples = (6.0 if is_certain else 12.0 / lowest) * m * np.log(n)
-    leading = 2.0 * smoothness.gamma / (2.0 - omega) * samples ** (omega / 2) * n ** (1.0 - omega / 2)
+    leading: FloatArray = (
+        2.0 * smoothness.gamma / (2.0 - omega) * samples ** (omega / 2) * n ** (1.0 - omega / 2)
+    )
     if is_certain:
         return leading + (math.pi**2 / 3 + 1) * m * gaps.overall
     rare = (24.0 * np.log(n)[..., None] / gaps.probabilities).sum(axis=-1)
-    return leading + ((math.pi**2 / 2 + 1) * m + rare) * gaps.overall
+    bound: FloatArray = leading + ((math.pi**2 / 2 + 1) * m + rare) * gaps.overall
+    return bound
 
 
 def _rounds(rounds: ArrayLike) -> FloatArray:
