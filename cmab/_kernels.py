@@ -11,25 +11,23 @@ import functools
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import llvmlite
 import numba
-import numba.cpython.hashing
 import numpy as np
 from llvmlite import ir
 from numba import extending
-from numba.core import caching as numba_caching
-from numba.core.runtime import nrt
+
+from cmab._code_cache import CheckedFile, first_own_folder
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _PACKAGES = ("cmab", "oracles", "instances")
 _config: Any = numba.config
-_caching: Any = numba_caching
-_runtime: Any = nrt.rtsys
 _njit: Any = numba.njit
 _intrinsic: Any = extending.intrinsic
 types: Any = numba.types
@@ -96,39 +94,67 @@ def typed_kernel(signature: Any) -> Callable[[Function], Function]:
 def _compiled(function: Function, *signature: Any) -> Function:
     if not IS_COMPILING:
         return _wrapping(function)
-    # Only our own kernels use this folder: the setting is put back, for the user's functions are his.
-    previous = _config.CACHE_DIR
-    _config.CACHE_DIR = _cache_folder() or previous
-    try:
-        compiled = _njit(**_OPTIONS)(function)
-        # What belongs to no module, as code that a program executes, could not be linked again.
-        if function.__module__ in sys.modules:
-            with suppress(RuntimeError):  # numba found no place to write a cache to
-                compiled._cache = _quick_cache(function)
-        if signature:
-            compiled.compile(*signature)
-            compiled.disable_compile()
-    finally:
-        _config.CACHE_DIR = previous
+    compiled = _njit(**_OPTIONS)(function)
+    # What belongs to no module, as code that a program executes, could not be linked again.
+    if function.__module__ in sys.modules and _cache_folder():
+        # numba may change what is behind its doors: then each process compiles, and nothing else happens.
+        with suppress(Exception):
+            compiled._cache = _quick_cache(function)
+    if signature:
+        compiled.compile(*signature)
+        compiled.disable_compile()
     return cast(Function, compiled)
 
 
 def _quick_cache(function: Function) -> Any:
-    """Return numba's cache on disk, read without getting ready to compile.
+    """Return numba's cache on disk, read only as it was written, and without getting ready to compile.
+
+    Any damage is a miss, after which the function is compiled and saved again.
+    """
+    from numba.core import caching, serialize
+
+    # Only our own kernels use this folder: the setting is put back, for users' functions are theirs.
+    config, previous = _config, _config.CACHE_DIR
+    config.CACHE_DIR = _cache_folder()
+    try:
+        cache: Any = caching.FunctionCache(function)  # type: ignore[no-untyped-call]
+    finally:
+        config.CACHE_DIR = previous
+    place: Any = cache._impl
+    path = Path(place.locator.get_cache_path()) / f"{place.filename_base}.checked"
+    stamp = (numba.__version__, llvmlite.__version__, place.locator.get_source_stamp())
+    cache._cache_file = CheckedFile(path, stamp, serialize.dumps)
+    load, save = cache._load_overload, cache._save_overload
+
+    def load_overload(signature: Any, target: Any) -> Any:
+        with suppress(Exception):
+            _get_ready(target)
+            return load(signature, target)
+        return None
+
+    def save_overload(signature: Any, result: Any) -> None:
+        with suppress(Exception):
+            save(signature, result)
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload
+    return cache
+
+
+def _get_ready(target: Any) -> None:
+    """Set up what the code in the cache is linked to.
 
     Before it reads, numba's own cache sets up all that compiling needs, scipy's linear algebra among it:
     0.2 s in every process. What is compiled already links to the run-time system only (and, had it hash
     tables, to the hash secret, which the import of ``hashing`` provides); compiling brings the rest.
     """
-    cache: Any = _caching.FunctionCache(function)
+    try:
+        import numba.cpython.hashing  # noqa: F401
+        from numba.core.runtime import nrt
 
-    def load_overload(signature: Any, target: Any) -> Any:
-        _runtime.initialize(target)
-        with cache._guard_against_spurious_io_errors():
-            return cache._load_overload(signature, target)
-
-    cache.load_overload = load_overload
-    return cache
+        runtime: Any = nrt.rtsys
+        runtime.initialize(target)
+    except (ImportError, AttributeError, TypeError):  # another numba
+        target.refresh()
 
 
 def _wrapping(function: Function) -> Function:
@@ -144,20 +170,24 @@ def _wrapping(function: Function) -> Function:
 
 @functools.cache
 def _cache_folder() -> str:
-    """Return a folder named by the content of all kernels, or "" for numba's own choice.
+    """Return a folder of one's own, named by the content of all kernels, or "" where there is none.
 
     numba notices a change in a function's own file only; a kernel that calls one in another module would
     go on with its old code.
     """
+    return first_own_folder(_folders())
+
+
+def _folders() -> Iterator[Path]:
+    """Yield where compiled code may go: as the user says, else his cache, else beside the source."""
+    name = f"kernels-{_content_hash()}"
     if os.environ.get("NUMBA_CACHE_DIR"):
-        return str(Path(os.environ["NUMBA_CACHE_DIR"]) / f"cmab-{_content_hash()}")
+        yield Path(os.environ["NUMBA_CACHE_DIR"]) / f"cmab-{name}"
+        return
     base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        folder = (Path(base) if base else Path.home() / ".cache") / "cmab" / f"kernels-{_content_hash()}"
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
-        return ""
-    return str(folder) if os.access(folder, os.W_OK) else ""
+    with suppress(RuntimeError):  # no home
+        yield (Path(base) if base else Path.home() / ".cache") / "cmab" / name
+    yield Path(__file__).parent / "__pycache__" / name
 
 
 def _content_hash() -> str:
