@@ -30,7 +30,7 @@ def influence(
     *,
     graph: Path | None = None,
     undirected: bool = False,
-    model: Model = "weighted-cascade",
+    model: Model | None = None,
     probability: float = 0.1,
     k: int = 5,
     rounds: int = 500,
@@ -46,12 +46,13 @@ def influence(
     Parameters
     ----------
     graph : Path, optional
-        Edge list, gzipped or not: two node ids a line; the characters of Les Misérables and who meets whom
-        if left out
+        Edge list, gzipped or not: two node ids (integers) a line, and perhaps a probability; the characters
+        of Les Misérables and who meets whom if left out
     undirected : bool
         Every line of the file is an edge for both directions
     model : str
-        Truth: one over the in-degree of an edge's head, the same for all, or one of 0.1, 0.01, 0.001
+        Truth: one over the in-degree of an edge's head, the same for all, or one of 0.1, 0.01, 0.001; if
+        left out, the probabilities of the file, and where it has none the first of these
     probability : float
         Edge probability of the constant model
     k : int
@@ -99,8 +100,10 @@ def _les_miserables() -> nx.Graph[Any]:
     return network
 
 
-def _truth(graph: DirectedGraph, model: Model, probability: float, seed: int) -> FloatArray:
-    if model == "weighted-cascade":
+def _truth(graph: DirectedGraph, model: Model | None, probability: float, seed: int) -> FloatArray:
+    if model is None and graph.probabilities is not None:
+        return graph.probabilities
+    if model in (None, "weighted-cascade"):
         return weighted_cascade(graph)
     if model == "constant":
         return constant(graph, real("probability", probability, 0.0, 1.0))

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import gzip
 import os
+import warnings
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
-from cmab._validation import real, vector
+from cmab._validation import real, shown, vector
 from cmab.arrays import FloatArray, IntArray
 from oracles import DirectedGraph
+from oracles._memory import require_memory
 
 _GZIP = b"\x1f\x8b"
 _DIGITS = 19
+_CHUNK = 2**24
+# Lines as lists of texts, and then as numbers, need 20 times their length; the arrays of a graph 64 a node.
+_BYTES_A_BYTE = 20
+_BYTES_A_NODE = 64
 
 
 def read_edge_list(
@@ -37,7 +44,7 @@ def read_edge_list(
         Whether the first line gives the numbers of nodes and of lines. Ids are node numbers then; without
         it nodes are numbered in increasing order of their ids, which become their labels. If left out, a
         first line counts as such where its second number is that of the lines below and its first one is
-        larger than every id in them.
+        larger than every id in them, and a warning says so: it might have been an edge.
 
     Returns
     -------
@@ -48,7 +55,8 @@ def read_edge_list(
     ------
     ValueError
         If the file is cut off, is not text, or a line has the wrong number of columns, an id that is no
-        integer of ``[0, 10**18)``, or a probability outside [0, 1].
+        integer of ``[0, 10**18)``, or a probability outside [0, 1]; or if what it holds (unpacked), or the
+        number of nodes that it names, does not fit into memory.
 
     Examples
     --------
@@ -63,10 +71,11 @@ def read_edge_list(
     (DirectedGraph(n_nodes=3, n_arcs=2), 30)
     """
     file = Path(path)
-    rows = [(number, line.split()) for number, line in enumerate(_text(file).splitlines(), 1)]
+    # Not `splitlines`, which also splits at form feeds and the like, in the midst of comments.
+    rows = [(number, line.split()) for number, line in enumerate(_text(file).split("\n"), 1)]
     rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
     n_nodes = None
-    if _is_header(rows) if header is None else header:
+    if _guessed_header(file, rows) if header is None else header:
         n_nodes = _size(file, rows)
         rows = rows[1:]
     if not rows:
@@ -74,7 +83,9 @@ def read_edge_list(
     columns = len(rows[0][1])
     for number, fields in rows:
         if len(fields) not in (2, 3) or len(fields) != columns:
-            raise ValueError(f"{file}, line {number}: must hold 2 ids (and a probability), got {fields[:5]}")
+            raise ValueError(
+                f"{file}, line {number}: must hold 2 ids (and a probability), got {shown(fields[:5])}"
+            )
     ids = np.stack([_ids(file, rows, column) for column in (0, 1)], axis=1)
     chances = _chances(file, rows) if columns == 3 else None
     return _graph(file, ids, n_nodes, chances, directed)
@@ -82,33 +93,58 @@ def read_edge_list(
 
 def _text(file: Path) -> str:
     try:
-        data = file.read_bytes()
-        if data[:2] == _GZIP:
-            data = gzip.decompress(data)
-        return data.decode("utf-8")
+        with file.open("rb") as raw:
+            is_zipped = raw.read(2) == _GZIP
+            raw.seek(0)
+            return _bounded(file, gzip.GzipFile(fileobj=raw) if is_zipped else raw).decode("utf-8-sig")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{file} must be a complete gzip file, got {error}") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} must be text in UTF-8, got {error}") from None
 
 
+def _bounded(file: Path, stream: BinaryIO | gzip.GzipFile) -> bytes:
+    """Read all of a stream, unless what it becomes would not fit: few bytes can unpack to very many."""
+    chunks: list[bytes] = []
+    while chunk := stream.read(_CHUNK):
+        chunks.append(chunk)
+        _require(file, _BYTES_A_BYTE * _CHUNK * len(chunks), "its text")
+    return b"".join(chunks)
+
+
+def _require(file: Path, n_bytes: int, what: str) -> None:
+    try:
+        require_memory(n_bytes, what)
+    except MemoryError as error:
+        raise ValueError(f"{file} must fit into memory: {error}") from None
+
+
 _Rows = Sequence[tuple[int, list[str]]]
 
 
-def _is_header(rows: _Rows) -> bool:
+def _guessed_header(file: Path, rows: _Rows) -> bool:
     fields = rows[0][1] if rows else []
-    if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not fields[0].isdecimal():
+    if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not _is_id(fields[0]):
         return False
     below = [field for _, fields in rows[1:] for field in fields[:2]]
-    return all(field.isdecimal() and int(field) < int(fields[0]) for field in below)
+    is_header = all(_is_id(field) and int(field) < int(fields[0]) for field in below)
+    if is_header:
+        warnings.warn(
+            f"{file}: the first line, {' '.join(fields)}, is taken for the numbers of nodes and lines and is"
+            " no edge; header=True says so without this warning, header=False makes it an edge",
+            UserWarning,
+            stacklevel=3,
+        )
+    return is_header
 
 
 def _size(file: Path, rows: _Rows) -> int:
     try:
         n_nodes, n_lines = (int(field) for field in rows[0][1])
     except (IndexError, ValueError):
-        got = rows[0][1][:5] if rows else "nothing"
+        got = shown(rows[0][1][:5]) if rows else "nothing"
         raise ValueError(f"{file} must begin with the numbers of nodes and lines, got {got}") from None
+    _require(file, _BYTES_A_NODE * n_nodes, f"a graph of {n_nodes} nodes")
     if n_lines != len(rows) - 1:
         raise ValueError(f"{file} must hold {n_lines} edge lines as its first line says, got {len(rows) - 1}")
     return n_nodes
@@ -117,9 +153,15 @@ def _size(file: Path, rows: _Rows) -> int:
 def _ids(file: Path, rows: _Rows, column: int) -> IntArray:
     for number, fields in rows:
         text = fields[column]
-        if not (text.isascii() and text.isdecimal() and len(text) < _DIGITS):
-            raise ValueError(f"{file}, line {number}: node ids must be integers in [0, 10**18), got {text!r}")
+        if not _is_id(text):
+            raise ValueError(
+                f"{file}, line {number}: node ids must be integers in [0, 10**18), got {shown(text)}"
+            )
     return np.array([int(fields[column]) for _, fields in rows], np.int64)
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < _DIGITS
 
 
 def _chances(file: Path, rows: _Rows) -> FloatArray:
@@ -130,7 +172,9 @@ def _chances(file: Path, rows: _Rows) -> FloatArray:
         except ValueError:
             chances[at] = np.nan
         if not 0.0 <= chances[at] <= 1.0:
-            raise ValueError(f"{file}, line {number}: a probability must lie in [0, 1], got {fields[2]!r}")
+            raise ValueError(
+                f"{file}, line {number}: a probability must lie in [0, 1], got {shown(fields[2])}"
+            )
     return chances
 
 
@@ -149,7 +193,10 @@ def _graph(
     if not directed:
         ids = np.stack([ids, ids[:, ::-1]], axis=1).reshape(-1, 2)
         chances = None if chances is None else np.repeat(chances, 2)
-    return DirectedGraph.from_edges(ids[:, 0], ids[:, 1], n_nodes, labels=labels, probabilities=chances)
+    try:
+        return DirectedGraph.from_edges(ids[:, 0], ids[:, 1], n_nodes, labels=labels, probabilities=chances)
+    except ValueError as error:  # more nodes or arcs than it can number
+        raise ValueError(f"{file}: {error}") from None
 
 
 def weighted_cascade(graph: DirectedGraph) -> FloatArray:

@@ -55,6 +55,16 @@ def test_influence_on_a_file(tmp_path):
     assert (tmp_path / "out" / "picture.png").stat().st_size > 1000
 
 
+def test_probabilities_of_a_file_are_the_truth(tmp_path):
+    """Unless another model is asked for: a third column was dropped without a word."""
+    file, edges = tmp_path / "edges.txt", [(i, (i + 1) % 6) for i in range(6)]
+    file.write_text("".join(f"{u} {v} {0.1 * (u + 1):.1f}\n" for u, v in edges))
+    short = ["demo", "influence", "--graph", str(file), "--k", "1", "--rounds", "5", "--replications", "1"]
+    for model, truth in (([], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), (["--model", "weighted-cascade"], [1.0] * 6)):
+        assert main([*short, *model, "--jobs", "1", "--out", str(tmp_path / "out")]) == 0
+        assert [float(row["true mean"]) for row in table(tmp_path / "out", "arms")] == truth
+
+
 @pytest.mark.parametrize("name", ["top-k", "spanning-tree", "coverage", "matching", "routing"])
 def test_other_families(name, tmp_path):
     assert main(["demo", name, "--rounds", "40", "--replications", "2", "--out", str(tmp_path)]) == 0

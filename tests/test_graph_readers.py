@@ -2,6 +2,7 @@
 
 import gzip
 import pickle
+import sys
 from pathlib import Path
 
 import networkx as nx
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from instances import constant, read_edge_list, trivalency, uniform, weighted_cascade
-from oracles import DirectedGraph
+from oracles import DirectedGraph, _memory
 from oracles.directed_graph import as_directed_graph
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
@@ -37,15 +38,62 @@ def test_snap_form(tmp_path, zipped):
 @pytest.mark.parametrize(
     ("text", "n_nodes"),
     [
-        ("5 2\n0 3\n3 1\n", 5),
         ("0 1\n1 2\n", 3),
         ("7 9\n9 30\n", 3),
         ("3 2\n0 3\n3 1\n", 4),
         ("4 2 0.5\n0 3 0.5\n3 1 1\n", 5),
+        (f"{'9' * 5000} 2\n0 1\n1 2\n", None),
     ],
 )
-def test_a_header_is_recognised(tmp_path, text, n_nodes):
-    assert read_edge_list(write(tmp_path / "g", text)).n_nodes == n_nodes
+def test_other_first_lines_are_edges(tmp_path, text, n_nodes):
+    file = write(tmp_path / "g", text)
+    if n_nodes is None:
+        with pytest.raises(ValueError, match="g, line 1: node ids must be integers"):
+            read_edge_list(file)
+    else:
+        assert read_edge_list(file).n_nodes == n_nodes
+
+
+def test_a_guessed_header_is_said(tmp_path):
+    """It may as well have been an edge, which is gone then."""
+    file = write(tmp_path / "g", "5 2\n0 3\n3 1\n")
+    with pytest.warns(UserWarning, match="5 2, is taken for the numbers of nodes and lines"):
+        graph = read_edge_list(file)
+    assert (graph.n_nodes, graph.n_arcs) == (5, 2)
+    assert read_edge_list(file, header=True).n_arcs == 2
+    assert read_edge_list(file, header=False).n_arcs == 3
+
+
+BREAKS = [chr(code) for code in range(sys.maxunicode + 1) if len(f"a{chr(code)}b".splitlines()) == 2]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_comment_ends_with_its_line(tmp_path, line_end):
+    """Whatever else Python takes for the end of a line: else its rest would be edges."""
+    assert len(BREAKS) >= 9
+    for char in set(BREAKS) - {"\n"}:
+        text = f"# see{char}5 6{line_end}0 1{line_end}"
+        assert arcs(read_edge_list(write(tmp_path / "g", text))) == [(0, 1)], repr(char)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path):
+    assert arcs(read_edge_list(write(tmp_path / "g", b"\xef\xbb\xbf0 1\n"))) == [(0, 1)]
+
+
+def test_files_that_do_not_fit_are_refused_at_once(tmp_path, monkeypatch):
+    """A small gzip file of very much text, a pipe without end, and a header of very many nodes."""
+    monkeypatch.setattr(_memory, "_free", lambda: 2**29)
+    bomb = write(tmp_path / "bomb.gz", b"0 1\n" * 2**23, zipped=True)
+    many = write(tmp_path / "many", "999999999 1\n0 1\n")
+    for file, header in ((bomb, False), (Path("/dev/zero"), False), (many, True)):
+        if file.exists():
+            with pytest.raises(ValueError, match=f"{file.name} must fit into memory: .* GB are free"):
+                read_edge_list(file, header=header)
+    monkeypatch.setattr(_memory, "_free", lambda: 2**62)
+    for n_nodes in (2**31, 10**30):
+        write(many, f"{n_nodes} 1\n0 1\n")
+        with pytest.raises(ValueError, match="many"):
+            read_edge_list(many, header=True)
 
 
 def test_header_keeps_nodes_without_edges(tmp_path):
@@ -71,6 +119,8 @@ def test_undirected_lines_are_two_arcs_with_one_probability(tmp_path):
         ("0 1\n1 2 0.5\n", False, "line 2"),
         ("0 1 0.5 7\n", False, "line 1"),
         ("0 -1\n", False, "'-1'"),
+        ("0 " + "9" * 5000 + "\n", False, "line 1.*'9999"),
+        ("9" * 5000 + " 1\n0 1\n", True, "numbers of nodes"),
         ("0 1\n# c\n0 99999999999999999999\n", False, "line 3.*99999999999999999999"),
         ("a b\n", False, "'a'"),
         ("0 1.5\n", False, "'1.5'"),
@@ -87,6 +137,7 @@ def test_broken_files_are_named(tmp_path, text, header, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_edge_list(file, header=header)
     assert "broken.txt" in str(caught.value)
+    assert len(str(caught.value)) < 300 + len(str(file))
 
 
 def test_a_file_of_loops_only_is_a_graph_without_arcs(tmp_path):
