@@ -93,3 +93,13 @@ __all__ = [
     "identify",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> str:
+    if (
+        name == "__version__"
+    ):  # looked up when it is asked for: that takes longer than the import of most modules
+        from cmab._registry import version
+
+        return version()
+    raise AttributeError(f"module 'cmab' has no attribute {name!r}")

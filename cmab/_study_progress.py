@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import TextIO
 
+from cmab._streams import printable
 from cmab._study_pieces import Piece
 from cmab._study_results import Score, score
 from cmab.identification import Identification
@@ -80,7 +81,7 @@ class Progress:
         instance, measure = self._last
         best = max if measure == "reward" else min
         name = best(means, key=lambda name: means[name][0])
-        return f"; {instance}: {name} leads with {measure} {means[name][0]:.4g}"
+        return printable(f"; {instance}: {name} leads with {measure} {means[name][0]:.4g}")
 
     def _add(self, instance: str, learner: str, found: Score, count: int) -> None:
         means = self._means.setdefault((instance, found.measure), {})

@@ -21,6 +21,9 @@ Result = TypeVar("Result")
 
 _CONNECT_SECONDS = 10.0
 _WATCH_SECONDS = 1.0
+_MOST_WORKERS = 4096
+# Ray's switch, read when it is imported, for clusters of more than this machine.
+_RAY_CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 # Solvers and numerical libraries are a process's own: the threads of a Dask worker must not share them.
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -35,8 +38,10 @@ def spread(
     ChildProcessError
         If a worker died.
     """
+    if n_jobs > _MOST_WORKERS:
+        raise ValueError(f"n_jobs must be at most {_MOST_WORKERS:,}, got {n_jobs}")
     if n_jobs == 1:
-        yield from (_alone(None, function, *task) for task in tasks)
+        yield from (_alone(function, *task) for task in tasks)
         return
     from joblib import Parallel, delayed, parallel_config
     from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
@@ -49,9 +54,11 @@ def spread(
     parent = os.getpid() if isinstance(active, LokyBackend) and os.name == "posix" else None
     try:
         with parallel_config(backend=active):
-            workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+            # The watch begins before a worker first waits for anything that a dead parent could hold.
+            watch: dict[str, Any] = {"initializer": _end_with, "initargs": (parent,)} if parent else {}
+            workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **watch)
             with _unseen_interrupts() if parent else nullcontext():
-                results = workers(delayed(_alone)(parent, function, *task) for task in tasks)
+                results = workers(delayed(_alone)(function, *task) for task in tasks)
             yield from results
     except BrokenProcessPool as error:
         raise ChildProcessError(
@@ -75,6 +82,8 @@ def backend(name: Backend, address: str | None = None) -> Iterator[None]:
         return
     from joblib import parallel_config
 
+    if name == "ray" and address is None:
+        os.environ.setdefault(_RAY_CLUSTERS, "0")  # else it listens on all interfaces, for nobody
     connect, package = {"dask": (_dask, "distributed"), "ray": (_ray, "ray")}[name]
     try:
         importlib.import_module(package)
@@ -93,10 +102,8 @@ def limited_threads() -> Iterator[None]:
         yield
 
 
-def _alone(parent: int | None, function: Callable[..., Result], *arguments: Any) -> Result:
+def _alone(function: Callable[..., Result], *arguments: Any) -> Result:
     """Call a function with one thread for numerical libraries: neither do workers fight nor sums differ."""
-    if parent is not None:
-        _end_with(parent)
     _limit_threads(len(sys.modules))
     with _ONE_AT_A_TIME:
         return function(*arguments)
@@ -117,6 +124,11 @@ def _unseen_interrupts() -> Iterator[None]:
     It goes to all processes of a terminal. The parent alone has to stop and ends its workers; one that is
     just starting would print a traceback.
     """
+    from multiprocessing import resource_tracker
+
+    # Else the first worker's start brings that of Python's tracker of shared memory, which on Python 3.11
+    # unblocks Ctrl-C for all workers after that one.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -124,7 +136,6 @@ def _unseen_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@lru_cache(maxsize=1)
 def _end_with(parent: int) -> None:
     """Have this worker end soon after its parent: when that is killed, nobody else would tell it."""
 
@@ -151,7 +162,7 @@ def _ray(address: str | None) -> Iterator[None]:
     if address is not None:
         _check_reachable(address)
     bridge: Any = ray_joblib
-    ray.init(address=address, log_to_driver=False, configure_logging=False)
+    ray.init(address=address or "local", log_to_driver=False, configure_logging=False)
     try:
         bridge.register_ray()
         yield

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cmab._streams import printable
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Row = Mapping[str, Any]
 
 
@@ -19,7 +22,10 @@ def columns(rows: Iterable[Row]) -> list[str]:
 def text(rows: Sequence[Row]) -> str:
     """Return the rows as an aligned table; numbers have four digits, missing ones a dash."""
     names = columns(rows)
-    cells = [names, *([shown(row.get(name)) for name in names] for row in rows)]
+    cells = [
+        [printable(cell) for cell in line]
+        for line in (names, *([shown(row.get(name)) for name in names] for row in rows))
+    ]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
     left = [all(isinstance(row.get(name), str | None) for row in rows) for name in names]
     lines = (
@@ -42,8 +48,16 @@ def shown(value: object) -> str:
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
-    """Write the rows with full precision and a header."""
+    """Write the rows with full precision and a header.
+
+    Text that a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets write it.
+    """
+    names = columns(rows)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns(rows), restval="")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(file)
+        writer.writerow(map(_inert, names))
+        writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
+
+
+def _inert(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

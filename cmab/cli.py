@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import inspect
-import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from types import FrameType
+from typing import Any, NoReturn, get_args
 
 from cmab import _registry, _tables
+from cmab._streams import lossy_streams, open_closed_descriptors, printable
 from cmab._study_workers import Backend, backend
 from cmab.plotting import Band
 
@@ -23,36 +26,67 @@ class _BadOutput(Exception):
     """The output folder cannot be used."""
 
 
+def command() -> NoReturn:
+    """Run the command as a process of its own, and end it."""
+    open_closed_descriptors()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt_once)
+    status = main()
+    if signal.getsignal(signal.SIGINT) is _interrupt_once:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left but to end
+    sys.exit(status)
+
+
+def _interrupt_once(_number: int, _frame: FrameType | None) -> None:
+    """Stop in good order on the first Ctrl-C, and at once on the second: every finished piece is stored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     0 if all went well, 1 if a file cannot be read or written, a package is missing or a piece of a study
     failed, 2 for bad arguments, 130 after Ctrl-C.
     """
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    try:
-        status: int = options.command(options)
-        sys.stdout.flush()
-        return status
-    except KeyboardInterrupt:
-        return _fail("interrupted", _INTERRUPTED)
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (_BadOutput, OSError, ImportError) as error:
-        return _fail(str(error), 1)
-    except ValueError as error:
-        return _fail(str(error), 2)
+    with lossy_streams():
+        try:
+            options = _parser().parse_args(arguments)
+            status: int = options.command(options)
+            sys.stdout.flush()
+            return status
+        except KeyboardInterrupt:
+            return _fail("interrupted", _INTERRUPTED)
+        except OSError as error:
+            return _fail(_told(error), 1)
+        except (_BadOutput, ImportError) as error:
+            return _fail(str(error), 1)
+        except ValueError as error:
+            return _fail(str(error), 2)
+
+
+def _told(error: OSError) -> str:
+    """Return what went wrong with which file, in words."""
+    if error.strerror is None:
+        return str(error)
+    if error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if error.errno == errno.ENOSPC:
+        return (
+            f"{error.strerror}, perhaps where processes share memory (/dev/shm) or in {tempfile.gettempdir()}"
+        )
+    return error.strerror
 
 
 def _fail(message: str, status: int) -> int:
-    print(f"cmab: {message}", file=sys.stderr)
+    lines = f"cmab: {message}".split("\n")  # those of a traceback
+    print("\n".join(map(printable, lines)), file=sys.stderr)
     return status
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cmab", description="Combinatorial bandits with graph oracles.")
+    parser.add_argument("--version", action="version", version=f"cmab {_registry.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="list demos, experiments, oracles, policies and the like")
     listing.add_argument("group", nargs="?", choices=_registry.GROUPS, help="only one kind")
@@ -62,11 +96,11 @@ def _parser() -> argparse.ArgumentParser:
         ("reproduce", "experiments", "run an experiment of a paper"),
     ):
         running = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
-        running.add_argument(
-            "name", metavar="NAME", help=f"one of: {', '.join(_registry.entries(group)) or 'none'}"
-        )
+        names = ", ".join(_registry.entries(group)) or "none"
+        # argparse would ask for the name and for "arguments", which need not be there.
+        running.add_argument("name", nargs="?", metavar="NAME", help=f"one of: {names}")
         running.add_argument("arguments", nargs=argparse.REMAINDER, help="its options; --help lists them")
-        running.set_defaults(command=_run, group=group, word=name)
+        running.set_defaults(command=_run, group=group, word=name, missing=running.error, names=names)
     study = commands.add_parser("run", help="run a study, or what is missing of it")
     study.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
     study.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the results")
@@ -161,6 +195,8 @@ def _run(options: argparse.Namespace) -> int:
     """Run a demo or an experiment: a function whose rows make the table that is printed and saved."""
     from cmab._options import parser_of
 
+    if options.name is None:
+        options.missing(f"NAME is required, one of: {options.names}")
     function: Callable[..., Any] = _registry.load(options.group, options.name)
     parser = parser_of(function, f"cmab {options.word} {options.name}")
     takes_out = "out" in inspect.signature(function).parameters
@@ -189,14 +225,16 @@ def _run(options: argparse.Namespace) -> int:
 def _note(row: _tables.Row) -> None:
     """Tell a log, which has no progress bar, that another row is there."""
     if not sys.stderr.isatty():
-        print("  ".join(f"{key}: {_tables.shown(value)}" for key, value in row.items()), file=sys.stderr)
+        cells = (f"{key}: {_tables.shown(value)}" for key, value in row.items())
+        print(printable("  ".join(cells)), file=sys.stderr)
 
 
 def _finish(rows: Sequence[_tables.Row], out: Path | None, name: str = "table.csv") -> None:
     if rows:
+        if out is not None:  # first, for printing may fail
+            _tables.write_csv(out / name, rows)
         print(_tables.text(rows))
         if out is not None:
-            _tables.write_csv(out / name, rows)
             print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
 
 
@@ -213,5 +251,4 @@ def _check_output(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(BrokenPipeError):
-        sys.exit(main())
+    command()
