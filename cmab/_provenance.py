@@ -2,45 +2,68 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 import platform
+import sys
+import time
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
-from cmab import _registry
-from cmab._specification import classes, entry_of
+from cmab import _imports, _registry
+from cmab._sources import content_of, helpers_of
+from cmab._specification import class_of, entry_of
 
 DEPENDENCIES = ("numpy", "scipy", "networkx", "numba", "highspy", "pulp")
+OWN = ("cmab", "oracles", "instances")
 Code = dict[str, dict[str, str]]
 
+_AGAIN_SECONDS = 1.0
+# What the files held when they were last known to be what is in memory, and when that was asked.
+_known: dict[str, str] = {}
+_asked: dict[str, float] = {}
 
-def code_of(specification: Any) -> Code:
-    """Return ``versions``, and ``sources``: the content of each package that the specification uses."""
+
+def code_of(names: Iterable[str]) -> Code:
+    """Return ``versions``, and ``sources``: the content of each package that classes, by name, use.
+
+    Those are cmab, the packages of the classes and of their bases, and what these import, outside the
+    standard library and the dependencies, whose versions are told.
+
+    Raises
+    ------
+    ValueError
+        If files were changed after they were imported: what would run is not what is hashed.
+    """
     packages = {"cmab"}
-    for name in set(classes(specification)):
-        entry = entry_of(name)
-        assert entry is not None  # the specification was built
-        packages.add(entry.module.split(".")[0])
+    for name in names:
+        for kind in getattr(class_of(name, name), "__mro__", ()):
+            packages.add(kind.__module__.partition(".")[0])
         # A class may be exported from another package than the one that defines it.
-        packages.add(entry.load().__module__.split(".")[0])
+        entry = entry_of(name)
+        packages |= {entry.module.partition(".")[0]} if entry is not None else set()
+    packages -= {*DEPENDENCIES, *sys.stdlib_module_names}
+    packages |= helpers_of(packages - {*OWN}, {*OWN, *DEPENDENCIES}) - {*DEPENDENCIES}
     if "instances" in packages:
         packages.add("oracles")
-    return {"versions": _versions(), "sources": {name: content_of(name) for name in sorted(packages)}}
+    return {"versions": _versions(), "sources": _sources(sorted(packages))}
+
+
+def refresh() -> None:
+    """Have the files looked at again, even if that was done just now."""
+    _asked.clear()
 
 
 def check_code(code: Code) -> None:
-    """Refuse to play, here, what is keyed by other code than is installed here.
+    """Refuse to play, here, what is keyed by other code than is imported here.
 
     Raises
     ------
     ValueError
         Naming what differs and where.
     """
-    here = {"versions": _versions(), "sources": {name: content_of(name) for name in code["sources"]}}
+    here = {"versions": _versions(), "sources": _sources(code["sources"])}
     wrong = [
         f"{name} ({kind}) {wanted} there and {here[kind].get(name)} here"
         for kind, entries in code.items()
@@ -51,6 +74,27 @@ def check_code(code: Code) -> None:
         raise ValueError(
             f"{platform.node()} must run the code with which the study was started, got {', '.join(wrong)}"
         )
+
+
+def _sources(packages: Iterable[str]) -> dict[str, str]:
+    """Return the hashes of packages, which are asked for with every piece, hence not read every time."""
+    now = time.monotonic()
+    late = [name for name in packages if now - _asked.get(name, -_AGAIN_SECONDS) >= _AGAIN_SECONDS]
+    found = {name: content_of(name) for name in late}
+    changed = [name for name in late if _known.get(name) != found[name]]
+    if wrong := _imports.edited(changed):
+        raise ValueError(
+            f"code must not change between its import and its use, got {', '.join(wrong)} changed since;"
+            " start Python again"
+        )
+    if wrong := _imports.outlived(packages):
+        raise ValueError(
+            f"reloaded code must be reloaded by all who use it, got the old {', '.join(wrong)};"
+            " start Python again"
+        )
+    _known.update(found)
+    _asked.update(dict.fromkeys(late, now))
+    return {name: _known[name] for name in packages}
 
 
 @cache
@@ -76,20 +120,3 @@ def _processor() -> str:
 def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "cmab": _registry.version()}
     return found | {name: metadata.version(name) for name in DEPENDENCIES}
-
-
-@cache
-def content_of(package: str) -> str:
-    """Return a hash of a package's (or a single module's) source files."""
-    spec = importlib.util.find_spec(package)
-    if spec is None:
-        return "missing"
-    folders = spec.submodule_search_locations
-    if folders is None:
-        files = [Path(str(spec.origin))]
-    else:
-        files = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]

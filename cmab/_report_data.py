@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,6 +14,7 @@ import numpy as np
 from cmab import _study_results
 from cmab._intervals import holm, paired_p_value, sign_p_value
 from cmab._provenance import DEPENDENCIES
+from cmab._study_notes import About
 from cmab._study_pieces import Piece
 from cmab._summaries import interval
 from cmab._tables import Row
@@ -23,6 +25,7 @@ from cmab.store import Kind
 from cmab.study import Study
 
 Pair = tuple[str, str]
+_CODE = ("cmab", "python", *DEPENDENCIES, "sources")
 _MADE_BY = ("cmab", "python", *DEPENDENCIES, "host", "system", "processor", "cores")
 
 
@@ -36,6 +39,7 @@ class Finished:
     identifications: dict[Pair, Identification]
     replications: dict[Pair, IntArray]
     made_by: dict[str, str]
+    versions: list[Row]
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Finished:
@@ -48,10 +52,11 @@ class Finished:
         return cls(
             study,
             missing,
-            {pair: _study_results.simulation(study._plan, pair, found) for pair, found in played.items()},
+            {pair: _study_results.simulation(pair[1], found) for pair, found in played.items()},
             {pair: _study_results.identification(pair[1], found) for pair, found in explored.items()},
             {pair: np.array([row["replication"] for row in found]) for pair, found in rows.items()},
             _made_by([row for found in rows.values() for row in found]),
+            _versions(rows),
         )
 
     @property
@@ -67,9 +72,13 @@ class Finished:
         """Return the results of explorers on an instance."""
         return {pair[1]: found for pair, found in self.identifications.items() if pair[0] == instance}
 
+    def about(self, instance: str) -> dict[str, About]:
+        """Return what was noted of the learners and explorers on an instance when they ran."""
+        return {pair[1]: told for pair, told in self.study._about.items() if pair[0] == instance}
+
     def has_budget(self, explorer: str) -> bool:
         """Return whether an explorer ends with its budget, and not by a rule of its own."""
-        return "budget" in self.study._plan.explorers[explorer]
+        return "budget" in self.study._outline.explorers[explorer]
 
 
 def _made_by(rows: list[Any]) -> dict[str, str]:
@@ -77,6 +86,21 @@ def _made_by(rows: list[Any]) -> dict[str, str]:
     found = {name: ", ".join(dict.fromkeys(str(row[name]) for row in rows)) for name in _MADE_BY}
     dates = sorted(row["finished"] for row in rows)
     return found | ({"finished": " to ".join(dict.fromkeys((dates[0], dates[-1])))} if dates else {})
+
+
+def _versions(rows: Mapping[Pair, list[Any]]) -> list[Row]:
+    """Return what each version of the code played, if there are several, as `accept_versions` allows."""
+    counted = Counter(
+        (*pair, *(str(row[name]) for name in _CODE)) for pair, found in rows.items() for row in found
+    )
+    names = ("instance", "learner", *_CODE)
+    differing = [name for at, name in enumerate(names) if at < 2 or len({key[at] for key in counted}) > 1]
+    if len(differing) == 2:
+        return []
+    return [
+        {name: key[names.index(name)] for name in differing} | {"replications": count}
+        for key, count in counted.items()
+    ]
 
 
 def compared_learners(finished: Finished, level: float) -> list[Row]:

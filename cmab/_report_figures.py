@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from cmab._exploration_pictures import failure_curves, sample_bars
-from cmab._report_bounds import regret_bounds
 from cmab._report_data import Finished
 from cmab.plotting import Band, curves_with_bands, pyplot, regret_curves, style
 from cmab.simulation import Simulation
@@ -59,15 +58,16 @@ def _of_learners(
     results = finished.played(instance)
     if not results:
         return
-    environment = finished.study._plan.problems[instance]
+    about = finished.about(instance)
     bands = f"Mean over replications with {100 * level:g} % {_NAMES[kind]}."
     settings: dict[str, Any] = {"band_kind": kind, "level": level}
-    if not np.isfinite(environment.optimum):
+    if not all(np.isfinite(result.optimum) for result in results.values()):
         curves = {name: (r.rounds, r.expected_rewards / r.rounds) for name, r in results.items()}
         axes = curves_with_bands(curves, "Round", "Expected reward a round", **settings, ax=_axes())
         yield "reward", f"Expected reward a round up to now; the optimum is unknown. {bands}", axes
         return
-    against = "the optimum" if getattr(environment, "optimum_is_exact", True) else "the best known super arm"
+    is_exact = all(about[name].optimum_is_exact for name in results)
+    against = "the optimum" if is_exact else "the best known super arm"
     for log, name in ((False, "regret"), (True, "regret-log")):
         axes = regret_curves(results, exact=True, log=log, **settings, ax=_axes())
         note = " Logarithmic axes; values at or below 0 have no place there." if log else ""
@@ -101,17 +101,14 @@ def _clock(result: Simulation) -> Any:
 def _bounds(
     finished: Finished, instance: str, results: dict[str, Simulation], settings: dict[str, Any]
 ) -> Iterator[tuple[str, str, Any]]:
-    plan = finished.study._plan
     stems = slugs(results)
     for name, result in results.items():
-        bounds = regret_bounds(
-            plan.policies[instance, name], plan.problems[instance], np.asarray(result.rounds)
-        )
+        rounds, bounds = finished.about(instance)[name].curves()
         if not bounds:
             continue
         axes = regret_curves({name: result}, log=True, **settings, ax=_axes())
         for (theorem, values), dashes in zip(bounds.items(), ("--", ":"), strict=False):
-            axes.plot(result.rounds, values, color="black", linestyle=dashes, label=theorem)
+            axes.plot(rounds, values, color="black", linestyle=dashes, label=theorem)
         axes.set_yscale("log", nonpositive="mask")
         axes.legend(
             loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2, fontsize=8
@@ -137,7 +134,7 @@ def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[t
     curves: dict[str, list[tuple[float, int, int]]] = {}
     for name in results.keys() - free.keys():
         found = results[name]
-        budget = float(finished.study._plan.explorers[name]["budget"])
+        budget = float(finished.study._outline.explorers[name]["budget"])
         point = budget, int((~found.correct).sum()), len(found.correct)
         curves.setdefault(re.sub(r" budget=\S+", "", name), []).append(point)
     if curves:

@@ -22,12 +22,13 @@ from cmab.seeding import root
 
 @dataclass(frozen=True)
 class Piece:
-    """One replication of one learner or explorer on one instance."""
+    """One replication of one learner or explorer on one instance; `alike` is its key but for versions."""
 
     key: str
     instance: str
     learner: str
     replication: int
+    alike: str = ""
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -51,6 +52,11 @@ class Simulating:
         names = ("path", "seconds", "oracle_calls", "oracle_seconds", "expected_rewards", "rewards")
         return {
             "rounds": self.rounds,
+            # What regret is told by later, whatever the code says then.
+            "optimum": self.environment.optimum,
+            "alpha": self.policy.oracle.alpha,
+            "beta": self.policy.oracle.beta,
+            "sense": self.policy.oracle.sense,
             "outside_seconds": record.seconds - record.oracle_seconds,
             **{name: getattr(record, name) for name in names},
         }
@@ -110,7 +116,9 @@ def play(piece: Piece, task: Simulating | Identifying | bytes, seed: int, code: 
     try:
         check_code(code)
         loaded: Simulating | Identifying = pickle.loads(task) if isinstance(task, bytes) else task
-        return Outcome(piece, loaded.play(seed, piece.replication) | machine())
+        played = loaded.play(seed, piece.replication)
+        check_code(code)  # playing may have imported more
+        return Outcome(piece, played | machine())
     except KeyboardInterrupt:
         return Outcome(piece, interrupted=True)
     except Exception:
@@ -122,10 +130,11 @@ def row(outcome: Outcome, content: dict[str, Any], seed: int, code: Code) -> dic
     piece = outcome.piece
     return {
         "key": piece.key,
+        "alike": piece.alike,
         "instance": piece.instance,
         "learner": piece.learner,
         "replication": piece.replication,
-        "seed": seed,
+        "seed": str(seed),
         "specification": json.dumps(content),
         "sources": json.dumps(code["sources"]),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab._study_plan import Plan
 from cmab.arrays import FloatArray
 from cmab.identification import Identification, Run, collect
 from cmab.simulation import Simulation
@@ -20,6 +19,11 @@ Pair = tuple[str, str]
 
 class Results(dict[Pair, Any]):
     """Results by (instance, learner), which a notebook shows as a table."""
+
+    def __missing__(self, key: object) -> Any:
+        first = next(iter(self), None)
+        example = f", such as {first!r}" if first else ", and there is none yet"
+        raise KeyError(f"results must be asked for by (instance, learner){example}; got {key!r}")
 
     def _repr_html_(self) -> str:
         from cmab._html import table
@@ -55,23 +59,41 @@ def score(result: Simulation | Identification) -> Score:
     return Score(measure, float(result.expected_rewards[:, -1].mean()))
 
 
-def simulation(plan: Plan, pair: Pair, rows: Sequence[Row]) -> Simulation:
-    """Return the replications of a policy on an instance."""
-    environment, oracle = plan.problems[pair[0]], plan.policies[pair].oracle
+def simulation(learner: str, rows: Sequence[Row]) -> Simulation:
+    """Return the replications of a policy on an instance, by what was stored of them alone.
+
+    Raises
+    ------
+    ValueError
+        If they were made for different optima: one mean of their regret would mean nothing.
+    """
+    first = rows[0]
+    for name in ("optimum", "alpha", "beta", "sense"):
+        if len(told := {row[name] for row in rows}) > 1 and not _are_close(told):
+            raise ValueError(
+                f"the replications of {learner} on {first['instance']} must have one {name}, got"
+                f" {sorted(map(str, told))} of different versions; do not accept versions here"
+            )
     return Simulation(
-        policy=pair[1],
-        rounds=rows[0]["rounds"],
+        policy=learner,
+        rounds=first["rounds"],
         expected_rewards=np.array([row["expected_rewards"] for row in rows]),
         rewards=np.array([row["rewards"] for row in rows]),
         seconds=np.array([row["seconds"] for row in rows]),
         oracle_calls=np.array([row["oracle_calls"] for row in rows], np.int64),
         oracle_seconds=np.array([row["oracle_seconds"] for row in rows], np.float64),
-        optimum=environment.optimum,
-        alpha=oracle.alpha,
-        beta=oracle.beta,
-        sense=oracle.sense,
-        path=rows[0]["path"],
+        optimum=math.nan if first["optimum"] is None else first["optimum"],
+        alpha=first["alpha"],
+        beta=first["beta"],
+        sense=first["sense"],
+        path=first["path"],
     )
+
+
+def _are_close(values: set[Any]) -> bool:
+    """Return whether all are numbers that differ by rounding at most, as those of two versions may."""
+    numbers = [value for value in values if isinstance(value, float)]
+    return len(numbers) == len(values) and math.isclose(min(numbers), max(numbers), rel_tol=1e-9)
 
 
 def identification(explorer: str, rows: Sequence[Row]) -> Identification:
@@ -86,9 +108,9 @@ def identification(explorer: str, rows: Sequence[Row]) -> Identification:
     return collect(explorer, runs)
 
 
-def result_of(plan: Plan, pair: Pair, rows: Sequence[Row]) -> Simulation | Identification:
+def result_of(learner: str, rows: Sequence[Row]) -> Simulation | Identification:
     """Return the replications of a policy or an explorer on an instance."""
-    return simulation(plan, pair, rows) if pair in plan.policies else identification(pair[1], rows)
+    return simulation(learner, rows) if "rewards" in rows[0] else identification(learner, rows)
 
 
 def finals(result: Simulation | Identification) -> dict[str, float]:

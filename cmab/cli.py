@@ -107,6 +107,9 @@ def _parser() -> argparse.ArgumentParser:
     study.add_argument("--jobs", type=int, metavar="N", help="workers, -1 for all; 1, or all of a cluster")
     study.add_argument("--backend", choices=get_args(Backend), default="loky", help="where the workers are")
     study.add_argument("--address", metavar="ADDRESS", help="of the cluster; one is started here without it")
+    study.add_argument(
+        "--accept-versions", action="store_true", help="count pieces that other versions of the code played"
+    )
     study.set_defaults(command=_run_study)
     checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
     checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
@@ -131,7 +134,7 @@ def _run_study(options: argparse.Namespace) -> int:
     from cmab._study_progress import Progress
     from cmab.study import Study
 
-    study = Study.load(options.file)
+    study = Study.load(options.file, accept_versions=options.accept_versions)
     _check_output(options.out)
     if damaged := study.repair(options.out):
         print(f"cmab: {damaged} damaged pieces are played again", file=sys.stderr)

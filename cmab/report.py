@@ -130,7 +130,7 @@ def _page(body: str) -> str:
 
 
 def _head(finished: Finished) -> Iterator[str]:
-    study, plan = finished.study, finished.study._plan
+    study, plan = finished.study, finished.study._outline
     done = len(study.pieces) - len(finished.missing)
     yield "<h1>Report of a study</h1>"
     counts = [
@@ -161,8 +161,8 @@ def _head(finished: Finished) -> Iterator[str]:
 
 def _instance(finished: Finished, name: str, place: Path, kind: Band, level: float) -> Iterator[str]:
     yield f'<h2 id="in-{slugs(finished.instances)[name]}">{escape(name)}</h2>'
-    environment = finished.study._plan.problems[name]
-    yield f'<p class="note">{escape(repr(environment))}</p>'
+    for environment in dict.fromkeys(about.environment for about in finished.about(name).values()):
+        yield f'<p class="note">{escape(environment)}</p>'
     played, explored = finished.played(name), finished.explored(name)
     if played:
         yield _table(final_rows(played, kind, level), "After the last round, the best learner first")
@@ -225,6 +225,9 @@ def _provenance(finished: Finished) -> Iterator[str]:
     yield f"<pre>{escape(text)}</pre>"
     yield '<h2 id="versions">Versions and machines</h2>'
     yield _table([{"what": name, "value": value} for name, value in finished.made_by.items()])
+    if finished.versions:
+        yield "<h3>Which versions played what</h3>"
+        yield _folded(finished.versions)
 
 
 def _table(rows: Sequence[Row], caption: str = "") -> str:

@@ -10,24 +10,26 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from cmab._provenance import DEPENDENCIES
 
 Kind = Literal["simulations", "identifications"]
+By = Literal["key", "alike"]
 
-_FORMAT = 2
+_FORMAT = 3
 _BUSY_SECONDS = 60.0
 _RETRY_SECONDS = 0.01
 _ARRAYS = ("rounds", "expected_rewards", "rewards")
 _SHARED = (
     "key TEXT PRIMARY KEY",
+    "alike TEXT",  # the key but for versions
     "instance TEXT",
     "learner TEXT",
     "replication INTEGER",
-    "seed INTEGER",
+    "seed TEXT",  # SQLite's integers end at 2**63, numpy's own seeds at 2**128
     "specification TEXT",
     "sources TEXT",
     "finished TEXT",
@@ -40,6 +42,10 @@ _SHARED = (
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "simulations": (
         *_SHARED,
+        "optimum REAL",
+        "alpha REAL",
+        "beta REAL",
+        "sense TEXT",
         "oracle_calls INTEGER",
         "oracle_seconds REAL",
         "outside_seconds REAL",
@@ -58,7 +64,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
         "arms TEXT",
         "checksum TEXT",
     ),
-    "studies": ("key TEXT PRIMARY KEY", "specification TEXT", "code TEXT"),
+    "studies": ("key TEXT PRIMARY KEY", "specification TEXT", "pairs TEXT", "checksum TEXT"),
 }
 _HINTS = {
     "full": "free some space and run again: what was finished is kept",
@@ -120,6 +126,8 @@ class Store:
         self._check_format(found)
         for name, columns in _COLUMNS.items():
             self._execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})")
+        for name in get_args(Kind):
+            self._execute(f"CREATE INDEX IF NOT EXISTS {name}_alike ON {name} (alike)")
         if found != _FORMAT:
             self._execute(f"PRAGMA user_version={_FORMAT}")
 
@@ -153,9 +161,9 @@ class Store:
         stored = {name: _stored(value) for name, value in piece.items()}
         self._insert(kind, stored | {"checksum": _checksum(kind, stored)})
 
-    def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
-        """Return the keys that have no piece yet, in their order."""
-        stored = {row["key"] for row in self._select(f"SELECT key FROM {kind}")}
+    def missing(self, kind: Kind, keys: Iterable[str], by: By = "key") -> list[str]:
+        """Return the keys (or what is alike but for versions) that have no piece yet, in their order."""
+        stored = {row[by] for row in self._select(f"SELECT {by} FROM {kind}")}
         return [key for key in keys if key not in stored]
 
     def remove_damaged(self, kind: Kind) -> int:
@@ -166,15 +174,15 @@ class Store:
                 self._execute(f"DELETE FROM {kind} WHERE key = ?", (key,))
         return len(damaged)
 
-    def get(self, kind: Kind, key: str) -> dict[str, Any] | None:
-        """Return a piece with its curves as arrays, or None.
+    def get(self, kind: Kind, key: str, by: By = "key") -> dict[str, Any] | None:
+        """Return a piece with its curves as arrays, the last one of those that are alike, or None.
 
         Raises
         ------
         ValueError
             If it is not what was written.
         """
-        for piece in self._select(f"SELECT * FROM {kind} WHERE key = ?", key):
+        for piece in self._select(f"SELECT * FROM {kind} WHERE {by} = ? ORDER BY rowid DESC LIMIT 1", key):
             if _is_damaged(kind, piece):
                 raise ValueError(
                     f"{self.file}: replication {piece['replication']} of {piece['learner']} on"
@@ -186,14 +194,29 @@ class Store:
             return piece
         return None
 
-    def put_study(self, key: str, specification: str, code: str) -> None:
+    def put_study(self, key: str, specification: str, pairs: str) -> None:
         """Note that a study runs here, as the last one."""
-        self._insert("studies", {"key": key, "specification": specification, "code": code})
+        noted = {"key": key, "specification": specification, "pairs": pairs}
+        self._insert("studies", noted | {"checksum": _checksum("studies", noted)})
+
+    def noted(self, key: str) -> str | None:
+        """Return the pairs of a study that ran here, or None."""
+        for row in self._select("SELECT * FROM studies WHERE key = ?", key):
+            return None if _is_damaged("studies", row) else str(row["pairs"])
+        return None
 
     def last_study(self) -> tuple[str, str] | None:
-        """Return specification and code of the study that ran last, or None."""
+        """Return specification and pairs of the study that ran last, or None.
+
+        Raises
+        ------
+        ValueError
+            If they are not what was written.
+        """
         for row in self._select("SELECT * FROM studies ORDER BY rowid DESC LIMIT 1"):
-            return row["specification"], row["code"]
+            if _is_damaged("studies", row):
+                raise ValueError(f"{self.file}: the study noted there is damaged; run it again to mend that")
+            return row["specification"], row["pairs"]
         return None
 
     def _insert(self, table: str, values: Mapping[str, Any]) -> None:
@@ -242,11 +265,11 @@ def _stored(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _is_damaged(kind: Kind, row: Mapping[str, Any]) -> bool:
+def _is_damaged(kind: str, row: Mapping[str, Any]) -> bool:
     return bool(row["checksum"] != _checksum(kind, row))
 
 
-def _checksum(kind: Kind, values: Mapping[str, Any]) -> str:
+def _checksum(kind: str, values: Mapping[str, Any]) -> str:
     """Return a hash of all columns; SQLite itself notices damage to its structure only."""
     names = [column.split()[0] for column in _COLUMNS[kind]]
     digest = hashlib.sha256()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -10,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cmab._provenance import Code, code_of
-from cmab._specification import key_of, nearest
+from cmab._specification import key_of
+from cmab._study_notes import About, Origin, describe, noted, notes, origins_of
+from cmab._study_outline import Outline, plain
 from cmab._study_pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
 from cmab._study_plan import Plan
 from cmab._study_results import (
@@ -27,14 +27,10 @@ from cmab._study_results import (
 )
 from cmab._study_workers import limited_threads, spread
 from cmab._validation import integer
-from cmab.arrays import IntArray
 from cmab.identification import Identification
-from cmab.simulation import Simulation, check_rounds
-from cmab.store import Kind, Store
+from cmab.simulation import Simulation
+from cmab.store import By, Kind, Store
 
-_FOR_LEARNERS = ("horizon", "checkpoints")
-_FOR_EXPLORERS = ("max_samples",)
-_KNOWN = {"instances", "learners", "explorers", "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
 _KINDS: tuple[Kind, ...] = ("simulations", "identifications")
 
 
@@ -52,13 +48,19 @@ class Study:
 
         Parameters may refer to ``"$oracle"``, ``"$n_arms"`` and ``"$means"`` (the truth, for a clairvoyant);
         ``grid`` holds lists, and every combination of their entries is a learner or explorer.
-        An object is a table with ``class``, a name that ``cmab list`` shows, and its arguments; a graph may
-        be a table with ``networkx``, the name of one of networkx's generators.
+        An object is a table with ``class``, a name that ``cmab list`` shows, and its arguments. A graph may
+        be a table with ``networkx``, the name of one of networkx's generators, which needs a ``seed`` if it
+        takes one; or with ``file``, an edge list below `files`, and ``directed`` (false).
+    files : path-like, optional
+        Folder of the files that the specification names.
+    accept_versions : bool
+        Whether pieces count that were played by other versions of Python, cmab and its dependencies. Their
+        numbers may differ from those of today's versions; the report says which versions played what.
 
     Raises
     ------
     ValueError
-        Naming every place that is wrong.
+        Naming every place that is wrong; or if code was changed after it was imported.
 
     Examples
     --------
@@ -88,47 +90,50 @@ class Study:
     [array([0]), array([0])]
     """
 
-    def __init__(self, specification: Mapping[str, Any]) -> None:
-        unknown = set(specification) - _KNOWN
-        if unknown:
-            known = ", ".join(sorted(_KNOWN))
-            hint = nearest(min(unknown), _KNOWN)
-            raise ValueError(f"a study must have no entries but {known}; got {sorted(unknown)}{hint}")
-        for kind, names in (("learners", _FOR_LEARNERS), ("explorers", _FOR_EXPLORERS)):
-            if kind not in specification and (useless := set(names) & set(specification)):
-                raise ValueError(f"a study without {kind} must not have {', '.join(sorted(useless))}")
-        self.specification: dict[str, Any] = _plain(specification)
-        self.replications = integer("replications", specification.get("replications", 1), 1)
-        self.seed = integer("seed", specification.get("seed", 0), 0)
-        self.rounds: IntArray | None = None
-        if "learners" in specification:
-            horizon = integer("horizon", specification.get("horizon"), 1)
-            self.rounds = check_rounds(specification.get("checkpoints"), horizon)
-        self.max_samples: int | None = specification.get("max_samples")
-        if self.max_samples is not None:
-            integer("max_samples", self.max_samples, 1)
-        self._plan = Plan.of(self.specification)
+    def __init__(
+        self,
+        specification: Mapping[str, Any],
+        *,
+        files: str | os.PathLike[str] | None = None,
+        accept_versions: bool = False,
+    ) -> None:
+        self._outline_of(specification, accept_versions)
+        self._plan: Plan | None = Plan.of(self._outline, None if files is None else Path(files))
+        self._origins = self._origins_now(self._plan)
+
+    def _outline_of(self, specification: Mapping[str, Any], accept_versions: bool) -> None:
+        """Take in all that needs no object."""
+        self.specification = plain(specification)
+        self.accept_versions = accept_versions
+        outline = self._outline = Outline.of(self.specification)
+        self.replications, self.seed = outline.replications, outline.seed
+        self.rounds, self.max_samples = outline.rounds, outline.max_samples
+        self._about: dict[tuple[str, str], About] = {}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Study:
-        """Return the study that a TOML file describes.
+    def load(cls, path: str | os.PathLike[str], *, accept_versions: bool = False) -> Study:
+        """Return the study that a TOML file describes; files that it names are looked for beside it.
 
         Raises
         ------
         ValueError
             If it is no TOML, or describes no study.
         """
+        file = Path(path)
         try:
-            return cls(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+            tables = tomllib.loads(file.read_text(encoding="utf-8"))
+            return cls(tables, files=file.parent, accept_versions=accept_versions)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+        except (RecursionError, MemoryError):
+            raise ValueError(f"{path}: a study must not be nested so deeply, or be so large") from None
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Study:
         """Return the study that ran last in a folder, to read its results.
 
-        Its pieces are those of the code that ran then, so that results stay readable when the code has
-        changed since; going on with it then needs `load`.
+        Nothing of it is built: all is told by what was stored, so results stay what they were when the code
+        has changed since, and a folder of somebody else's runs nothing. Going on with it needs `load`.
 
         Raises
         ------
@@ -141,51 +146,49 @@ class Study:
                 found = store.last_study()
         if found is None:
             raise ValueError(f"{folder} must be a folder in which a study ran")
-        study = cls(json.loads(found[0]))
-        study._code = {(instance, learner): code for instance, learner, code in json.loads(found[1])}
+        study = cls.__new__(cls)
+        specification, accepts, study._origins, about = noted(*found)
+        study._outline_of(specification, accepts)
+        study._about, study._plan = about, None
+        if not set(about) == set(study._origins) == set(study._outline.pairs):
+            raise ValueError(f"{folder}: the study noted in the store must be one, got parts of two")
         return study
 
     def __repr__(self) -> str:
-        plan = self._plan
-        kinds = (("learners", plan.learners), ("explorers", plan.explorers))
+        outline = self._outline
+        kinds = (("learners", outline.learners), ("explorers", outline.explorers))
         counts = " + ".join(f"{len(tables)} {kind}" for kind, tables in kinds if tables)
         rounds = "" if self.rounds is None else f", {self.rounds[-1]} rounds"
         return (
-            f"Study({len(plan.instances)} instances x ({counts}) x {self.replications} replications{rounds})"
+            f"Study({len(outline.instances)} instances x ({counts}) x {self.replications}"
+            f" replications{rounds})"
         )
 
-    @cached_property
-    def _code(self) -> dict[tuple[str, str], Code]:
-        """What code each learner runs on each instance."""
-        plan = self._plan
-        tables = plan.learners | plan.explorers
-        return {
-            (instance, learner): code_of([plan.instances[instance], tables[learner]])
-            for instance, learner in plan.pairs
-        }
+    def _origins_now(self, plan: Plan) -> dict[tuple[str, str], Origin]:
+        """What each pair is made of, as of now: code, versions and graphs."""
+        outline = self._outline
+        tables = outline.learners | outline.explorers
+        used = {pair: [outline.instances[pair[0]], tables[pair[1]]] for pair in outline.pairs}
+        return origins_of(used, plan.graphs)
 
     @cached_property
     def pieces(self) -> list[Piece]:
         """All pieces; replications in the outer loop, so that early results show all learners."""
+        pairs = [
+            (*pair, *self._origins[pair].keys(self._outline.content(*pair))) for pair in self._outline.pairs
+        ]
         return [
-            Piece(self._key(instance, learner, replication), instance, learner, replication)
+            Piece(f"{key}-{replication}", instance, learner, replication, f"{alike}-{replication}")
             for replication in range(self.replications)
-            for instance, learner in self._plan.pairs
+            for instance, learner, key, alike in pairs
         ]
 
     def _kind(self, piece: Piece) -> Kind:
-        return "simulations" if piece.learner in self._plan.learners else "identifications"
+        return "simulations" if piece.learner in self._outline.learners else "identifications"
 
-    def _content(self, instance: str, learner: str) -> dict[str, Any]:
-        """Return what decides the numbers of a piece; names do not."""
-        content = {"instance": self._plan.instances[instance], "seed": self.seed}
-        if self.rounds is not None and learner in self._plan.learners:
-            return content | {"learner": self._plan.learners[learner], "rounds": self.rounds.tolist()}
-        return content | {"explorer": self._plan.explorers[learner], "max_samples": self.max_samples}
-
-    def _key(self, instance: str, learner: str, replication: int) -> str:
-        decided_by = {"replication": replication, "code": self._code[instance, learner]}
-        return key_of(self._content(instance, learner) | decided_by)
+    @property
+    def _by(self) -> By:
+        return "alike" if self.accept_versions else "key"
 
     def missing(self, folder: str | os.PathLike[str]) -> list[Piece]:
         """Return the pieces that are not in the store of `folder`."""
@@ -193,12 +196,13 @@ class Study:
             return self._missing(store)
 
     def _missing(self, store: Store) -> list[Piece]:
+        by = self._by
         keys = {
             key
             for kind in _KINDS
-            for key in store.missing(kind, (p.key for p in self.pieces if self._kind(p) == kind))
+            for key in store.missing(kind, (getattr(p, by) for p in self.pieces if self._kind(p) == kind), by)
         }
-        return [piece for piece in self.pieces if piece.key in keys]
+        return [piece for piece in self.pieces if getattr(piece, by) in keys]
 
     def repair(self, folder: str | os.PathLike[str]) -> int:
         """Remove damaged pieces from the store of `folder`, as `run` does first; return their number."""
@@ -228,7 +232,8 @@ class Study:
         Raises
         ------
         ValueError
-            If `n_jobs` is neither -1 nor positive.
+            If `n_jobs` is neither -1 nor positive, code has changed since the study was made, or the study
+            was opened from its results.
         StudyFailed
             If pieces raised, once all others are stored.
         OSError
@@ -238,11 +243,12 @@ class Study:
         """
         if n_jobs != -1:
             integer("n_jobs", n_jobs, 1)
+        plan = self._current_plan()
         failures: dict[Piece, str] = {}
         with Store(folder) as store, limited_threads():
-            self._note(store)
+            self._note(store, plan)
             _remove_damaged(store)
-            for outcome in self._played(self._missing(store), n_jobs):
+            for outcome in self._played(plan, self._missing(store), n_jobs):
                 if outcome.interrupted:
                     raise KeyboardInterrupt
                 if outcome.failure is not None:
@@ -255,33 +261,47 @@ class Study:
         if failures:
             raise StudyFailed([(piece, failures[piece]) for piece in self.pieces if piece in failures])
 
-    def _note(self, store: Store) -> None:
-        """Keep what `open` needs."""
-        specification = json.dumps(self.specification)
-        code = json.dumps([[*pair, code] for pair, code in self._code.items()])
-        store.put_study(key_of({"specification": specification, "code": code}), specification, code)
+    def _current_plan(self) -> Plan:
+        """Return the objects, if their code is still what the keys say."""
+        if self._plan is None:
+            raise ValueError(
+                "a study must be made by Study or Study.load to run, got one opened from results"
+            )
+        if self._origins_now(self._plan) != self._origins:
+            raise ValueError("a study must be made anew when its code has changed, got one made before")
+        return self._plan
 
-    def _played(self, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
+    def _note(self, store: Store, plan: Plan) -> None:
+        """Keep what `open` needs: also what a report says of each pair, so that it need not be built."""
+        specification, known = notes(self.specification, self.accept_versions, self._origins)
+        key = key_of({"specification": specification, "pairs": known})
+        pairs = store.noted(key)
+        if pairs is None:
+            about = {pair: describe(plan, pair) for pair in self._outline.pairs}
+            _, pairs = notes(self.specification, self.accept_versions, self._origins, about)
+        store.put_study(key, specification, pairs)
+
+    def _played(self, plan: Plan, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
         for instance in dict.fromkeys(p.instance for p in pieces if self._kind(p) == "simulations"):
-            _ = self._plan.problems[instance].optimum  # once here instead of in every worker
+            _ = plan.problems[instance].optimum  # once here instead of in every worker
         tasks: dict[tuple[str, str], Any] = {}
         for pair in dict.fromkeys(piece.pair for piece in pieces):
-            task = task_of(self._plan, pair, self.rounds, self.max_samples)
+            task = task_of(plan, pair, self.rounds, self.max_samples)
             tasks[pair] = task if n_jobs == 1 else pack(task)
-        calls = [(piece, tasks[piece.pair], self.seed, self._code[piece.pair]) for piece in pieces]
+        calls = [(piece, tasks[piece.pair], self.seed, self._origins[piece.pair].code) for piece in pieces]
         return spread(play, calls, n_jobs)
 
     def _finished(self, outcome: Outcome) -> tuple[dict[str, Any], Score]:
         """Return what to store of a piece, and its score."""
         pair = outcome.piece.pair
-        values = row(outcome, self._content(*pair), self.seed, self._code[pair])
-        result = result_of(self._plan, pair, [values])
+        values = row(outcome, self._outline.content(*pair), self.seed, self._origins[pair].code)
+        result = result_of(pair[1], [values])
         return values | finals(result), score(result)
 
     def results(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Simulation]:
         """Return the finished replications of policies by (instance, learner), where there are any."""
         stored = self._stored(folder, "simulations")
-        return Results({pair: simulation(self._plan, pair, rows) for pair, rows in stored.items()})
+        return Results({pair: simulation(pair[1], rows) for pair, rows in stored.items()})
 
     def identifications(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Identification]:
         """Return the finished replications of explorers by (instance, explorer), where there are any."""
@@ -291,10 +311,14 @@ class Study:
     def _stored(self, folder: str | os.PathLike[str], kind: Kind) -> dict[tuple[str, str], list[Any]]:
         if not Path(folder).is_dir():
             raise ValueError(f"folder must be one in which the study ran, got {folder}")
-        stored: dict[tuple[str, str], list[Any]] = {pair: [] for pair in self._plan.pairs}
+        stored: dict[tuple[str, str], list[Any]] = {pair: [] for pair in self._outline.pairs}
         with Store(folder) as store:
             for piece in self.pieces:
-                found = store.get(kind, piece.key) if self._kind(piece) == kind else None
+                if self._kind(piece) != kind:
+                    continue
+                found = store.get(kind, piece.key)
+                if found is None and self.accept_versions:
+                    found = store.get(kind, piece.alike, "alike")
                 if found is not None:
                     stored[piece.pair].append(found)
         return {pair: rows for pair, rows in stored.items() if rows}
@@ -306,16 +330,6 @@ class Study:
     def identification_table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and explorer that has finished replications."""
         return [samples_row(*item) for item in self.identifications(folder).items()]
-
-
-def _plain(specification: Mapping[str, Any]) -> Any:
-    """Return a copy that holds only what a file can."""
-    try:
-        return json.loads(json.dumps(specification, allow_nan=False))
-    except (TypeError, ValueError) as error:  # its number or object, but not the place
-        raise ValueError(
-            f"a study must hold text, booleans, finite numbers, lists and tables only, got: {error}"
-        ) from None
 
 
 def _remove_damaged(store: Store) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmab._provenance import content_of
+from cmab._sources import content_of
 from cmab.seeding import Seed, root
 from instances._explorations import Row
 

@@ -169,8 +169,14 @@ def test_a_study_is_opened_by_later_code(tmp_path, monkeypatch):
     study = Study.open(tmp_path)
     assert study.table(tmp_path)[0]["replications"] == 2
     assert study.missing(tmp_path) == []
+    with pytest.raises(ValueError, match=r"must be made by Study or Study\.load to run"):
+        study.run(tmp_path)
+    monkeypatch.undo()
     more = Study(specification(replications=3))
-    more._code = study._code
+    monkeypatch.setattr("cmab._provenance.content_of", lambda package: f"another {package}")
+    with pytest.raises(ValueError, match="must be made anew when its code has changed"):
+        more.run(tmp_path)
+    monkeypatch.setattr(Study, "_current_plan", lambda study: study._plan)  # as on a machine of a cluster
     with pytest.raises(StudyFailed, match="must run the code with which the study was started"):
         more.run(tmp_path)
     with pytest.raises(ValueError, match="must be a folder in which a study ran"):

@@ -1,0 +1,102 @@
+"""The content of packages: a hash of all their files, and which packages they import."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Set
+from importlib import metadata
+from pathlib import Path
+
+_LARGE = 2**26
+_INSTALLED = {"site-packages", "dist-packages"}
+_hashes: dict[tuple[tuple[str, int, int, int], ...], str] = {}
+_imported: dict[tuple[Path, int], frozenset[str]] = {}
+
+
+def content_of(package: str) -> str:
+    """Return a hash of all files of a package (or a single module); of a large installed one its version."""
+    files = sorted(_files(package))
+    if not files:
+        return "missing"
+    facts = tuple((name, (s := path.stat()).st_size, s.st_mtime_ns, s.st_ino) for name, path in files)
+    if sum(size for _, size, _, _ in facts) > _LARGE and _is_installed(package):
+        return _version(package)
+    if facts not in _hashes:
+        digest = hashlib.sha256()
+        for name, path in files:
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+        _hashes[facts] = digest.hexdigest()[:16]
+    return _hashes[facts]
+
+
+def helpers_of(packages: Set[str], ends: Set[str]) -> set[str]:
+    """Return what packages import, and what that imports, and so on, but for the standard library.
+
+    What is installed is an end: its own imports are those of its version.
+    """
+    found: set[str] = set()
+    waiting = list(packages)
+    while waiting:
+        package = waiting.pop()
+        for name in _imports_of(package) - found - packages - sys.stdlib_module_names:
+            found.add(name)
+            if name not in ends and not _is_installed(name):
+                waiting.append(name)
+    return found
+
+
+def _files(package: str) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a package with their names in it, but for what Python and numba write there."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None:
+        return
+    if spec.submodule_search_locations is None:
+        origin = Path(str(spec.origin))
+        if origin.is_file():
+            yield origin.name, origin
+        return
+    for number, folder in enumerate(spec.submodule_search_locations):
+        for path in Path(folder).rglob("*"):
+            inner = path.relative_to(folder)
+            is_hidden = any(part == "__pycache__" or part.startswith(".") for part in inner.parts)
+            if not is_hidden and path.suffix != ".pyc" and path.is_file():
+                yield f"{number}/{inner.as_posix()}", path
+
+
+def _imports_of(package: str) -> frozenset[str]:
+    """Return the top names that the files of a package import, wherever in them."""
+    found: frozenset[str] = frozenset()
+    for _, path in _files(package):
+        if path.suffix == ".py":
+            key = path, path.stat().st_mtime_ns
+            if key not in _imported:
+                _imported[key] = frozenset(_top_names(path))
+            found |= _imported[key]
+    return found - {package}
+
+
+def _top_names(path: Path) -> Iterator[str]:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):  # a template, or meant for another Python
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _is_installed(package: str) -> bool:
+    return any(_INSTALLED & set(path.parts) for _, path in _files(package))
+
+
+def _version(package: str) -> str:
+    owners = metadata.packages_distributions().get(package, [])
+    return " ".join(f"{name} {metadata.version(name)}" for name in sorted(set(owners))) or "unknown"
