@@ -5,23 +5,19 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import sqlite3
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from cmab._provenance import DEPENDENCIES
+from cmab._store_file import StoreFile
 
 Kind = Literal["simulations", "identifications"]
 By = Literal["key", "alike"]
 
 _FORMAT = 3
-_BUSY_SECONDS = 60.0
-_RETRY_SECONDS = 0.01
 _ARRAYS = ("rounds", "expected_rewards", "rewards")
 _SHARED = (
     "key TEXT PRIMARY KEY",
@@ -66,14 +62,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "studies": ("key TEXT PRIMARY KEY", "specification TEXT", "pairs TEXT", "checksum TEXT"),
 }
-_HINTS = {
-    "full": "free some space and run again: what was finished is kept",
-    "readonly": "it needs permission to write",
-    "unable to open": "it needs permission to write",
-    "locked": "another process holds it; run again when that one has ended",
-    "malformed": "it is damaged; move it away and run again",
-    "not a database": "it is damaged or no store; move it away and run again",
-}
+_INDEXES = {f"{kind}_alike": f"{kind} (alike)" for kind in get_args(Kind)}
 
 
 class Store:
@@ -89,13 +78,16 @@ class Store:
     ----------
     folder : path-like
         Made if it is missing.
+    reading : bool
+        Whether nothing is written: neither folder nor file is made, and they may be read-only. Where there
+        is none it is read as if it were empty.
 
     Raises
     ------
     ValueError
-        If another version wrote the file there.
+        If another version, or another program, wrote the file there.
     OSError
-        Here and later, if the file cannot be read or written, with what to do about it.
+        Here and later, if the file cannot be read or written or is damaged, with what to do about it.
 
     Examples
     --------
@@ -106,45 +98,12 @@ class Store:
     ['a-key']
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, reading: bool = False) -> None:
         directory = Path(folder)
-        directory.mkdir(parents=True, exist_ok=True)
         self.file = directory / "results.sqlite"
-        with self._faults():
-            self._connection = sqlite3.connect(self.file, timeout=_BUSY_SECONDS, isolation_level=None)
-        try:
-            with self._faults():
-                self._prepare()
-        except BaseException:
-            self.close()
-            raise
-
-    def _prepare(self) -> None:
-        self._execute("PRAGMA journal_mode=WAL")
-        self._execute("PRAGMA synchronous=NORMAL")
-        (found,) = self._execute("PRAGMA user_version").fetchone()
-        self._check_format(found)
-        for name, columns in _COLUMNS.items():
-            self._execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})")
-        for name in get_args(Kind):
-            self._execute(f"CREATE INDEX IF NOT EXISTS {name}_alike ON {name} (alike)")
-        if found != _FORMAT:
-            self._execute(f"PRAGMA user_version={_FORMAT}")
-
-    def _check_format(self, found: int) -> None:
-        """Refuse what another version wrote: its pieces would look damaged, and be removed."""
-        differing = [
-            name
-            for name, columns in _COLUMNS.items()
-            if (there := [row[1] for row in self._execute(f"PRAGMA table_info({name})")])
-            and there != [column.split()[0] for column in columns]
-        ]
-        if found not in (0, _FORMAT) or differing:
-            what = f"columns of {', '.join(differing)}" if found == _FORMAT else f"format {found}"
-            raise ValueError(
-                f"{self.file} must be written by this version of cmab (format {_FORMAT}), got {what} of"
-                " another version; choose another folder, or read this one with that version"
-            )
+        if not reading:
+            directory.mkdir(parents=True, exist_ok=True)
+        self._file = StoreFile(self.file, _COLUMNS, _INDEXES, _FORMAT, reading=reading)
 
     def __enter__(self) -> Store:
         return self
@@ -154,7 +113,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self._file.close()
 
     def put(self, kind: Kind, piece: Mapping[str, Any]) -> None:
         """Write a finished piece in place of one with the same key, whose numbers are the same."""
@@ -168,10 +127,11 @@ class Store:
 
     def remove_damaged(self, kind: Kind) -> int:
         """Remove the pieces that are not what was written; return their number."""
-        damaged = [row["key"] for row in self._select(f"SELECT * FROM {kind}") if _is_damaged(kind, row)]
-        with self._faults():
-            for key in damaged:
-                self._execute(f"DELETE FROM {kind} WHERE key = ?", (key,))
+        rows = self._select(f"SELECT rowid AS place, * FROM {kind}")
+        damaged = [row["place"] for row in rows if _is_damaged(kind, row)]
+        with self._file.faults():
+            for place in damaged:  # not by their keys, which may be what is damaged
+                self._file.execute(f"DELETE FROM {kind} WHERE rowid = ?", (place,))
         return len(damaged)
 
     def get(self, kind: Kind, key: str, by: By = "key") -> dict[str, Any] | None:
@@ -221,41 +181,17 @@ class Store:
 
     def _insert(self, table: str, values: Mapping[str, Any]) -> None:
         names, marks = ", ".join(values), ", ".join("?" * len(values))
-        with self._faults():
-            self._execute(
+        with self._file.faults():
+            self._file.execute(
                 f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
             )
 
     def _select(self, statement: str, *values: str) -> Iterator[dict[str, Any]]:
-        with self._faults():
-            cursor = self._execute(statement, values)
+        with self._file.faults():
+            cursor = self._file.execute(statement, values)
             names = [description[0] for description in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
-
-    def _execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Run a statement, again while another process opens, closes or repairs the file.
-
-        SQLite waits for a lock by itself, except for those: there it says "locked" at once.
-        """
-        deadline = time.monotonic() + _BUSY_SECONDS
-        while True:
-            try:
-                return self._connection.execute(statement, values)
-            except sqlite3.OperationalError as error:
-                # An extended code has the primary one in its low byte.
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(_RETRY_SECONDS)
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Say what to do about an error of SQLite."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            hint = next((f"; {hint}" for word, hint in _HINTS.items() if word in str(error)), "")
-            raise OSError(f"{self.file}: {error}{hint}") from error
 
 
 def _stored(value: Any) -> Any:

@@ -142,7 +142,7 @@ class Study:
         """
         found = None
         if Path(folder).is_dir():
-            with Store(folder) as store:
+            with Store(folder, reading=True) as store:
                 found = store.last_study()
         if found is None:
             raise ValueError(f"{folder} must be a folder in which a study ran")
@@ -192,7 +192,7 @@ class Study:
 
     def missing(self, folder: str | os.PathLike[str]) -> list[Piece]:
         """Return the pieces that are not in the store of `folder`."""
-        with Store(folder) as store:
+        with Store(folder, reading=True) as store:
             return self._missing(store)
 
     def _missing(self, store: Store) -> list[Piece]:
@@ -312,7 +312,7 @@ class Study:
         if not Path(folder).is_dir():
             raise ValueError(f"folder must be one in which the study ran, got {folder}")
         stored: dict[tuple[str, str], list[Any]] = {pair: [] for pair in self._outline.pairs}
-        with Store(folder) as store:
+        with Store(folder, reading=True) as store:
             for piece in self.pieces:
                 if self._kind(piece) != kind:
                     continue

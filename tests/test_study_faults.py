@@ -15,6 +15,7 @@ import pytest
 from test_study import TEXT, numbers, specification
 
 from cmab import Study, StudyFailed, _registry
+from cmab._store_file import StoreFile
 from cmab._study_pieces import Piece
 from cmab._study_progress import Progress
 from cmab._study_results import Score
@@ -135,14 +136,14 @@ def test_a_worker_that_dies(faulty, tmp_path):
 
 
 def test_disk_full(file, tmp_path, capsys, monkeypatch):
-    out, prepare = tmp_path / "out", Store._prepare
+    out, opened = tmp_path / "out", StoreFile._open_to_write
 
-    def small(store):
-        prepare(store)
-        store._connection.execute("PRAGMA max_page_count = 40")  # SQLite then says what it says of a disk
+    def small(file):
+        opened(file)
+        file.connection.execute("PRAGMA max_page_count = 40")  # SQLite then says what it says of a disk
 
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "_prepare", small)
+        patched.setattr(StoreFile, "_open_to_write", small)
         assert main(["run", str(file), "--out", str(out)]) == 1
     assert "disk is full; free some space and run again: what was finished is kept" in capsys.readouterr().err
     kept = numbers(out)

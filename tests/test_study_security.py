@@ -288,7 +288,7 @@ def test_nothing_is_built_to_read_results(tmp_path, monkeypatch):
 def test_a_flipped_digit_in_the_noted_study(name, tmp_path, capsys):
     Study(specification()).run(tmp_path)
     with Store(tmp_path) as store:
-        store._execute(f"UPDATE studies SET {name} = replace({name}, '0', '1')")
+        store._file.execute(f"UPDATE studies SET {name} = replace({name}, '0', '1')")
     with pytest.raises(ValueError, match=r"the study noted there is damaged; run it again"):
         Study.open(tmp_path)
     assert main(["report", str(tmp_path)]) == 2
