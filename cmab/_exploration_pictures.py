@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab._intervals import proportion_interval
-from cmab._plot_style import COLOURS, look, pyplot, style
+from cmab._plot_style import COLOURS, labelled, look, pyplot, style
 
 if TYPE_CHECKING:
     from cmab.identification import Identification
@@ -17,7 +17,12 @@ _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "|||", "---")
 _FAR_APART = 20.0
 
 
-def sample_bars(results: Mapping[str, Identification], *, level: float = 0.95, ax: Any = None) -> Any:
+def sample_bars(
+    results: Mapping[str, Identification] | Mapping[tuple[str, str], Identification],
+    *,
+    level: float = 0.95,
+    ax: Any = None,
+) -> Any:
     """Draw the mean samples of each explorer as a bar with its t interval and a dot for each replication.
 
     An explorer whose runs were cut off by ``max_samples`` has an arrow: the truth is at least its mean.
@@ -25,7 +30,7 @@ def sample_bars(results: Mapping[str, Identification], *, level: float = 0.95, a
     Parameters
     ----------
     results : mapping of str to Identification
-        A bar each, from top to bottom.
+        A bar each, from top to bottom; also what `Study.identifications` returns.
     level : float
         Confidence of the intervals.
     ax : matplotlib Axes, optional
@@ -38,6 +43,7 @@ def sample_bars(results: Mapping[str, Identification], *, level: float = 0.95, a
     """
     from cmab.plotting import band
 
+    results = labelled(results)
     with style():
         size = (5.2, 0.8 + 0.36 * len(results))
         axes = pyplot().figure(figsize=size).add_subplot() if ax is None else ax

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), ":")
@@ -74,3 +76,11 @@ def save(axes: Any, stem: str | os.PathLike[str], suffixes: Sequence[str] = (".p
                 f"{os.fspath(stem)}{suffix}", bbox_inches="tight", pad_inches=0.03, metadata=undated
             )
     pyplot().close(axes.figure)
+
+
+def labelled(results: Mapping[Any, Result]) -> dict[str, Result]:
+    """Return results by text: those of a study by learner, and by instance too if there are several."""
+    pairs = [key for key in results if isinstance(key, tuple)]
+    several = len({instance for instance, _ in pairs}) > 1
+    names = {key: f"{key[1]} on {key[0]}" if several else key[1] for key in pairs}
+    return {names.get(key, key): result for key, result in results.items()}

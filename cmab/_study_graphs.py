@@ -43,7 +43,7 @@ random_labeled_rooted_tree random_unlabeled_tree random_unlabeled_rooted_tree tr
 """
 GENERATORS = frozenset(_NAMES.split())
 _HOMES = ("networkx.generators.", "networkx.algorithms.bipartite.generators", "networkx.classes.")
-_MOST_NODES = 10_000_000
+_MOST_NODES = 1_000_000
 _MOST_BYTES = 2**28
 
 
@@ -71,7 +71,7 @@ def check_generator(maker: Any, arguments: Mapping[str, Any], where: str) -> Non
     Raises
     ------
     ValueError
-        If a seed is left out, or a number is beyond ten million.
+        If a seed is left out, or a number is beyond a million.
     """
     if "backend" in arguments:
         raise ValueError(f"{where} must not choose a backend of networkx")

@@ -19,6 +19,7 @@ _FOR_EXPLORERS = ("max_samples",)
 _KNOWN = {"instances", "learners", "explorers", "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
 _MOST_PIECES = 10_000_000
 _MOST_ROUNDS = 2**53
+_MOST_LEVELS = 50
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,20 @@ def plain(specification: Mapping[str, Any]) -> dict[str, Any]:
             f"a study must hold text, booleans, finite numbers, lists and tables only, got: {error}"
         ) from None
     except RecursionError:
-        raise ValueError("a study must not be nested so deeply") from None
-    if not isinstance(copy, dict):
-        raise ValueError(f"a study must be a table, got {shown(copy)}")
+        copy = {}
+    if not copy or _depth(copy) > _MOST_LEVELS:
+        raise ValueError(f"a study must have tables, nested at most {_MOST_LEVELS} deep")
     return copy
+
+
+def _depth(value: Any) -> int:
+    """Return how deep tables and lists are nested."""
+    level, depth = [value], 0
+    while level:
+        inner = [entry.values() if isinstance(entry, dict) else entry for entry in level]
+        level = [part for entries in inner for part in entries if isinstance(part, dict | list)]
+        depth += 1
+    return depth
 
 
 def _check_names(specification: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from cmab._animation import animate, check_animation
 from cmab._exploration_pictures import failure_curves, sample_bars
 from cmab._graph_pictures import draw_graph, layout
-from cmab._plot_style import look, pyplot, save, style
+from cmab._plot_style import labelled, look, pyplot, save, style
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def band(
 
 
 def regret_curves(
-    results: Mapping[str, Simulation],
+    results: Mapping[str, Simulation] | Mapping[tuple[str, str], Simulation],
     *,
     band_kind: Band = "t",
     level: float = 0.95,
@@ -109,7 +109,7 @@ def regret_curves(
     Parameters
     ----------
     results : mapping of str to Simulation
-        A curve each, in this order of colours.
+        A curve each, in this order of colours; also what `Study.results` returns, by (instance, learner).
     band_kind : {"t", "bootstrap"}
         See `band`.
     level : float
@@ -130,7 +130,7 @@ def regret_curves(
     name = "Cumulative regret" if exact else "Cumulative (α, β)-regret"
     curves = {
         label: (result.rounds, result.exact_regret if exact else result.regret)
-        for label, result in results.items()
+        for label, result in labelled(results).items()
     }
     return curves_with_bands(curves, "Round", name, band_kind=band_kind, level=level, log=log, ax=ax)
 

@@ -2,12 +2,13 @@
 
 import pkgutil
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from cmab import Study
+from cmab import Study, cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -22,6 +23,33 @@ def test_snippets_run(page, tmp_path, monkeypatch):
     for match in SNIPPET.finditer(page.read_text(encoding="utf-8")):
         line = page.read_text(encoding="utf-8")[: match.start()].count("\n") + 1
         exec(compile("\n" * line + match.group(1), str(page), "exec"), namespace)
+
+
+def blocks(language):
+    """Every block of a language in the pages, with its page."""
+    found = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    return [(page, text) for page in PAGES for text in found.findall(page.read_text(encoding="utf-8"))]
+
+
+def test_studies_in_the_pages_are_valid():
+    studies = [text for _, text in blocks("toml") if "[instances" in text or "instances." in text]
+    assert len(studies) >= 2
+    for text in studies:
+        assert Study(tomllib.loads(text)).pieces
+
+
+def test_commands_in_the_pages_are_commands():
+    """Each line that begins with `cmab` is one that the parser takes, with options that exist."""
+    lines = [line for _, text in blocks("(?:sh|console)") for line in text.splitlines()]
+    commands = [
+        shlex.split(line.removeprefix("$ "), comments=True)[1:]
+        for line in lines
+        if re.match(r"(\$ )?cmab ", line)
+    ]
+    assert len(commands) >= 8
+    for arguments in commands:
+        parsed = cli._parser().parse_args(arguments)
+        assert callable(parsed.command), arguments
 
 
 @pytest.mark.parametrize(
