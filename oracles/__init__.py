@@ -12,7 +12,7 @@ from oracles.influence_heuristics import DegreeHeuristic, MonteCarloGreedy
 from oracles.influence_repaired import RepairedInfluence
 from oracles.laminar_matroids import LaminarMatroid, PartitionMatroid, UniformMatroid
 from oracles.linear_matroid import LinearMatroid
-from oracles.linear_program import PuLPOracle
+from oracles.linear_program import PuLPOracle, SolverCertificate
 from oracles.matching import Matching
 from oracles.matroids import Matroid
 from oracles.paths import MostReliablePath, ShortestPath
@@ -42,6 +42,7 @@ __all__ = [
     "PuLPOracle",
     "RepairedInfluence",
     "ShortestPath",
+    "SolverCertificate",
     "SolverError",
     "TopK",
     "TransversalMatroid",

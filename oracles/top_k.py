@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab._validation import integer
+from cmab._validation import integer, one_of
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.oracle import LinearOracle, Sense
@@ -25,7 +25,7 @@ class TopK(LinearOracle):
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an argument is out of its range.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class TopK(LinearOracle):
     def __init__(self, n_arms: int, k: int, sense: Sense = "max") -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         self.k = integer("k", k, 1, self.n_arms)
-        self.sense = sense
+        self.sense = one_of("sense", sense, ("max", "min"))
 
     def __repr__(self) -> str:
         return f"TopK(n_arms={self.n_arms}, k={self.k})"

@@ -1,0 +1,136 @@
+"""Arguments that must be refused by name, models of both PuLP versions, and a machine without HiGHS."""
+
+import inspect
+import sys
+
+import networkx as nx
+import numpy as np
+import pulp
+import pytest
+from pulp_solvers import ByEnumeration
+
+import oracles
+from oracles import Matching, PuLPOracle, SolverError
+
+RNG = np.random.default_rng(0)
+KEPT = []  # PuLP 4's variables live as long as their model
+
+
+def model(name="model", free=0):
+    """Two of three, and variables in no constraint."""
+    problem = pulp.LpProblem(name, pulp.LpMaximize)
+    x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(3 + free)]
+    problem += x[0] + x[1] + x[2] <= 2
+    KEPT.append(problem)
+    return problem, x
+
+
+# What each public class with an argument `sense` needs besides.
+NEEDED = {
+    "BruteForce": (2, [(0,), (1,)]),
+    "BruteForceReward": (2, [(0,), (1,)], lambda means, arms: float(means[arms].sum())),
+    "GraphicMatroid": (nx.path_graph(3),),
+    "LaminarMatroid": (3, [((0, 1), 1)]),
+    "LinearMatroid": (np.eye(2),),
+    "Matching": (nx.path_graph(3),),
+    "Matroid": (2, lambda arms: len(arms) <= 1),
+    "PartitionMatroid": ([0, 0, 1],),
+    "PuLPOracle": model(),
+    "ShortestPath": (nx.DiGraph([(0, 1), (1, 2)]), 0, 2),
+    "TopK": (3, 1),
+    "TransversalMatroid": (3, [[0, 1], [1, 2]]),
+    "UniformMatroid": (3, 1),
+}
+
+
+def has_sense(name):
+    value = getattr(oracles, name)
+    is_oracle = inspect.isclass(value) and not issubclass(value, Exception)
+    return is_oracle and "sense" in inspect.signature(value).parameters
+
+
+@pytest.mark.parametrize("name", [*filter(has_sense, oracles.__all__)])
+@pytest.mark.parametrize("sense", ["maximum", "MAX", "", 1, ["max"]])
+def test_a_sense_is_max_or_min(name, sense):
+    assert name in NEEDED, "a class with an argument `sense` needs a line in NEEDED"
+    make = getattr(oracles, name)
+    assert make(*NEEDED[name], sense="max").sense == "max"
+    with pytest.raises(ValueError, match="sense"):
+        make(*NEEDED[name], sense=sense)
+
+
+def test_a_free_arm_is_an_arm_in_both_versions_of_pulp():
+    problem, x = model(free=2)
+    oracle = PuLPOracle(problem, x)
+    assert (oracle.n_arms, oracle.max_size) == (5, 4)
+    assert oracle.solve(np.array([0.3, 0.2, 0.1, -0.5, 0.5]), RNG).tolist() == [0, 1, 4]
+    assert oracle.is_feasible(np.array([3, 4]))
+    assert oracle.solve_constrained(np.ones(5), [3], [0, 4], RNG).tolist() == [1, 2, 3]
+
+
+def test_free_arms_alone():
+    problem = pulp.LpProblem("free", pulp.LpMinimize)
+    x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(2)]
+    assert PuLPOracle(problem, x).solve(np.array([-0.5, 0.5]), RNG).tolist() == [0]
+
+
+def test_variables_of_another_model_are_refused():
+    """Although their names and numbers are those of variables of this one."""
+    problem, _ = model()
+    _, others = model("other")
+    with pytest.raises(ValueError, match="distinct variables of problem"):
+        PuLPOracle(problem, others)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (lambda p, x: ((None, []), {}), "problem must be a pulp.LpProblem"),
+        (lambda p, x: ((p, dict(enumerate(x))), {}), r"variables must be a sequence .*values"),
+        (lambda p, x: ((p, "xyz"), {}), "variables must be a sequence"),
+        (lambda p, x: ((p, 3), {}), "variables must be a sequence"),
+        (lambda p, x: ((p, [0, 1]), {}), "variables must be a sequence"),
+        (lambda p, x: ((p, [*x, x[0]]), {}), "distinct"),
+        (lambda p, x: ((p, x), {"solver": "cbc"}), "solver must be a PuLP solver"),
+        (lambda p, x: ((p, x), {"solver": pulp.HiGHS}), "solver must be a PuLP solver"),
+        (lambda p, x: ((p, x), {"gap": 1.0}), r"gap must be .*\[0, 1\)"),
+        (lambda p, x: ((p, x), {"gap": -0.1}), "gap must be"),
+        (lambda p, x: ((p, x), {"gap": 1.0, "sense": "min"}), "gap must be"),
+        (lambda p, x: ((p, x), {"time_limit": 0.0}), "time_limit"),
+        (lambda p, x: ((p, x), {"on_limit": "best"}), "on_limit"),
+    ],
+)
+def test_what_is_no_model_is_refused_by_name(arguments, message):
+    positional, named = arguments(*model())
+    with pytest.raises(ValueError, match=message):
+        PuLPOracle(*positional, **named)
+
+
+@pytest.mark.parametrize("graph", [[(0, 1)], None, {0: [1]}, "graph"])
+def test_a_matching_needs_a_graph(graph):
+    with pytest.raises(ValueError, match=r"graph must be a networkx\.Graph"):
+        Matching(graph)
+
+
+def test_what_keeps_highs_out_is_said(monkeypatch):
+    """As where OR-tools was imported first: importing highspy fails."""
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(ImportError, match=r"(?s)highspy.*OR-tools.*another process.*solver="):
+        Matching(nx.path_graph(3))
+
+
+def test_a_solver_of_ones_own_needs_no_highs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    graph = nx.path_graph(5)
+    oracle = Matching(graph, solver=ByEnumeration(msg=False))
+    assert oracle.max_size == 2
+    means = np.array([0.2, 0.9, 0.3, 0.4])
+    assert oracle.solve(means, RNG).tolist() == [1, 3]
+    assert oracle.solve_constrained(means, [0], [3], RNG).tolist() == [0, 2]
+    assert oracle.solve_constrained(means, [0, 1], [], RNG) is None
+
+
+def test_a_solver_that_cannot_run_is_a_named_error():
+    problem, x = model()
+    with pytest.raises(SolverError, match="could not run"):
+        PuLPOracle(problem, x, solver=pulp.COIN_CMD(path="/no/such/program", msg=False))

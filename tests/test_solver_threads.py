@@ -1,0 +1,138 @@
+"""One oracle, many threads: answers are those of one thread, whoever solves."""
+
+import copy
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import networkx as nx
+import numpy as np
+import pulp
+import pytest
+
+import cmab
+from cmab.testing import check_oracle
+from instances import BernoulliArms, SemiBandit
+from oracles import Matching, PuLPOracle
+
+THREADS = 4
+
+
+def packing():
+    """A packing problem whose relaxation is fractional, with an arm that is free."""
+    rng, problem = np.random.default_rng(0), pulp.LpProblem("packing", pulp.LpMaximize)
+    x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(7)]
+    for row in rng.integers(1, 6, (3, 6)):
+        problem += pulp.lpSum(int(w) * v for w, v in zip(row, x, strict=False)) <= 8
+    return problem, x
+
+
+def by_pulp():
+    return PuLPOracle(*packing(), solver=pulp.HiGHS(msg=False, threads=1))
+
+
+SOLVERS = {
+    "matching": (lambda: Matching(nx.complete_graph(5)), 60),
+    "assignment": (lambda: Matching(nx.complete_bipartite_graph(4, 4), method="assignment"), 60),
+    "model": (lambda: PuLPOracle(*packing()), 30),
+    "pulp": (by_pulp, 8),
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_threads_share_an_oracle(name):
+    make, calls = SOLVERS[name]
+    oracle, alone = make(), make()
+    rng = np.random.default_rng(1)
+    questions = [rng.choice([0.0, 0.5, 1.0], oracle.n_arms) for _ in range(calls // 2)]
+    questions += [rng.random(oracle.n_arms) for _ in range(calls // 2)]
+    expected = [alone.solve(means, rng).tolist() for means in questions]
+    kept = [alone.solve_constrained(means, [0], [1], rng).tolist() for means in questions]
+    barrier = threading.Barrier(THREADS)
+
+    def ask(start):
+        barrier.wait()
+        order = np.roll(np.arange(calls), start)
+        return [
+            (
+                i,
+                oracle.solve(questions[i], rng).tolist(),
+                oracle.solve_constrained(questions[i], [0], [1], rng),
+            )
+            for i in order
+        ]
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for answers in pool.map(ask, range(THREADS)):
+            for i, answer, constrained in answers:
+                assert answer == expected[i]
+                assert constrained.tolist() == kept[i]
+    assert len(oracle._pool._free) <= THREADS
+
+
+def test_threads_that_come_and_go_leave_one_program():
+    oracle, means = Matching(nx.complete_graph(4)), np.linspace(0.1, 1.0, 6)
+    expected, answers = oracle.solve(means, np.random.default_rng(0)).tolist(), []
+    for _ in range(20):
+        thread = threading.Thread(
+            target=lambda: answers.append(oracle.solve(means, np.random.default_rng(0)))
+        )
+        thread.start()
+        thread.join()
+    assert [answer.tolist() for answer in answers] == [expected] * 20
+    assert len(oracle._pool._free) == 1
+
+
+def test_an_interrupted_program_is_not_used_again(monkeypatch):
+    oracle, means = Matching(nx.complete_graph(4)), np.linspace(0.1, 1.0, 6)
+    (program,) = oracle._pool._free
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "_run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        oracle.solve(means, np.random.default_rng(0))
+    assert oracle._pool._free == []
+    assert len(oracle.solve(means, np.random.default_rng(0))) == 2
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_copies_answer_alike(name):
+    oracle, rng = SOLVERS[name][0](), np.random.default_rng(2)
+    means = rng.random(oracle.n_arms)
+    expected = oracle.solve(means, rng).tolist()
+    for twin in (copy.copy(oracle), copy.deepcopy(oracle), pickle.loads(pickle.dumps(oracle))):
+        assert twin.solve(means, rng).tolist() == expected
+
+
+def test_replications_in_threads_are_those_of_one():
+    oracle = Matching(nx.complete_graph(4))
+    environment = SemiBandit(BernoulliArms([0.9, 0.5, 0.7, 0.3, 0.6, 0.8]), Matching(nx.complete_graph(4)))
+    alone = cmab.simulate(cmab.CTS(oracle), environment, 40, replications=4, rng=0)
+    with joblib.parallel_config(backend="threading"):
+        shared = cmab.simulate(cmab.CTS(oracle), environment, 40, replications=4, rng=0, n_jobs=4)
+    assert np.array_equal(alone.expected_rewards, shared.expected_rewards)
+
+
+def test_a_scheduler_started_by_others_with_more_threads():
+    """HiGHS keeps one scheduler a thread, and refuses programs that ask for another number of threads."""
+    highspy = pytest.importorskip("highspy")
+    failures = []
+
+    def use_both():
+        other = highspy.Highs()
+        other.setOptionValue("output_flag", False)
+        other.setOptionValue("threads", 2)
+        other.addVar(0.0, 1.0)
+        other.run()
+        try:
+            check_oracle(PuLPOracle(*packing()), trials=3)
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=use_both)
+    thread.start()
+    thread.join()
+    assert failures == []
