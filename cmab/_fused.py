@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ def open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
     """Return the compiled forms, or none if the policy or the environment has only its Python form."""
     if not isinstance(policy, IndexPolicy):
         return None
-    index = open_door(policy, "indices", "select", "update", "initial_state")
+    index = open_door(policy, "indices", "select", "update", "initial_state", "start")
     play = open_door(environment, "play", "expected_reward")
     return Doors(index, open_door(policy.oracle, "solve"), play) if index and play else None
 
@@ -117,6 +118,11 @@ class FusedRun:
             *(self._progress, checkpoints, self.recorded),
             *(np.zeros(2), self._super_arm, indices),
         )
+
+    @property
+    def oracle_seconds(self) -> float:
+        """Seconds in the oracle; ``nan`` where it is compiled, for compiled code has no clock."""
+        return math.nan if self._door is None else self._door.seconds
 
     @property
     def super_arm(self) -> IntArray:

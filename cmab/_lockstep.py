@@ -11,6 +11,7 @@ import numpy as np
 from cmab._fused import Doors, interrupt_waits, open_doors
 from cmab._python_door import Door
 from cmab._replication import TICK_SECONDS, Record, replicate
+from cmab._truth import Truth
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import is_open
 from cmab.environment import Environment
@@ -52,9 +53,10 @@ def replicate_group(
     if doors is None:
         raise RuntimeError("only replications whose oracle solves batches are grouped")
     started, is_interrupted = time.perf_counter(), False
-    run = _Lockstep(doors, policy, rounds, seed, group)
+    run, truth = _Lockstep(doors, policy, rounds, seed, group), Truth(environment)
     try:
         run.play(tick)
+        truth.check(int(rounds[-1]))
     except KeyboardInterrupt:
         is_interrupted = True
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -64,6 +65,11 @@ class PythonDoor(Door):
         The learner's stream.
     indices, super_arm : FloatArray, IntArray
         Where the loop puts its question and looks for the answer.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall-clock seconds in the oracle so far.
     """
 
     def __init__(
@@ -71,9 +77,13 @@ class PythonDoor(Door):
     ) -> None:
         super().__init__()
         self._solve, self._check = oracle.solve, oracle.check_super_arm
+        self._name, self.seconds = f"the super arm of {type(oracle).__name__}.solve", 0.0
         self._rng, self._indices, self._super_arm = rng, indices, super_arm
 
     def _ask(self) -> int:
-        arms = self._check(self._solve(self._indices.copy(), self._rng), "the super arm of solve")
+        indices, started = self._indices.copy(), time.perf_counter()
+        answer = self._solve(indices, self._rng)
+        self.seconds += time.perf_counter() - started
+        arms = self._check(answer, self._name)
         self._super_arm[: len(arms)] = arms
         return len(arms)

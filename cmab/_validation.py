@@ -19,10 +19,10 @@ Choice = TypeVar("Choice", bound=str)
 _SHOWN = 60
 
 
-def shown(value: object) -> str:
+def shown(value: object, most: int = _SHOWN) -> str:
     """Return a short ``repr`` for error messages."""
     text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
@@ -96,8 +96,11 @@ def arm_indices(
 ) -> IntArray:
     """Return `values` as a 1-D int64 array of (distinct) entries of ``range(n_choices)``; sets are sorted."""
     # This runs in every round. Asking for the abstract type Set takes a third of a microsecond.
-    if type(values) is not np.ndarray and isinstance(values, Set):
-        values = sorted(values)
+    if type(values) is not np.ndarray:
+        if isinstance(values, np.ma.MaskedArray):
+            raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
+        if isinstance(values, Set):
+            values = sorted(values)
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-D integer array, got shape {array.shape}")
@@ -130,12 +133,12 @@ def check_outcomes(feedback: Feedback, support: tuple[float, float]) -> None:
     """Raise unless every outcome (the mean outcome of a batch) lies in `support`, but for rounding."""
     pulls = 1 if feedback.pulls is None else feedback.pulls
     (low, high), means = support, feedback.outcomes / pulls
-    slack = 1e-12 * (high - low)
-    bad = (means < low - slack) | (means > high + slack)
-    if bad.any():
+    slack = 1e-12 * (high - low) if math.isfinite(high - low) else 0.0
+    good = (means >= low - slack) & (means <= high + slack)  # not of nan
+    if not good.all():
         raise ValueError(
-            f"outcomes must lie in [{low:g}, {high:g}], the support that the explorer is made for,"
-            f" got {means[bad][0]:g}"
+            f"outcomes must lie in [{low:g}, {high:g}], the support that the learner is made for,"
+            f" got {means[~good][0]:g}"
         )
 
 

@@ -56,7 +56,6 @@ class Explorer(Policy[State]):
 
     n_arms: int
     sigma: float | None = None
-    support: tuple[float, float] | None = None
 
     @property
     def goal(self) -> Goal | None:

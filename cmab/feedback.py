@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import check_vector
-from cmab.arrays import FloatArray, IntArray
+from cmab._validation import check_vector, shown
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+
+#: Largest size of an outcome: squares of it can still be summed up over any number of rounds.
+LARGEST = 1e100
+#: Most pulls of one arm: the last count up to which all integers are exact as floats.
+MOST_PULLS = 2**53
+#: Largest number of a base arm: an array of so many would fill any memory.
+MOST_ARMS = 2**48
+_AT_LEAST = {0: "not be negative", 1: "be positive integers"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Feedback:
     """What a round shows: the triggered base arms, their outcomes and the reward.
 
+    Arrays are copied, so what the caller does to his own afterwards changes nothing.
+
     Parameters
     ----------
-    arms : IntArray, shape (n,)
+    arms : array_like of int, shape (n,)
         The base arms that were triggered: each at most once, those that were not observed left out.
-    outcomes : FloatArray, shape (n,)
-        Their outcomes; with `pulls`, the sum of the outcomes of each arm.
+    outcomes : array_like, shape (n,)
+        Their outcomes, at most 1e100 in size; with `pulls`, the sum of the outcomes of each arm.
     reward : float, optional
         The realised reward of the round, ``nan`` where there is none.
-    pulls : IntArray, shape (n,), optional
+    pulls : array_like of int, shape (n,), optional
         How many outcomes of each arm are summed up (batches in pure exploration); one of each if left out.
-    squares : FloatArray, shape (n,), optional
+    squares : array_like, shape (n,), optional
         Sums of the squared outcomes, needed by rules that use variances when `pulls` is given.
 
     Raises
     ------
     ValueError
-        If lengths differ, an arm is repeated or negative, or an outcome is not finite.
+        If lengths differ, an arm is repeated, negative or no integer, an outcome is not finite or too large,
+        or an array is masked.
 
     Examples
     --------
@@ -41,13 +53,37 @@ class Feedback:
 
     arms: IntArray
     outcomes: FloatArray
-    reward: float = float("nan")
-    pulls: IntArray | None = None
-    squares: FloatArray | None = None
+    reward: float
+    pulls: IntArray | None
+    squares: FloatArray | None
+
+    def __init__(
+        self,
+        arms: ArrayLike,
+        outcomes: ArrayLike,
+        reward: float = float("nan"),
+        pulls: ArrayLike | None = None,
+        squares: ArrayLike | None = None,
+    ) -> None:
+        checked = _integers("arms", arms, 0, MOST_ARMS)
+        n = checked.shape[0]
+        ordered = np.sort(checked)
+        if n > 1 and (ordered[1:] == ordered[:-1]).any():
+            raise ValueError(f"arms must not repeat an arm, got {shown(checked.tolist())}")
+        each = None if pulls is None else _integers("pulls", pulls, 1, MOST_PULLS)
+        if each is not None and each.shape != checked.shape:
+            raise ValueError(f"pulls must be positive integers, one for each arm, got {shown(pulls)}")
+        self.__dict__.update(
+            arms=checked,
+            outcomes=_numbers("outcomes", outcomes, n, LARGEST),
+            reward=_reward(reward),
+            pulls=each,
+            squares=None if squares is None else _numbers("squares", squares, n, LARGEST**2),
+        )
 
     @classmethod
     def unchecked(cls, arms: IntArray, outcomes: FloatArray, reward: float) -> Feedback:
-        """Return feedback of arrays that are right by construction, without the checks (which sort the arms).
+        """Return feedback of arrays that are right by construction, without copies and checks.
 
         For environments that write an int64 array of distinct arms and a float array of outcomes themselves.
         """
@@ -55,37 +91,45 @@ class Feedback:
         feedback.__dict__.update(arms=arms, outcomes=outcomes, reward=reward, pulls=None, squares=None)
         return feedback
 
-    def __post_init__(self) -> None:
-        arms = _arms(self.arms)
-        object.__setattr__(self, "arms", arms)
-        object.__setattr__(self, "outcomes", _numbers("outcomes", self.outcomes, arms.shape[0]))
-        if self.squares is not None:
-            object.__setattr__(self, "squares", _numbers("squares", self.squares, arms.shape[0]))
-        if self.pulls is not None:
-            pulls = np.asarray(self.pulls)
-            if pulls.shape != arms.shape or pulls.dtype.kind not in "iu" or (pulls.size and pulls.min() < 1):
-                raise ValueError(f"pulls must be positive integers, one for each arm, got {self.pulls!r}")
-            object.__setattr__(self, "pulls", pulls.astype(np.int64, copy=False))
 
-
-def _arms(values: IntArray) -> IntArray:
-    arms = np.asarray(values)
-    if arms.shape == (0,):
+def _integers(name: str, values: ArrayLike, low: int, high: int) -> IntArray:
+    """Return a copy as int64, after looking at the values as they came: a cast would wrap large ones."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
+    array = np.asarray(values)
+    if array.shape == (0,):
         return np.empty(0, np.int64)
-    if arms.ndim != 1 or arms.dtype.kind not in "iu":
-        raise ValueError(f"arms must be a 1-D integer array, got dtype {arms.dtype}, shape {arms.shape}")
-    ordered = np.sort(arms)
-    if ordered[0] < 0:
-        raise ValueError(f"arms must not be negative, got {ordered[0]}")
-    if arms.shape[0] > 1 and (ordered[1:] == ordered[:-1]).any():
-        raise ValueError(f"arms must not repeat an arm, got {arms.tolist()[:20]}")
-    return arms.astype(np.int64, copy=False)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a 1-D integer array, got dtype {array.dtype}, shape {array.shape}")
+    smallest, largest = int(array.min()), int(array.max())
+    if smallest < low:
+        raise ValueError(f"{name} must {_AT_LEAST[low]}, got {smallest}")
+    if largest > high:
+        raise ValueError(f"{name} must be at most {high}, got {largest}")
+    return np.array(array, np.int64)
 
 
-def _numbers(name: str, values: FloatArray, length: int) -> FloatArray:
+def _numbers(name: str, values: ArrayLike, length: int, largest: float) -> FloatArray:
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
     try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, got {values!r}") from None
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":  # texts, dates and complex numbers would be converted
+            raise TypeError
+        numbers = np.array(array, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be numbers, got {shown(values)}") from None
     check_vector(name, numbers, length)
+    if numbers.shape[0] and max(-numbers.min(), numbers.max()) > largest:
+        raise ValueError(f"{name} must be at most {largest:g} in size, got {shown(numbers.tolist())}")
     return numbers
+
+
+def _reward(value: object) -> float:
+    try:
+        reward = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"reward must be a number, or nan where there is none, got {shown(value)}") from None
+    if math.isinf(reward):
+        raise ValueError(f"reward must be finite, or nan where there is none, got {reward}")
+    return reward

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from cmab._metering import meter_solve
 from cmab._validation import arm_indices, check_vector, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel, open_door, solve_rows
@@ -69,6 +70,13 @@ class Oracle(ABC):
     beta: float = 1.0
     sense: Sense = "max"
     clusters: IntArray | None = None
+
+    def __init_subclass__(cls, **named: object) -> None:
+        super().__init_subclass__(**named)
+        meter_solve(cls)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_arms={self.n_arms})"
 
     @abstractmethod
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:

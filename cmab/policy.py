@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from cmab._validation import shown
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.feedback import Feedback
@@ -21,7 +22,15 @@ class Policy(ABC, Generic[State]):
     """A rule that chooses a super arm from what was observed so far.
 
     It holds parameters only. What it learns is in the state, a plain dataclass of arrays and numbers,
-    which `update` alone may change.
+    which `update` alone may change. A state may define ``check(fresh)``, which raises ``ValueError`` if no
+    feedback leads from the fresh state to it: `Session.load` calls it.
+
+    Attributes
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    support : tuple of float or None
+        Interval that the rule takes outcomes to lie in; None where it takes any.
 
     Examples
     --------
@@ -48,10 +57,22 @@ class Policy(ABC, Generic[State]):
     """
 
     oracle: Oracle
+    support: tuple[float, float] | None = None
+
+    def __repr__(self) -> str:
+        oracle = getattr(self, "oracle", None)
+        return f"{type(self).__name__}({'' if oracle is None else repr(oracle)})"
 
     @abstractmethod
     def initial_state(self) -> State:
         """Return the state before the first round."""
+
+    def start(self, rng: np.random.Generator) -> State:  # noqa: ARG002
+        """Return the state before the first round of a run, with what the rule draws for all of it at once.
+
+        `Session` and `simulate` begin with it. The default is `initial_state`, and draws nothing.
+        """
+        return self.initial_state()
 
     @abstractmethod
     def select(self, state: State, rng: np.random.Generator) -> IntArray:
@@ -63,6 +84,14 @@ class Policy(ABC, Generic[State]):
 
 
 AnyPolicy = Policy[Any]
+
+
+def check_policy_instance(policy: object) -> None:
+    """Raise ``TypeError`` unless `policy` is a policy, rather than the class of one."""
+    if isinstance(policy, type):
+        raise TypeError(f"policy must be a Policy such as {policy.__name__}(oracle), got the class itself")
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a Policy, got {shown(policy)}")
 
 
 @dataclass(frozen=True, eq=False)

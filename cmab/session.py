@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import secrets
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
 
 from cmab import _state
-from cmab._validation import arm_indices, check_outcomes, shown
+from cmab._fingerprint import differences, fingerprint
+from cmab._generators import generator_from, generator_state
+from cmab._validation import arm_indices, check_outcomes, integer, shown
 from cmab.arrays import AnyArray, IntArray
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
-from cmab.policy import Policy, State
+from cmab.feedback import MOST_PULLS, Feedback
+from cmab.policy import Policy, State, check_policy_instance
 from cmab.seeding import Seed, root
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,8 @@ class Ticket:
         What to play. From an `Explorer`: the base arms to sample.
     pulls : int
         How many outcomes of each are wanted (explorers; 1 otherwise).
+    session : str
+        Whose ticket it is: a session takes no ticket of another one.
 
     Examples
     --------
@@ -48,6 +56,7 @@ class Ticket:
     number: int
     super_arm: IntArray
     pulls: int = 1
+    session: str = field(default="", repr=False)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         return np.array(self.super_arm, dtype=dtype, copy=copy)
@@ -65,12 +74,23 @@ class Session(Generic[State]):
     Ask for a super arm, play it, tell what was observed. Several tickets may be open at once and their
     feedback may come late and in any order; the policy's clock counts the rounds that were told.
 
+    Threads may share a session: calls wait for each other. A call that raises has changed nothing.
+
     Parameters
     ----------
     policy : Policy or Explorer
         The learner.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Seed of the policy's own randomness.
+    support : tuple of float, optional
+        Interval that outcomes must lie in to be told; the policy's own if left out. Give a wider one, such as
+        ``(-np.inf, np.inf)``, for outcomes without bounds that are sub-Gaussian with half the length of the
+        policy's support as their scale and have their means in it: what confidence bounds need.
+
+    Raises
+    ------
+    TypeError
+        If `policy` is no policy, for instance its class.
 
     Examples
     --------
@@ -83,25 +103,42 @@ class Session(Generic[State]):
     (0,)
     """
 
-    def __init__(self, policy: Policy[State], rng: Seed = None) -> None:
+    def __init__(
+        self, policy: Policy[State], rng: Seed = None, *, support: tuple[float, float] | None = None
+    ) -> None:
+        check_policy_instance(policy)
         self.policy = policy
-        self.state = policy.initial_state()
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
+        self.state = policy.start(self.rng)
+        self.support = _interval(policy.support if support is None else support)
+        self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
-        return f"Session({self.policy!r}, asked={self._asked}, pending={len(self._open)})"
+        with self._lock:
+            told = self._asked - len(self._open)
+            return f"Session({self.policy!r}, told={told}, pending={len(self._open)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:  # copies and pickles get a lock of their own
+            return {**self.__dict__, "_lock": None, "_open": dict(self._open)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
 
     @property
     def pending(self) -> tuple[int, ...]:
         """Numbers of the tickets whose feedback is still to come."""
-        return tuple(self._open)
+        with self._lock:
+            return tuple(self._open)
 
     @property
     def is_done(self) -> bool:
         """Whether an explorer's stopping rule holds; always false for other policies."""
-        return isinstance(self.policy, Explorer) and self.policy.is_done(self.state)
+        with self._lock:
+            return isinstance(self.policy, Explorer) and self.policy.is_done(self.state)
 
     def recommend(self) -> IntArray:
         """Return the arms that the explorer would name now.
@@ -113,7 +150,8 @@ class Session(Generic[State]):
         """
         if not isinstance(self.policy, Explorer):
             raise TypeError(f"only an Explorer recommends arms, got {type(self.policy).__name__}")
-        return self.policy.recommend(self.state)
+        with self._lock:
+            return self.policy.recommend(self.state)
 
     def ask(self) -> Ticket:
         """Return a new ticket with the super arm to play.
@@ -123,17 +161,18 @@ class Session(Generic[State]):
         ValueError
             If the policy's oracle returns anything but distinct integers of its range.
         """
-        policy, source, pulls = self.policy, "super_arm", 1
-        super_arm = policy.select(self.state, self.rng)
-        if isinstance(policy, Explorer):
-            n_choices, pulls = policy.n_arms, policy.pulls(self.state)
-        else:
-            n_choices = policy.oracle.n_choices
-            source = f"the super arm of {type(policy.oracle).__name__}.solve"
-        ticket = Ticket(self._asked, arm_indices(source, super_arm, n_choices), pulls)
-        self._open[ticket.number] = ticket
-        self._asked += 1
-        return ticket
+        with self._lock:
+            before = self.rng.bit_generator.state
+            try:
+                super_arm, pulls = choose(self.policy, self.state, self.rng)
+            except BaseException:
+                self.rng.bit_generator.state = before  # asked again, the answer is the same
+                raise
+            number = self._asked
+            # The caller may write to his; what is told is compared with ours.
+            self._open[number] = Ticket(number, super_arm.copy(), pulls, self._id)
+            self._asked += 1
+            return Ticket(number, super_arm, pulls, self._id)
 
     def tell(self, feedback: Feedback, ticket: Ticket | int | None = None) -> None:
         """Take in the feedback of a ticket.
@@ -141,68 +180,190 @@ class Session(Generic[State]):
         Parameters
         ----------
         feedback : Feedback
-            What was observed.
+            What was observed: of a policy's ticket, base arms that its super arm can trigger; of an
+            explorer's, all its arms with as many pulls as it asks for.
         ticket : Ticket or int, optional
             The ticket or its number; may be left out when exactly one is pending.
 
         Raises
         ------
         ValueError
-            If the ticket was never handed out, was told already, or is left out when it is needed; or an
-            outcome lies outside the support that an explorer is made for.
+            If the ticket is of another session, was never handed out, was told already, or is left out when
+            it is needed; an arm is not one of the ticket; or an outcome lies outside `support`.
+        TypeError
+            If `feedback` is no `Feedback`.
         """
+        if not isinstance(feedback, Feedback):  # type: ignore[redundant-expr]
+            raise TypeError(f"feedback must be a Feedback(arms, outcomes, reward), got {shown(feedback)}")
+        with self._lock:
+            told = self._find(ticket)
+            self._check(feedback, told)
+            before = copy.deepcopy(self.state)
+            try:
+                self.policy.update(self.state, feedback)
+            except BaseException:
+                self.state = before
+                raise
+            del self._open[told.number]
+
+    def _find(self, ticket: Ticket | int | None) -> Ticket:
+        """Return the pending ticket that is meant."""
         if ticket is None:
             if len(self._open) != 1:
                 raise ValueError(f"ticket must be given unless one is pending, got {len(self._open)} pending")
-            number = next(iter(self._open))
-        else:
-            number = ticket.number if isinstance(ticket, Ticket) else ticket
+            return next(iter(self._open.values()))
+        if isinstance(ticket, Ticket) and ticket.session != self._id:
+            raise ValueError(f"ticket must be one of this session, got number {ticket.number} of another one")
+        number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)
         if number not in self._open:
             raise ValueError(f"ticket must be pending, one of {shown(list(self._open))}, got {number}")
-        if isinstance(self.policy, Explorer) and self.policy.support is not None:
-            check_outcomes(feedback, self.policy.support)
-        self.policy.update(self.state, feedback)
-        del self._open[number]
+        return self._open[number]
+
+    def _check(self, feedback: Feedback, ticket: Ticket) -> None:
+        """Refuse feedback that the ticket cannot have led to."""
+        if isinstance(self.policy, Explorer):
+            _check_samples(feedback, ticket)
+        else:
+            possible = self.policy.oracle.triggered_arms(ticket.super_arm)
+            strange = feedback.arms[np.isin(feedback.arms, possible, invert=True)]
+            if len(strange):
+                raise ValueError(
+                    f"feedback.arms must be arms that ticket {ticket.number} can trigger, got"
+                    f" {shown(strange.tolist())} besides"
+                )
+        if self.support is not None:
+            check_outcomes(feedback, self.support)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write state, open tickets and random stream to `path`; `load` then plays the identical future.
 
-        The file is a numpy archive without pickled objects, replaced in one step. It does not hold the
-        policy itself.
-        """
-        header = {
-            "format": _FORMAT,
-            "policy": type(self.policy).__name__,
-            "asked": self._asked,
-            "open": [[t.number, t.super_arm.tolist(), t.pulls] for t in self._open.values()],
-            "rng": self.rng.bit_generator.state,
-        }
-        _state.save(Path(path), header, self.state)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], policy: Policy[State]) -> Session[State]:
-        """Return the session saved at `path`, going on with `policy` (the same one, made anew).
+        The file is a numpy archive without pickled objects, with a checksum, replaced in one step. It does
+        not hold the policy itself, but what it takes to notice another one.
 
         Raises
         ------
         ValueError
-            If the file was saved by another format, class of policy or number of arms.
+            If the generator is none of numpy's, or the state holds what is no array, number or text.
+        OSError
+            If the file cannot be written; what was there before then stays.
         """
+        with self._lock:
+            header = {
+                "format": _FORMAT,
+                "versions": {"cmab": metadata.version("cmab"), "numpy": np.__version__},
+                "session": self._id,
+                **fingerprint(self.policy),
+                "support": None if self.support is None else list(self.support),
+                "asked": self._asked,
+                "open": [[t.number, t.super_arm.tolist(), t.pulls] for t in self._open.values()],
+                "rng": generator_state(self.rng),
+            }
+            _state.save(Path(path), header, self.state)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], policy: Policy[State], *, accept_changes: bool = False
+    ) -> Session[State]:
+        """Return the session saved at `path`, going on with `policy` (the same one, made anew).
+
+        Parameters
+        ----------
+        path : str or path-like
+            What `save` wrote.
+        policy : Policy or Explorer
+            Its base arms must be those of the saved one, in the same order: a graph must be read in the same
+            order of nodes and edges.
+        accept_changes : bool
+            Whether other parameters of policy and oracle are right: another scale, another k. The order of
+            the base arms is never accepted.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged or of another format, or was saved with other base arms, another class of
+            policy or other parameters.
+        """
+        check_policy_instance(policy)
         session = cls(policy, rng=0)
-        header, state = _state.load(Path(path), policy.initial_state())
-        if header["format"] != _FORMAT or header["policy"] != type(policy).__name__:
-            raise ValueError(
-                f"{path} must hold format {_FORMAT} of policy {type(policy).__name__},"
-                f" got format {header['format']} of policy {header['policy']}"
-            )
-        fresh = getattr(policy.initial_state(), "means", None)
-        if fresh is not None and fresh.shape != state.means.shape:
-            raise ValueError(f"{path} must hold {fresh.shape[0]} base arms, got {state.means.shape[0]}")
-        session.state = state
-        session._asked = header["asked"]
-        for number, super_arm, pulls in header["open"]:
-            session._open[number] = Ticket(number, np.array(super_arm, np.int64), pulls)
-        bit_generator = getattr(np.random, header["rng"]["bit_generator"])()
-        bit_generator.state = header["rng"]
-        session.rng = np.random.Generator(bit_generator)
+        file = _state.read(Path(path))
+        try:
+            _check_header(file.header, fingerprint(policy), accept_changes)
+            session._restore(file.header)
+        except (ValueError, OverflowError, TypeError, KeyError) as error:
+            why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
+            raise ValueError(f"{path} must hold a session of this policy: {why}") from None
+        session.state = _state.fill(file, policy.initial_state())
         return session
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        """Take over what a file says beside the state, refused unless a session can be like this."""
+        if not isinstance(header["session"], str) or not 0 < len(header["session"]) <= 64:
+            raise ValueError(f"the session must have a name, got {shown(header['session'])}")
+        self._id = header["session"]
+        self.support = _interval(header["support"])
+        self.rng = generator_from(header["rng"])
+        self._asked = integer("the number of tickets asked for", header["asked"], 0)
+        last = -1
+        for number, super_arm, pulls in header["open"]:
+            last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
+            integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
+            arms = arm_indices("the super arm of an open ticket", super_arm, _n_choices(self.policy)[0])
+            self._open[last] = Ticket(last, arms, pulls, self._id)
+
+
+def choose(policy: Policy[State], state: State, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """Return what a policy wants to play now, checked, and how often."""
+    super_arm = policy.select(state, rng)
+    n_choices, source = _n_choices(policy)
+    pulls = policy.pulls(state) if isinstance(policy, Explorer) else 1
+    return arm_indices(source, super_arm, n_choices), pulls
+
+
+def _n_choices(policy: Policy[Any]) -> tuple[int, str]:
+    """Return the range of what `select` answers, and who is to blame for an answer outside."""
+    if isinstance(policy, Explorer):
+        return policy.n_arms, "super_arm"
+    return policy.oracle.n_choices, f"the super arm of {type(policy.oracle).__name__}.solve"
+
+
+def _check_samples(feedback: Feedback, ticket: Ticket) -> None:
+    """Refuse feedback other than what an explorer asked for, in any order."""
+    pulls = feedback.pulls if feedback.pulls is not None else np.ones(len(feedback.arms), np.int64)
+    if not np.array_equal(np.sort(feedback.arms), np.sort(ticket.super_arm)) or (pulls != ticket.pulls).any():
+        raise ValueError(
+            f"feedback must hold the {len(ticket)} arms of ticket {ticket.number} with {ticket.pulls} pulls of"
+            f" each, got arms {shown(feedback.arms.tolist())} with pulls {shown(pulls.tolist())}"
+        )
+
+
+def _check_header(header: dict[str, Any], present: dict[str, Any], accept_changes: bool) -> None:
+    """Refuse a file of another format, of other base arms, or of another policy."""
+    if header["format"] != _FORMAT:
+        raise ValueError(f"its format must be {_FORMAT}, got {shown(header['format'])}")
+    kept, arms = header["arms"], present["arms"]
+    if kept["n_arms"] != arms["n_arms"]:
+        raise ValueError(f"it must hold {arms['n_arms']} base arms, got {shown(kept['n_arms'])}")
+    mine, its = present["policy"], header["policy"]
+    if its["class"] != mine["class"]:
+        raise ValueError(f"it must be of policy {mine['class']}, got policy {shown(its['class'])}")
+    if strange := differences(kept, arms):
+        raise ValueError(
+            f"its base arms must be these in the same order, got {'; '.join(strange)}. What was learned would"
+            " go to the wrong arms: read the graph in the order in which it was read before"
+        )
+    changed = differences(its, mine)
+    if changed and not accept_changes:
+        raise ValueError(
+            f"its parameters must be these, got {shown('; '.join(changed), 300)};"
+            " Session.load(..., accept_changes=True) goes on with the present ones"
+        )
+
+
+def _interval(support: Any) -> tuple[float, float] | None:
+    """Return `support` as two increasing numbers, which may be infinite."""
+    if support is None:
+        return None
+    low, high = (float(end) for end in support)
+    if not low < high:
+        raise ValueError(f"support must be two increasing numbers, got {shown(support)}")
+    return low, high

@@ -13,15 +13,18 @@ import numpy as np
 from cmab._fused import open_doors
 from cmab._lockstep import groups, replicate_group
 from cmab._replication import Record
-from cmab._validation import integer
+from cmab._truth import Truth
+from cmab._validation import integer, shown
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.oracle import Sense
-from cmab.policy import AnyPolicy
+from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.regret import benchmark, cumulative_regret
 from cmab.seeding import Seed, root
 
 Prefer = Literal["threads", "processes"]
+#: Most rounds of a run: up to here all round numbers are exact as floats.
+LONGEST = 2**53
 
 
 class SimulationInterrupted(KeyboardInterrupt):
@@ -61,9 +64,9 @@ class Simulation:
     rewards : FloatArray, shape (R, C)
         Cumulative realised reward.
     oracle_calls : IntArray, shape (R,)
-        Calls of the policy's oracle. A `MemoisedOracle` counts itself how many of them it passed on.
+        Calls of ``policy.oracle.solve``, wherever the policy makes them. A `MemoisedOracle` counts itself how many of them it passed on.
     oracle_seconds : FloatArray, shape (R,)
-        Wall-clock seconds in the oracle; ``nan`` on the compiled path, which has no clock inside.
+        Wall-clock seconds in these calls; ``nan`` on the compiled path, which has no clock inside.
     seconds : FloatArray, shape (R,)
         Wall-clock seconds in all.
     optimum : float
@@ -188,7 +191,10 @@ def simulate(
     Raises
     ------
     ValueError
-        If a number is out of its range, or the oracle's and the environment's arms differ in number.
+        If a number is out of its range, the oracle's and the environment's arms differ in number, the policy's
+        `support` does not fit the outcomes, or the environment changes during the run.
+    TypeError
+        If policy or environment is none, for instance a class.
     SimulationInterrupted
         On Ctrl-C, with the partial result.
 
@@ -203,14 +209,11 @@ def simulate(
     >>> result.regret.shape
     (3, 200)
     """
-    horizon = integer("horizon", horizon, 1)
+    horizon = integer("horizon", horizon, 1, LONGEST)
     replications = integer("replications", replications, 1)
-    if policy.oracle.n_arms != environment.n_arms:
-        raise ValueError(
-            f"policy.oracle and environment must have the same base arms, got {policy.oracle.n_arms}"
-            f" and {environment.n_arms}"
-        )
+    check_fit(policy, environment)
     benchmark(policy.oracle, environment.optimum)
+    truth = Truth(environment)
     rounds = check_rounds(checkpoints, horizon)
     doors = open_doors(policy, environment)
     run = partial(replicate_group, policy, environment, rounds, root(rng))
@@ -226,7 +229,44 @@ def simulate(
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         raise SimulationInterrupted(finish()) from None
+    truth.check(horizon)
     return finish()
+
+
+def check_fit(policy: AnyPolicy, environment: Environment) -> None:
+    """Refuse a policy and an environment that do not belong together.
+
+    Outcomes must lie in the policy's support, or be sub-Gaussian as if they did, with means in it: that is
+    what confidence radii and caps rest on.
+
+    Raises
+    ------
+    TypeError
+        If one of them is none.
+    ValueError
+        If the base arms differ in number, or the policy's support does not fit the outcomes.
+    """
+    check_policy_instance(policy)
+    if not isinstance(environment, Environment):
+        raise TypeError(f"environment must be an Environment, got {shown(environment)}")
+    if policy.oracle.n_arms != environment.n_arms:
+        raise ValueError(
+            f"policy.oracle and environment must have the same base arms, got {policy.oracle.n_arms}"
+            f" and {environment.n_arms}"
+        )
+    if policy.support is None:
+        return
+    (low, high), (least, most) = policy.support, environment.support
+    if low <= least and most <= high:
+        return
+    slack, means = 1e-12 * (high - low), np.asarray(environment.means)
+    if environment.sigma > (high - low) / 2 + slack or not ((means >= low - slack) & (means <= high + slack)).all():
+        raise ValueError(
+            f"environment must have outcomes in [{low:g}, {high:g}], the support of {type(policy).__name__},"
+            f" or means in it and a sigma of at most {(high - low) / 2:g}; got outcomes in [{least:g}, {most:g}],"
+            f" means from {means.min():g} to {means.max():g}, sigma {environment.sigma:g}."
+            f" Give the policy a support that fits"
+        )
 
 
 def default_checkpoints(horizon: int) -> IntArray:

@@ -7,13 +7,28 @@ from typing import Self
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.feedback import Feedback
+from cmab._validation import integer, shown
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.feedback import LARGEST, MOST_PULLS, Feedback
 
 _NONE = np.empty(0, np.int64)
+_ARRAYS = ("counters", "means", "deviations")
 
 
-@dataclass(eq=False)
+def count(name: str, value: object, high: int = MOST_PULLS) -> None:
+    """Raise unless `value` is an ``int`` in ``[0, high]``: a number of things that were counted."""
+    integer(name, value, 0, high)
+
+
+def _alike(array: object, fresh: AnyArray) -> bool:
+    return isinstance(array, np.ndarray) and array.shape == fresh.shape and array.dtype == fresh.dtype
+
+
+def _equal(one: IntArray | None, other: IntArray | None) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
+
+
+@dataclass(eq=False, repr=False)
 class ArmStatistics:
     """Counts, means and sums of squared deviations of all base arms.
 
@@ -79,13 +94,13 @@ class ArmStatistics:
         Raises
         ------
         ValueError
-            If an arm is out of range, or only a part of a cluster was observed.
+            If an arm is out of range, outcomes are not finite numbers, counts would overflow, or only a part
+            of a cluster was observed. Nothing is changed then.
         """
         from cmab._kernels_statistics import observe
 
+        self._check_feedback(feedback)
         arms = feedback.arms
-        if arms.shape[0] and arms.max() >= self.n_arms:
-            raise ValueError(f"feedback.arms must lie in range({self.n_arms}), got {arms.max()}")
         pulls = np.ones(len(arms), np.int64) if feedback.pulls is None else feedback.pulls
         squares = feedback.squares
         if squares is None:
@@ -95,9 +110,71 @@ class ArmStatistics:
         partial = observe(len(arms), arms, feedback.outcomes, pulls, squares, *learned)
         if partial >= 0:
             raise ValueError(
-                f"feedback.arms must hold all {sizes[partial]} arms of cluster {partial}, not a part of them"
+                f"feedback.arms must hold all {sizes[partial]} arms of cluster {partial}, not a part of them;"
+                " where single arms of a cluster may stay unseen, set oracle.clusters = None before the policy"
+                " is made, so that each arm has a counter of its own"
             )
         self.rounds += 1
+
+    def _check_feedback(self, feedback: Feedback) -> None:
+        """Refuse what compiled code would write with out of bounds, or could never get out of the means."""
+        arms, outcomes = feedback.arms, feedback.outcomes
+        if arms.dtype != np.int64 or outcomes.dtype != np.float64 or arms.shape != outcomes.shape:
+            raise ValueError(
+                "feedback must hold int64 arms and as many float64 outcomes, got"
+                f" {arms.dtype} {arms.shape} and {outcomes.dtype} {outcomes.shape}"
+            )
+        if not arms.shape[0]:
+            return
+        # As unsigned numbers the negative ones are the largest.
+        if arms.view(np.uint64).max() >= self.n_arms:
+            raise ValueError(f"feedback.arms must lie in range({self.n_arms}), got {shown(arms.tolist())}")
+        if not (np.abs(outcomes) <= LARGEST).all():
+            raise ValueError(
+                f"feedback.outcomes must be finite, at most {LARGEST:g}, got {shown(outcomes.tolist())}"
+            )
+        if feedback.pulls is not None:
+            owners = arms if self.clusters is None else self.clusters[arms]
+            if (self.counters[owners] > MOST_PULLS - feedback.pulls).any():
+                raise ValueError(f"feedback.pulls must leave counts of at most {MOST_PULLS}, got more")
+
+    def __repr__(self) -> str:
+        seen = int(np.count_nonzero(self.counters))
+        unit = "arms" if self.clusters is None else "clusters"
+        return (
+            f"{type(self).__name__}(n_arms={self.n_arms}, rounds={self.rounds},"
+            f" {unit} seen={seen} of {len(self.counters)})"
+        )
+
+    def check(self, fresh: Self) -> None:
+        """Refuse statistics that no feedback could have led to, as a damaged file may hold them.
+
+        Parameters
+        ----------
+        fresh : ArmStatistics
+            The state before the first round, which says how many arms and counters there are.
+
+        Raises
+        ------
+        ValueError
+            If a size, sign or number is wrong, or counts, means and rounds contradict each other.
+        """
+        same = all(_alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS)
+        if not same or not _equal(self.clusters, fresh.clusters):
+            raise ValueError(f"the arms and clusters must be those of {fresh!r}, got {self!r}")
+        count("rounds", self.rounds)
+        if ((self.counters < 0) | (self.counters > MOST_PULLS)).any():
+            raise ValueError(f"counts must lie in [0, {MOST_PULLS}], got {shown(self.counters.tolist())}")
+        if not (np.abs(self.means) <= LARGEST).all():
+            raise ValueError(f"means must be finite, got {shown(self.means.tolist())}")
+        # Unknown where a batch came without its squares, and nan then.
+        if not (~(self.deviations < 0) & ~np.isinf(self.deviations)).all():
+            raise ValueError(f"deviations must not be negative, got {shown(self.deviations.tolist())}")
+        unseen = self.counts == 0
+        if self.means[unseen].any() or self.deviations[unseen].any():
+            raise ValueError("arms without outcomes must have mean 0 and no deviations")
+        if self.rounds == 0 and self.counters.any():
+            raise ValueError("there must be a round where there are outcomes, got rounds = 0")
 
     def sharing(self) -> tuple[IntArray, IntArray]:
         """Return the counter of each arm and the number of arms at each counter; empty if none is shared."""
@@ -106,7 +183,7 @@ class ArmStatistics:
         return self.clusters, np.bincount(self.clusters, minlength=self.counters.shape[0])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RememberingStatistics(ArmStatistics):
     """Statistics, and what a sampling rule keeps in mind besides.
 
@@ -123,3 +200,9 @@ class RememberingStatistics(ArmStatistics):
     """
 
     memory: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def check(self, fresh: Self) -> None:
+        """Refuse what no feedback could have led to, and memory of another shape or without a value."""
+        super().check(fresh)
+        if not _alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
+            raise ValueError(f"memory must be {len(fresh.memory)} numbers, got {shown(self.memory)}")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer
+from cmab._validation import integer, shown
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
 from cmab.hardness import best_k
-from cmab.statistics import ArmStatistics
+from cmab.statistics import ArmStatistics, count
 
 
 @dataclass(eq=False)
@@ -40,6 +40,19 @@ class Phases:
     target: int = 0
     phase: int = 0
     samples: int = 0
+
+    def check(self, fresh: Phases) -> None:
+        """Refuse what no feedback could have led to, as `ArmStatistics.check` does for `stats`."""
+        for name in ("undecided", "accepted"):
+            mask: BoolArray = getattr(self, name)
+            if mask.shape != fresh.undecided.shape or mask.dtype != np.bool_:
+                raise ValueError(f"{name} must say yes or no to each arm, got {shown(mask)}")
+        if (self.undecided & self.accepted).any():
+            raise ValueError("an arm must not be undecided and accepted at once")
+        for name in ("target", "phase", "samples"):
+            count(name, getattr(self, name))
+        if self.undecided.any() and self.stats.counts[self.undecided].min() >= self.target:
+            raise ValueError(f"undecided arms must have fewer than target = {self.target} outcomes, or decide")
 
 
 class PhasedExplorer(Explorer[Phases]):

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
-from cmab._validation import real
+from cmab._validation import arm_indices, real
 from cmab.arrays import IntArray
 from cmab.confidence import LogRadius
-from cmab.feedback import Feedback
+from cmab.feedback import MOST_ARMS, Feedback
 from cmab.oracle import Oracle
 from cmab.policies.cucb import CUCB
 from cmab.policy import Policy
-from cmab.statistics import ArmStatistics
+from cmab.statistics import ArmStatistics, count
+
+_KEYS = 2**53
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SwitchingStatistics(ArmStatistics):
     """Arm statistics, the super arm in play, and what was known when it was chosen.
 
@@ -29,6 +31,8 @@ class SwitchingStatistics(ArmStatistics):
         `counters` at the last call of the oracle.
     solved_rounds : int
         `rounds` at the last call of the oracle.
+    key : int
+        Drawn for the whole run by `RarelySwitchingCUCB.start`; 0 in states of `initial_state`.
 
     Examples
     --------
@@ -44,6 +48,20 @@ class SwitchingStatistics(ArmStatistics):
     super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     solved_counters: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     solved_rounds: int = 0
+    key: int = 0
+
+    def check(self, fresh: Self) -> None:
+        """Refuse what no feedback could have led to."""
+        super().check(fresh)
+        arm_indices("super_arm", self.super_arm, MOST_ARMS)
+        if self.solved_counters.shape != self.counters.shape or self.solved_counters.dtype != np.int64:
+            raise ValueError(f"solved_counters must be {len(self.counters)} integers")
+        if ((self.solved_counters < 0) | (self.solved_counters > self.counters)).any():
+            raise ValueError("solved_counters must lie between 0 and the counts")
+        count("solved_rounds", self.solved_rounds, self.rounds)
+        count("key", self.key, _KEYS - 1)
+        if self.rounds > 0 and self.solved_rounds == 0:
+            raise ValueError("the oracle must have been called after the first round, got solved_rounds = 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +84,9 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
     Parameters
     ----------
     oracle : Oracle
-        The family of super arms. One that draws random numbers gets a generator made from the state, for
-        it is called when feedback comes in.
+        The family of super arms. It is called when feedback comes in, where there is no generator: one that
+        draws random numbers gets a generator of the round, keyed by a number that is drawn for the whole run
+        at its `start`, and thus independent of everything observed.
     growth : float
         The c above, at least 0. With 0 and if every arm in play is observed, this is plain CUCB.
     radius, scale, support
@@ -113,6 +132,12 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
         state.solved_counters = state.counters.copy()
         return state
 
+    def start(self, rng: np.random.Generator) -> SwitchingStatistics:
+        """Return empty statistics with the key of the run."""
+        state = self.initial_state()
+        state.key = int(rng.integers(_KEYS))
+        return state
+
     def select(self, state: SwitchingStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the super arm in play; before the first feedback, the oracle's answer to that state."""
         return self._solve(state) if state.rounds == 0 else state.super_arm.copy()
@@ -129,6 +154,6 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
             state.solved_rounds = state.rounds
 
     def _solve(self, state: SwitchingStatistics) -> IntArray:
-        rng = np.random.default_rng([state.rounds, zlib.crc32(state.means.tobytes())])
+        rng = np.random.default_rng([state.key, state.rounds])
         chosen = self.oracle.solve(self._plain.indices(state, rng), rng)
-        return self.oracle.check_super_arm(chosen, "the super arm of solve")
+        return self.oracle.check_super_arm(chosen, f"the super arm of {type(self.oracle).__name__}.solve")

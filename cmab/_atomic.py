@@ -1,0 +1,51 @@
+"""Writing a file all or nothing."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Put a file with `data` at `path` in one step, in the place of the one that is there.
+
+    A link stays, and what it points to is replaced. The new file gets the mode of the old one. What a process
+    killed on the way leaves behind begins with a dot and ends with ``.part``; nobody reads it.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        mode = None
+    # A name that nobody can guess, and that must not exist: a link planted there is not followed.
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    descriptor = os.open(temporary, _NEW, 0o666 if mode is None else 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where the system can open folders."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:  # some network drives refuse, and the file is complete by now
+        pass
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,136 @@
+"""What a policy is made of, as plain values that a file can keep and another process can compare."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import math
+import re
+from collections.abc import Mapping, Sequence, Set
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cmab.oracle import Oracle
+
+_OWN = ("cmab", "oracles", "instances")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_DEEPEST = 8
+
+
+def fingerprint(policy: Any) -> dict[str, Any]:
+    """Return ``arms``, which what was learned belongs to, and ``policy``, the rule with its parameters."""
+    oracle = getattr(policy, "oracle", None)
+    arms: dict[str, Any] = {"n_arms": int((oracle if oracle is not None else policy).n_arms)}
+    if isinstance(oracle, Oracle):
+        labels = oracle.labels(np.arange(oracle.n_choices))
+        graph = getattr(oracle, "graph", None)
+        edges = getattr(oracle, "edges", None)
+        arms |= {
+            "n_choices": int(oracle.n_choices),
+            "clusters": describe(oracle.clusters),
+            "labels": _digest(repr([_name(label) for label in labels]).encode()),
+            "edges": None if edges is None else _digest(repr([_name(edge) for edge in edges]).encode()),
+            "graph": None if graph is None else describe(graph),
+        }
+    return {"arms": arms, "policy": describe(policy)}
+
+
+def describe(value: Any, depth: int = 0) -> Any:
+    """Return what makes `value` up as JSON values: equal in any process for equal things."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, np.generic):
+        return describe(value.item(), depth)
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if depth >= _DEEPEST:
+        return type(value).__qualname__
+    if isinstance(value, Mapping):
+        pairs = [[_name(key), describe(entry, depth + 1)] for key, entry in value.items()]
+        return sorted(pairs, key=lambda pair: str(pair[0]))
+    if isinstance(value, Set):
+        return sorted(_name(entry) for entry in value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        parts = [describe(entry, depth + 1) for entry in value]
+        return parts if len(parts) <= 20 else _digest(repr(parts).encode())
+    if callable(value) and hasattr(value, "__qualname__"):
+        return str(value.__qualname__)
+    if hasattr(value, "nodes") and hasattr(value, "edges"):
+        return _digest(repr([[_name(node) for node in value.nodes], list(map(_name, value.edges))]).encode())
+    return _thing(value, depth)
+
+
+def differences(kept: Any, present: Any, name: str = "") -> list[str]:
+    """Return in words where two descriptions differ."""
+    if isinstance(kept, dict) and isinstance(present, dict):
+        keys = [*kept, *(key for key in present if key not in kept)]
+        parts = (differences(kept.get(k), present.get(k), f"{name}.{k}" if name else k) for k in keys)
+        return [text for part in parts for text in part]
+    return [] if kept == present else [f"{name} {_short(kept)} in the file, {_short(present)} here"]
+
+
+def _thing(value: Any, depth: int) -> Any:
+    """Return class and parameters of an object."""
+    # Without the module: a script that is imported later is no longer __main__.
+    described = {"class": type(value).__name__}
+    if isinstance(value, Oracle):
+        standard = ("n_arms", "alpha", "beta", "sense", "max_size")
+        described |= {name: describe(getattr(value, name), depth + 1) for name in standard}
+        described["repr"] = _name(value)
+    for name, part in _parameters(value).items():
+        described[name.lstrip("_")] = describe(part, depth + 1)
+    return described
+
+
+def _parameters(value: Any) -> dict[str, Any]:
+    """Return what `value` was made with, as far as it has kept it.
+
+    Classes of others may count and remember in their attributes, so only those named as parameters of the
+    constructor are taken. Ours keep what changes out of what is pickled.
+    """
+    if dataclasses.is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
+    attributes = getattr(value, "__dict__", {})
+    if type(value).__module__.split(".")[0] in _OWN:
+        state = value.__getstate__()
+        kept = state if isinstance(state, dict) else {}
+        return {k: v for k, v in kept.items() if not _is_derived(type(value), k)}
+    try:
+        names = inspect.signature(type(value)).parameters
+    except (TypeError, ValueError):
+        names = {}  # type: ignore[assignment]
+    found = {name: attributes.get(name, attributes.get(f"_{name}")) for name in names}
+    return {name: part for name, part in found.items() if part is not None}
+
+
+def _is_derived(cls: type, name: str) -> bool:
+    """Return whether an attribute is remembered only, by ``cached_property``."""
+    return isinstance(inspect.getattr_static(cls, name, None), cached_property)
+
+
+def _array(array: Any) -> Any:
+    if array.size <= 8 and array.dtype.kind in "biuf":
+        return describe(array.tolist())
+    if array.dtype.kind == "O":
+        return _digest(repr([_name(entry) for entry in array.reshape(-1)]).encode())
+    # As the numbers are, not as they lie in memory: in one order of bytes and of axes.
+    plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
+    return f"{array.dtype.name}{list(array.shape)} {_digest(plain.tobytes())}"
+
+
+def _name(label: Any) -> str:
+    return _ADDRESS.sub("", repr(label))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _short(value: Any) -> str:
+    text = str(value) if not isinstance(value, str) else value
+    return text if len(text) <= 60 else text[:57] + "..."
