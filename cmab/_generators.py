@@ -34,7 +34,9 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
     state = rng.bit_generator.state
     if state.get("bit_generator") not in _KINDS:
         name = type(rng.bit_generator).__name__
-        raise ValueError(f"rng must use a bit generator of numpy ({', '.join(_KINDS)}) to be saved, got {name}")
+        raise ValueError(
+            f"rng must use a bit generator of numpy ({', '.join(_KINDS)}) to be saved, got {name}"
+        )
     return dict(state)
 
 

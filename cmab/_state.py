@@ -162,7 +162,9 @@ def _fill(template: Any, node: Any, arrays: dict[str, AnyArray], name: str) -> A
 
 
 def _fill_fields(template: Any, fields: dict[str, Any], arrays: dict[str, AnyArray], name: str) -> Any:
-    names = [field.name for field in dataclasses.fields(template)] if dataclasses.is_dataclass(template) else []
+    names = (
+        [field.name for field in dataclasses.fields(template)] if dataclasses.is_dataclass(template) else []
+    )
     if set(names) != set(fields):
         raise _Wrong(f"{name} with fields {sorted(fields)}, not those of {type(template).__name__}")
     values = {part: _fill(getattr(template, part), fields[part], arrays, f"{name}.{part}") for part in names}

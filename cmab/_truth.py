@@ -17,7 +17,7 @@ class Truth:
     """Means, optimum and expected rewards of an environment during one run.
 
     Regret is against one optimum, and the expected reward of a super arm that stays in play is asked for
-    once. Both are right only where nothing changes, so that is looked at in rounds 2, 4, 8, ... and at the end.
+    once. Both are right only where nothing changes: that is looked at in rounds 2, 4, 8, ... and at the end.
 
     Parameters
     ----------

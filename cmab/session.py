@@ -193,7 +193,7 @@ class Session(Generic[State]):
         TypeError
             If `feedback` is no `Feedback`.
         """
-        if not isinstance(feedback, Feedback):  # type: ignore[redundant-expr]
+        if not isinstance(feedback, Feedback):
             raise TypeError(f"feedback must be a Feedback(arms, outcomes, reward), got {shown(feedback)}")
         with self._lock:
             told = self._find(ticket)
@@ -331,8 +331,8 @@ def _check_samples(feedback: Feedback, ticket: Ticket) -> None:
     pulls = feedback.pulls if feedback.pulls is not None else np.ones(len(feedback.arms), np.int64)
     if not np.array_equal(np.sort(feedback.arms), np.sort(ticket.super_arm)) or (pulls != ticket.pulls).any():
         raise ValueError(
-            f"feedback must hold the {len(ticket)} arms of ticket {ticket.number} with {ticket.pulls} pulls of"
-            f" each, got arms {shown(feedback.arms.tolist())} with pulls {shown(pulls.tolist())}"
+            f"feedback must hold the {len(ticket)} arms of ticket {ticket.number} with {ticket.pulls} pulls"
+            f" of each, got arms {shown(feedback.arms.tolist())} with pulls {shown(pulls.tolist())}"
         )
 
 

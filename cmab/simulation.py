@@ -64,7 +64,8 @@ class Simulation:
     rewards : FloatArray, shape (R, C)
         Cumulative realised reward.
     oracle_calls : IntArray, shape (R,)
-        Calls of ``policy.oracle.solve``, wherever the policy makes them. A `MemoisedOracle` counts itself how many of them it passed on.
+        Calls of ``policy.oracle.solve``, wherever the policy makes them. A `MemoisedOracle` counts itself how
+        many of them it passed on.
     oracle_seconds : FloatArray, shape (R,)
         Wall-clock seconds in these calls; ``nan`` on the compiled path, which has no clock inside.
     seconds : FloatArray, shape (R,)
@@ -191,8 +192,8 @@ def simulate(
     Raises
     ------
     ValueError
-        If a number is out of its range, the oracle's and the environment's arms differ in number, the policy's
-        `support` does not fit the outcomes, or the environment changes during the run.
+        If a number is out of its range, the oracle's and the environment's arms differ in number, the
+        policy's `support` does not fit the outcomes, or the environment changes during the run.
     TypeError
         If policy or environment is none, for instance a class.
     SimulationInterrupted
@@ -260,11 +261,14 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
     if low <= least and most <= high:
         return
     slack, means = 1e-12 * (high - low), np.asarray(environment.means)
-    if environment.sigma > (high - low) / 2 + slack or not ((means >= low - slack) & (means <= high + slack)).all():
+    if (
+        environment.sigma > (high - low) / 2 + slack
+        or not ((means >= low - slack) & (means <= high + slack)).all()
+    ):
         raise ValueError(
             f"environment must have outcomes in [{low:g}, {high:g}], the support of {type(policy).__name__},"
-            f" or means in it and a sigma of at most {(high - low) / 2:g}; got outcomes in [{least:g}, {most:g}],"
-            f" means from {means.min():g} to {means.max():g}, sigma {environment.sigma:g}."
+            f" or means in it and a sigma of at most {(high - low) / 2:g}; got outcomes in [{least:g},"
+            f" {most:g}], means from {means.min():g} to {means.max():g}, sigma {environment.sigma:g}."
             f" Give the policy a support that fits"
         )
 

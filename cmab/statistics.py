@@ -111,8 +111,8 @@ class ArmStatistics:
         if partial >= 0:
             raise ValueError(
                 f"feedback.arms must hold all {sizes[partial]} arms of cluster {partial}, not a part of them;"
-                " where single arms of a cluster may stay unseen, set oracle.clusters = None before the policy"
-                " is made, so that each arm has a counter of its own"
+                " where single arms of a cluster may stay unseen, set oracle.clusters = None before the"
+                " policy is made, so that each arm has a counter of its own"
             )
         self.rounds += 1
 

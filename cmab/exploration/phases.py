@@ -52,7 +52,9 @@ class Phases:
         for name in ("target", "phase", "samples"):
             count(name, getattr(self, name))
         if self.undecided.any() and self.stats.counts[self.undecided].min() >= self.target:
-            raise ValueError(f"undecided arms must have fewer than target = {self.target} outcomes, or decide")
+            raise ValueError(
+                f"undecided arms must have fewer than target = {self.target} outcomes, or decide"
+            )
 
 
 class PhasedExplorer(Explorer[Phases]):
