@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from cmab._validation import shown
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import Kernel, open_door
 from cmab.environment import Environment
@@ -28,6 +29,8 @@ class SemiBandit(Environment):
     ------
     ValueError
         If the oracle is not linear, or arms and oracle differ in number.
+    TypeError
+        If `arms` is a list of means, or something else that says no distributions.
 
     Examples
     --------
@@ -40,6 +43,8 @@ class SemiBandit(Environment):
     def __init__(self, arms: Arms, oracle: LinearOracle) -> None:
         if not isinstance(oracle, LinearOracle):
             raise ValueError(f"oracle must be a LinearOracle, got {oracle!r}")
+        if not isinstance(arms, Arms):
+            raise TypeError(f"arms must be Arms such as BernoulliArms({shown(arms)}), got {shown(arms)}")
         if arms.n_arms != oracle.n_arms:
             raise ValueError(f"arms and oracle must agree in number, got {arms.n_arms} and {oracle.n_arms}")
         self.arms = arms

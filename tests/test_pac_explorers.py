@@ -111,7 +111,8 @@ def test_a_race_out_of_pulls_is_not_certified():
     session = Session(rule, rng=0)
     rng = np.random.default_rng(0)
     while not session.is_done:
-        session.tell(arms.play(session.ask().super_arm, rng))
+        ticket = session.ask()
+        session.tell(arms.sample(ticket.super_arm, ticket.pulls, rng))
     assert not rule.is_certified(session.state)
     assert session.state.samples == 90
     assert len(session.recommend()) == 1

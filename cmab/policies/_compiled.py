@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cmab._validation import real, vector
+from cmab._validation import check_vector, real, vector
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.doors import Kernel
 from cmab.oracle import Oracle
@@ -49,6 +49,8 @@ class CompiledIndexPolicy(IndexPolicy):
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
         """Return one index for each base arm, shape (n_arms,)."""
+        # Rejection sampling never ends with nan, and rules read as many parameters as the oracle has arms.
+        check_vector("stats.means", stats.means, self.oracle.n_arms)
         out = np.empty(stats.n_arms)
         randomness = (rng,) if self._is_random else ()
         self._rule()(stats.counts, stats.means, stats.rounds + 1, self._packed, *randomness, out)

@@ -10,6 +10,11 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.policies._compiled import CompiledIndexPolicy, interval, per_arm
 
+# Jöhnk's algorithm for Beta(a, b) with a, b <= 1 rejects what underflows: all but about 1500 max(a, b) of its
+# draws. So the lighter the prior the longer an arm without outcomes takes, and beyond this for ever.
+_LIGHTEST = 1e-6
+_LEAST = 1e-100
+
 
 @dataclass(frozen=True, eq=False)
 class CTS(CompiledIndexPolicy):
@@ -30,7 +35,7 @@ class CTS(CompiledIndexPolicy):
     prior_mean : float or array_like of shape (n_arms,)
         Mean of the prior, strictly inside `support`; the middle of the support if left out.
     prior_weight : float or array_like of shape (n_arms,)
-        Number of outcomes that the prior is worth, positive. The default with the default mean is
+        Number of outcomes that the prior is worth, from 1e-6 on. The default with the default mean is
         Beta(1, 1), the uniform distribution.
     support : tuple of float
         Interval of the outcomes.
@@ -73,9 +78,12 @@ class CTS(CompiledIndexPolicy):
         weights = per_arm("prior_weight", self.prior_weight, self.oracle.n_arms, 0.0)
         share = (means - low) / (high - low)
         wins, losses = weights * share, weights * (1.0 - share)
-        if not ((wins > 0.0).all() and (losses > 0.0).all()):
+        counts = np.concatenate([wins, losses])
+        is_drawn = (weights >= _LIGHTEST) & (weights <= 1.0 / _LEAST)
+        if not (is_drawn.all() and (counts >= _LEAST).all()):
             raise ValueError(
                 f"prior_mean must lie strictly inside {self.support} and prior_weight be positive,"
+                f" in [{_LIGHTEST:g}, {1.0 / _LEAST:g}],"
                 f" got prior_mean={self.prior_mean!r}, prior_weight={self.prior_weight!r}"
             )
         return np.concatenate([[low, high], wins, losses])
