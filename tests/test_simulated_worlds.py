@@ -1,7 +1,8 @@
-"""What `simulate` may be given: environments that change are refused, policies that wrap others are metered."""
+"""What `simulate` may be given: environments that change are refused, wrapping policies are metered."""
 
 from dataclasses import dataclass
 
+import cloudpickle
 import numpy as np
 import pytest
 from cases import ORACLES
@@ -195,3 +196,16 @@ def test_memoised_and_influence_oracles_are_metered_themselves():
     found = simulate(CUCB(memoised), SemiBandit(BernoulliArms(MEANS), TopK(4, 1)), 30, rng=0)
     assert found.oracle_calls[0] == memoised.calls == 30
     assert issubclass(InfluenceMaximization, Oracle)
+
+
+def test_classes_that_no_module_defines_travel_to_workers():
+    """In a notebook, a class is pickled with its code: the metered `solve` must go along."""
+
+    class Local(BruteForce):
+        def solve(self, means, rng):
+            return super().solve(means, rng)
+
+    oracle = cloudpickle.loads(cloudpickle.dumps(Local(4, [(0, 1), (2, 3)])))
+    environment = SemiBandit(BernoulliArms(MEANS), BruteForce(4, [(0, 1), (2, 3)]))
+    found = simulate(CUCB(oracle), environment, 20, replications=2, rng=0, n_jobs=2)
+    assert found.oracle_calls.tolist() == [20, 20]
