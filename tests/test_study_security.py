@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 from test_study import specification
 
-from cmab import Study, _registry, _specification
+from cmab import Study, _registry, _specification, report
 from cmab._specification import key_of
 from cmab._study_graphs import GENERATORS, generator
 from cmab.cli import main
@@ -32,8 +32,14 @@ def described(value):
 
 
 def names():
-    """What networkx has, public and private, and roundabout ways to more."""
-    callables = [name for name in dir(nx) if callable(getattr(nx, name))]
+    """What networkx has, public and private, and roundabout ways to more; of the algorithms, every tenth."""
+    everything = [name for name in dir(nx) if callable(getattr(nx, name))]
+    touching = [
+        name
+        for name in everything
+        if name.startswith(("_", "read", "write", "parse", "generate", "to_", "from_"))
+    ]
+    callables = sorted({*touching, *everything[::10]})
     dotted = ["readwrite.edgelist.write_edgelist", "utils.open_file", "generators.path_graph", "os.system"]
     return [*callables, "generators", "__builtins__", "__class__.__base__", *dotted, "", "\0", "ü"]
 
@@ -234,6 +240,7 @@ def hostile():
     return [described(value) for value in values]
 
 
+@pytest.mark.slow
 def test_hostile_files_and_folders_write_and_start_nothing(folder):
     """Watched by Python itself: each file that is opened to be written, each process, socket and import."""
     given = hostile()
@@ -258,6 +265,7 @@ def test_hostile_files_and_folders_write_and_start_nothing(folder):
     assert new <= {"results", "mailed", "mailed2"}
 
 
+@pytest.mark.slow
 def test_the_watch_sees_what_it_must(folder):
     """The instrument of the test above, against writers that do write."""
     (folder / "canary_module.py").write_text("")
@@ -267,6 +275,7 @@ def test_the_watch_sees_what_it_must(folder):
 
 def test_nothing_is_built_to_read_results(tmp_path, monkeypatch):
     made = Study(specification())
+    monkeypatch.setattr(report, "_FORMATS", (".svg",))  # the others take as long, and show the same
     made.run(tmp_path)
     expected = made.table(tmp_path)
 
