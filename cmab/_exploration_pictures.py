@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab._intervals import proportion_interval
-from cmab._plot_style import COLOURS, labelled, look, pyplot, style
+from cmab._plot_style import labelled, look, pyplot, style
 
 if TYPE_CHECKING:
     from cmab.identification import Identification
@@ -52,14 +52,14 @@ def sample_bars(
             axes.set_xscale("log")
         for place, (name, found) in enumerate(results.items()):
             samples = found.samples.astype(np.float64)
-            kind = place % len(COLOURS)
+            lap, kind = divmod(place, len(_HATCHES))
             axes.barh(
                 place,
                 means[name],
                 height=0.62,
-                color=COLOURS[kind],
+                color=look(place)["color"],
                 alpha=0.45,
-                hatch=_HATCHES[kind],
+                hatch=_HATCHES[(kind + lap) % len(_HATCHES)],
                 edgecolor="black",
                 linewidth=0.6,
             )

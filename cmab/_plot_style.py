@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -12,6 +12,8 @@ Result = TypeVar("Result")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# How far the colours of each further lap are mixed with white (above 0) or black.
+_SHADES = (0.0, 0.45, -0.4, 0.7, -0.65, 0.25, -0.2)
 _STYLE = {
     "font.size": 9,
     "axes.labelsize": 9,
@@ -48,20 +50,38 @@ def pyplot() -> Any:
     return plt
 
 
-def style() -> AbstractContextManager[None]:
-    """Return a context in which matplotlib draws at the size of a paper's column."""
-    context: AbstractContextManager[None] = pyplot().rc_context(_STYLE)
-    return context
+@contextmanager
+def style() -> Iterator[None]:
+    """Give a context in which matplotlib draws at the size of a paper's column."""
+    plt = pyplot()
+    with plt.rc_context(_STYLE):
+        try:
+            yield
+        finally:
+            # The first figure of a notebook makes pyplot interactive. Leaving the context would take that
+            # back, and no later figure would be shown, not even the user's own.
+            interactive = plt.isinteractive()
+    plt.interactive(interactive)
 
 
 def look(number: int) -> dict[str, Any]:
-    """Return colour, line style and marker of the curve with this number; 49 differ even without colour."""
+    """Return colour, line style and marker of the curve with this number.
+
+    The first 49 differ in colour; and, without colour, in the pair of line style and marker.
+    """
     lap, place = divmod(number, len(COLOURS))
     return {
-        "color": COLOURS[place],
-        "linestyle": DASHES[place],
-        "marker": MARKERS[(place + lap) % len(MARKERS)],
+        "color": _shade(COLOURS[place], _SHADES[lap % len(_SHADES)]),
+        "linestyle": DASHES[(place + lap) % len(DASHES)],
+        "marker": MARKERS[(place + 2 * lap) % len(MARKERS)],
     }
+
+
+def _shade(colour: str, share: float) -> str:
+    """Return a colour mixed with white, or with black if `share` is negative."""
+    parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    other = 255 if share > 0 or not any(parts) else 0  # there is nothing darker than black
+    return "#" + "".join(f"{round(part + abs(share) * (other - part)):02X}" for part in parts)
 
 
 def save(axes: Any, stem: str | os.PathLike[str], suffixes: Sequence[str] = (".png", ".pdf")) -> None:

@@ -11,10 +11,13 @@ import numpy as np
 
 from cmab._exploration_pictures import failure_curves, sample_bars
 from cmab._report_data import Finished
+from cmab._streams import printable
 from cmab.plotting import Band, curves_with_bands, pyplot, regret_curves, style
 from cmab.simulation import Simulation
 
 _SIZE = (6.6, 3.3)
+_LONGEST_SLUG = 60
+_LONGEST_LABEL = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +41,29 @@ def slugs(names: Iterable[str]) -> dict[str, str]:
     """Return for each name a text fit for the name of a file and for an anchor, all different."""
     found: dict[str, str] = {}
     for name in names:
-        text = plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed"
+        text = plain = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST_SLUG].strip("-") or "unnamed"
         number = 1
         while text in found.values():
             number += 1
             text = f"{plain}-{number}"
         found[name] = text
+    return found
+
+
+def drawn_names(names: Iterable[str]) -> dict[str, str]:
+    """Return for each name what a figure shows: without line breaks, formulas, great length or doubles."""
+    found: dict[str, str] = {}
+    for name in names:
+        text = printable(name)
+        if len(text) > _LONGEST_LABEL:
+            text = f"{text[: _LONGEST_LABEL - 15]}…{text[-14:]}"
+        text = plain = text.replace("$", r"\$")
+        number = 1
+        while text in found.values():
+            number += 1
+            text = f"{plain} ({number})"
+        # A label that begins with an underscore is left out of legends.
+        found[name] = f" {text}" if text.startswith("_") else text
     return found
 
 
@@ -55,9 +75,11 @@ def _axes() -> Any:
 def _of_learners(
     finished: Finished, instance: str, kind: Band, level: float
 ) -> Iterator[tuple[str, str, Any]]:
-    results = finished.played(instance)
-    if not results:
+    played = finished.played(instance)
+    if not played:
         return
+    shown = drawn_names(played)
+    results = {shown[name]: result for name, result in played.items()}
     about = finished.about(instance)
     bands = f"Mean over replications with {100 * level:g} % {_NAMES[kind]}."
     settings: dict[str, Any] = {"band_kind": kind, "level": level}
@@ -66,7 +88,7 @@ def _of_learners(
         axes = curves_with_bands(curves, "Round", "Expected reward a round", **settings, ax=_axes())
         yield "reward", f"Expected reward a round up to now; the optimum is unknown. {bands}", axes
         return
-    is_exact = all(about[name].optimum_is_exact for name in results)
+    is_exact = all(about[name].optimum_is_exact for name in played)
     against = "the optimum" if is_exact else "the best known super arm"
     for log, name in ((False, "regret"), (True, "regret-log")):
         axes = regret_curves(results, exact=True, log=log, **settings, ax=_axes())
@@ -79,7 +101,7 @@ def _of_learners(
             f"(α, β)-regret: against what the oracle guarantees. Below 0, the learner does better. {bands}",
             axes,
         )
-    yield from _bounds(finished, instance, results, settings)
+    yield from _bounds(finished, instance, played, settings)
     seconds = {name: (_clock(result), result.exact_regret) for name, result in results.items()}
     labels = "Wall-clock seconds", "Cumulative regret"
     axes = curves_with_bands(seconds, *labels, **settings, log=True, ax=_axes())
@@ -106,7 +128,7 @@ def _bounds(
         rounds, bounds = finished.about(instance)[name].curves()
         if not bounds:
             continue
-        axes = regret_curves({name: result}, log=True, **settings, ax=_axes())
+        axes = regret_curves({drawn_names([name])[name]: result}, log=True, **settings, ax=_axes())
         for (theorem, values), dashes in zip(bounds.items(), ("--", ":"), strict=False):
             axes.plot(rounds, values, color="black", linestyle=dashes, label=theorem)
         axes.set_yscale("log", nonpositive="mask")
@@ -123,13 +145,14 @@ def _bounds(
 
 def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[tuple[str, str, Any]]:
     results = finished.explored(instance)
+    shown = drawn_names(results)
     free = {name: found for name, found in results.items() if not finished.has_budget(name)}
     if free:
         yield (
             "samples",
             f"Samples until the stopping rule holds: mean, {100 * level:g} % t interval, and a dot for each"
             " replication.",
-            sample_bars(free, level=level),
+            sample_bars({shown[name]: found for name, found in free.items()}, level=level),
         )
     curves: dict[str, list[tuple[float, int, int]]] = {}
     for name in results.keys() - free.keys():
@@ -138,7 +161,8 @@ def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[t
         point = budget, int((~found.correct).sum()), len(found.correct)
         curves.setdefault(re.sub(r" budget=\S+", "", name), []).append(point)
     if curves:
-        ordered = {name: curves[name] for name in sorted(curves)}
+        shown = drawn_names(curves)
+        ordered = {shown[name]: curves[name] for name in sorted(curves)}
         yield (
             "failures",
             f"Share of wrong answers against the budget, with {100 * level:g} % Clopper-Pearson intervals."

@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _RESAMPLES = 2000
+_FAR_APART = 10
 Band = Literal["t", "bootstrap"]
 
 
@@ -125,9 +126,11 @@ def regret_curves(
     Returns
     -------
     matplotlib Axes
-        With the curves; the legend stands beside them in their order at the last round.
+        With the curves; the legend lists them in their order at the last round. It stands beside them in a
+        new figure, and within the axes where these share a figure or its layout leaves no room.
     """
-    name = "Cumulative regret" if exact else "Cumulative (α, β)-regret"
+    # As mathematics: fonts such as Computer Modern have no Greek letters in plain text.
+    name = "Cumulative regret" if exact else r"Cumulative $(\alpha, \beta)$-regret"
     curves = {
         label: (result.rounds, result.exact_regret if exact else result.regret)
         for label, result in labelled(results).items()
@@ -167,7 +170,7 @@ def curves_with_bands(
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         axes.margins(x=0.01)
-        _legend_beside(axes)
+        _legend(axes)
     return axes
 
 
@@ -199,8 +202,8 @@ def _curve(
     )
 
 
-def _legend_beside(axes: Any) -> None:
-    """Put the legend right of the axes, in the order in which the curves end."""
+def _legend(axes: Any) -> None:
+    """Add a legend in the order in which the curves end: beside the axes, if nothing else has that place."""
 
     def last(line: Any) -> float:
         values = np.asarray(line.get_ydata(), np.float64)
@@ -208,7 +211,9 @@ def _legend_beside(axes: Any) -> None:
         return -values[-1] if values.size else np.inf
 
     lines = sorted(axes.get_lines(), key=last)
-    axes.legend(handles=lines, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2)
+    is_free = len(axes.figure.axes) == 1 and axes.figure.get_layout_engine() is not None
+    place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if is_free else {"loc": "best"}
+    axes.legend(handles=lines, **place, frameon=False, handlelength=3.2)
 
 
 def learned_against_true(learned: FloatArray, truth: FloatArray, counts: IntArray, *, ax: Any = None) -> Any:
@@ -228,7 +233,7 @@ def learned_against_true(learned: FloatArray, truth: FloatArray, counts: IntArra
     matplotlib Axes
         With the points and the diagonal.
     """
-    from matplotlib.colors import LogNorm
+    from matplotlib.colors import LogNorm, Normalize
 
     plt = pyplot()
     seen = counts > 0
@@ -238,7 +243,8 @@ def learned_against_true(learned: FloatArray, truth: FloatArray, counts: IntArra
         axes.plot(ends, ends, color="0.6", linewidth=0.8, zorder=1)
         order = np.flatnonzero(seen)[np.argsort(counts[seen], kind="stable")]
         least = int(counts[seen].min()) if seen.any() else 1
-        norm = LogNorm(least, max(10 * least, int(counts.max(initial=1))))
+        most = max(int(counts.max(initial=1)), least + 1)
+        norm = LogNorm(least, most) if most >= _FAR_APART * least else Normalize(least, most)
         points = axes.scatter(
             truth[order],
             learned[order],

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -103,20 +105,31 @@ def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level
 
 
 def _written(finished: Finished, folder: Path, band_kind: Band, level: float) -> Path:
-    place = folder / "figures"
-    place.mkdir(exist_ok=True)
-    parts = [
-        *_head(finished),
-        *(part for name in finished.instances for part in _instance(finished, name, place, band_kind, level)),
-        *_comparisons(finished, level),
-        *_provenance(finished),
-    ]
-    page, unfinished = folder / "report.html", folder / "report.html.part"
-    try:
-        unfinished.write_text(_page("\n".join(parts)), encoding="utf-8")
-        return unfinished.replace(page)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    """Make everything in a new folder, and only then put it in place of what is there.
+
+    No link that somebody left there is followed: a folder may have come by mail.
+    """
+    place, page = folder / "figures", folder / "report.html"
+    if place.is_symlink():
+        raise OSError(errno.ELOOP, "figures must be no link", str(place))
+    with tempfile.TemporaryDirectory(prefix=".report-", dir=folder) as name:
+        made = Path(name)
+        parts = [
+            *_head(finished),
+            *(
+                part
+                for name in finished.instances
+                for part in _instance(finished, name, made, band_kind, level)
+            ),
+            *_comparisons(finished, level),
+            *_provenance(finished),
+        ]
+        figures = sorted(made.iterdir())
+        (made / page.name).write_text(_page("\n".join(parts)), encoding="utf-8")
+        place.mkdir(exist_ok=True)
+        for figure in figures:
+            figure.replace(place / figure.name)
+        return (made / page.name).replace(page)
 
 
 def _page(body: str) -> str:

@@ -127,7 +127,8 @@ def draw_failure_bars(rows: list[Row], out: Path) -> None:
         rates, errors = _rates(own)
         panel.bar(names, rates, yerr=errors, color="0.75", edgecolor="black", capsize=3)
         panel.set(title=f"Problem {problem}, {own[0]['budget']} pulls", ylabel="Failure rate")
-        panel.tick_params(axis="x", rotation=30)
+        # Names end at their bars; centred ones would run under their neighbours'.
+        plt.setp(panel.get_xticklabels(), rotation=30, ha="right", rotation_mode="anchor")
     save(axes[0, 0], out / "failures")
 
 

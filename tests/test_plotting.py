@@ -1,8 +1,10 @@
 """Bands against their definitions; curves, scatters and graphs as matplotlib objects."""
 
+import os
 import shutil
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import networkx as nx
@@ -10,11 +12,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cmab import CUCB, plotting, simulate
+from cmab import CUCB, LUCB1, identify, plotting, simulate
+from cmab._plot_style import look
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
 plt = pytest.importorskip("matplotlib.pyplot")
+to_rgb = pytest.importorskip("matplotlib.colors").to_rgb
 plt.switch_backend("Agg")
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -229,3 +233,79 @@ def test_mp4_without_ffmpeg(tmp_path):
     ):
         plotting.animate(draw_level, range(3), tmp_path / "learning.mp4")
     assert not list(tmp_path.iterdir())
+
+
+def test_no_two_curves_look_alike():
+    """Not in colour, and not without it."""
+    looks = [look(number) for number in range(49)]
+    assert len({one["color"] for one in looks}) == 49
+    assert len({(one["linestyle"], one["marker"]) for one in looks}) == 49
+    for a, b in combinations(looks[:14], 2):  # as many as a figure can bear
+        assert np.abs(np.subtract(to_rgb(a["color"]), to_rgb(b["color"]))).sum() > 0.15, (a, b)
+
+
+def test_bars_do_not_look_alike_either():
+    runs = identify(LUCB1(3, 1, delta=0.2), BernoulliArms([0.9, 0.2, 0.1]), replications=2, rng=0)
+    axes = plotting.sample_bars({f"explorer {number}": runs for number in range(20)})
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in axes.patches}) == 20
+
+
+def test_a_given_panel_keeps_its_legend(results):
+    """Beside it stands its neighbour, or the edge of a figure whose layout leaves no room."""
+    with plotting.style():
+        figure, (left, _) = plt.subplots(1, 2)
+    free = plt.figure(layout="none").add_subplot()
+    for axes in (left, free):
+        plotting.regret_curves(results, ax=axes)
+        axes.figure.canvas.draw()
+        legend, inside = axes.get_legend().get_window_extent(), axes.get_window_extent()
+        assert inside.x0 <= legend.x0 < legend.x1 <= inside.x1 + 1
+    assert figure.axes[0] is left
+
+
+@pytest.mark.parametrize("font", ["cmr10", "DejaVu Serif"])
+def test_every_letter_of_the_labels_is_in_the_font(results, font):
+    """A missing one is a warning, which is an error here, and a box in the figure."""
+    with plt.rc_context({"font.family": font, "axes.formatter.use_mathtext": True}):
+        axes = plotting.regret_curves(results)
+        axes.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("counts", [[3, 3, 3], [1, 1, 1], [127, 500, 300], [1, 90, 3000]])
+def test_the_scale_of_counts_ends_with_them(counts):
+    axes = plotting.learned_against_true(
+        np.array([0.5, 0.2, 0.1]), np.array([0.4, 0.2, 0.2]), np.array(counts)
+    )
+    norm = axes.collections[0].norm
+    assert (norm.vmin, norm.vmax) == (min(counts), max(max(counts), min(counts) + 1))
+    axes.figure.canvas.draw()
+
+
+CELLS = [
+    "import matplotlib.pyplot as plt\nfrom cmab import plotting\n"
+    "plotting.curves_with_bands({'a': ([1, 2], [[1.0, 2.0], [2.0, 2.5]])}, 'x', 'y');",
+    "plotting.curves_with_bands({'a': ([1, 2], [[1.0, 2.0], [2.0, 2.5]])}, 'x', 'y');",
+    "plt.plot([1, 2]);",
+]
+
+
+def test_every_figure_of_a_notebook_appears():
+    """Also the user's own after ours."""
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    os.environ.pop("MPLBACKEND", None)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
+    for cell in notebook.cells:
+        assert any("image/png" in output.get("data", {}) for output in cell.outputs), cell.source
+
+
+def test_the_style_leaves_interaction_as_it_is():
+    """As the first figure of a notebook does, which makes pyplot interactive."""
+    for interactive in (True, False):
+        plt.interactive(not interactive)
+        with plotting.style():
+            plt.interactive(interactive)
+        assert plt.isinteractive() is interactive
+    with pytest.raises(RuntimeError), plotting.style():
+        raise RuntimeError

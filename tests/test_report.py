@@ -17,7 +17,7 @@ from cmab import CUCB, Study, identify, plotting, simulate
 from cmab._intervals import holm, paired_p_value, proportion_interval, sign_p_value
 from cmab._report_bounds import regret_bounds
 from cmab._report_data import Finished, compared_failures, compared_learners
-from cmab._report_figures import slugs
+from cmab._report_figures import drawn_names, slugs
 from cmab.cli import main
 from cmab.confidence import LogRadius
 from cmab.report import write_report
@@ -266,3 +266,67 @@ def _browse(tmp_path: Path, width: int, address: str):
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     return json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout).group(1)))
+
+
+STRANGE = [
+    r"$\frac$",
+    "cost $5 or $10",
+    "$",
+    "_hidden",
+    "long " * 1000,
+    "long " * 999 + "other",
+    "two\nlines",
+    "\x1b[31mred\x00",
+    "../../up",
+    "%s {} \\",
+    "<b>",
+]
+
+
+def test_names_are_shown_as_they_are(tmp_path):
+    """None is a formula for the figures, a path for the files or a tag for the page."""
+    (instance,) = SPECIFICATION["instances"].values()
+    study = Study(
+        {
+            "horizon": 5,
+            "replications": 2,
+            "instances": {STRANGE[4]: instance},
+            "learners": {name: {"class": "UniformlyRandom"} for name in STRANGE},
+            "explorers": {
+                f"{name}!": {"class": "UniformAllocation", "budget": 8, "k": 2} for name in STRANGE
+            },
+        }
+    )
+    study.run(tmp_path)
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "<b>" not in page
+    assert "cost $5 or $10" in page
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {"results.sqlite", "report.html", "figures"}
+    shown = drawn_names(STRANGE)
+    assert len(set(shown.values())) == len(STRANGE)
+    assert all(text.isprintable() and len(text) < 60 for text in shown.values())
+    axes = plotting.curves_with_bands({text: ([1, 2], np.ones((2, 2))) for text in shown.values()}, "x", "y")
+    axes.figure.canvas.draw()
+    assert len(axes.get_legend().get_texts()) == len(STRANGE)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
+@pytest.mark.parametrize("name", ["report.html", "report.html.part", "figures/{figure}"])
+def test_planted_links_are_not_followed(folder, tmp_path, name):
+    """Nor is what they point to written over."""
+    copied, victim = tmp_path / "results", tmp_path / "victim"
+    shutil.copytree(folder, copied)
+    victim.write_text("precious")
+    figure = next((folder / "figures").iterdir()).name
+    link = copied / name.format(figure=figure)
+    link.unlink(missing_ok=True)
+    link.symlink_to(victim)
+    write_report(copied)
+    assert victim.read_text() == "precious"
+    shutil.rmtree(copied / "figures")
+    (tmp_path / "elsewhere").mkdir()
+    (copied / "figures").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="figures must be no link"):
+        write_report(copied)
+    assert not list((tmp_path / "elsewhere").iterdir())
