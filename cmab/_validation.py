@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import numbers as abstract
 import operator
 from collections.abc import Set
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from cmab.feedback import Feedback
@@ -45,12 +46,12 @@ def real(
     """Return `value` as a finite ``float`` in ``[low, high]`` (in ``(low, high)`` when `inside`)."""
     bounds = _interval(low, high, *("()" if inside else "[]"))
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a real number{bounds}, got {shown(value)}") from None
     within = low < number < high if inside else low <= number <= high
     if not (math.isfinite(number) and within):
-        raise ValueError(f"{name} must be a finite number{bounds}, got {number}")
+        raise ValueError(f"{name} must be a finite number{bounds}, got {shown(value)}")
     return number
 
 
@@ -65,12 +66,34 @@ def vector(
     name: str, values: ArrayLike, length: int | None = None, low: float = -math.inf, high: float = math.inf
 ) -> FloatArray:
     """Return `values` as a new 1-D float array, finite and within ``[low, high]``."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a 1-D array of numbers, got {shown(values)}") from None
+    array = np.array(real_array(name, values))
     check_vector(name, array, length, low, high)
     return array
+
+
+def real_array(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as a float array, refused unless each entry is a real number by itself.
+
+    numpy would take text and dates for numbers, and drop imaginary parts and masks. An array of floats comes
+    back as it is.
+    """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
+    wanted = f"{name} must be an array of real numbers, got"
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(f"{wanted} masked entries in {shown(values)}")
+    try:
+        array = np.asarray(values)
+        plain = array.dtype.kind in "fiub" or (
+            array.dtype.kind == "O"
+            and array.ndim > 0
+            and all(isinstance(entry, abstract.Real) for entry in array.flat)
+        )
+        if plain:
+            return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{wanted} {shown(values)}")
 
 
 def check_vector(
@@ -96,12 +119,7 @@ def arm_indices(
 ) -> IntArray:
     """Return `values` as a 1-D int64 array of (distinct) entries of ``range(n_choices)``; sets are sorted."""
     # This runs in every round. Asking for the abstract type Set takes a third of a microsecond.
-    if type(values) is not np.ndarray:
-        if isinstance(values, np.ma.MaskedArray):
-            raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
-        if isinstance(values, Set):
-            values = sorted(values)
-    array = np.asarray(values)
+    array = values if type(values) is np.ndarray else _listed(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-D integer array, got shape {array.shape}")
     if array.shape[0] == 0:
@@ -117,6 +135,16 @@ def arm_indices(
     if distinct and repeats:
         raise ValueError(f"{name} must not repeat an entry, got {shown(array.tolist())}")
     return array.astype(np.int64, copy=False)
+
+
+def _listed(name: str, values: ArrayLike | Set[int]) -> AnyArray:
+    """Return a list, set or other array-like of entries as an array."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
+    try:
+        return np.asarray(sorted(values) if isinstance(values, Set) else values)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a 1-D integer array, got {shown(values)}") from None
 
 
 def interval(name: str, value: tuple[float, float]) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab._guard import generator, guard
+from cmab._validation import arm_indices, check_vector, integer, real_array, shown
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.feedback import Feedback
 
@@ -16,12 +19,19 @@ class Environment(ABC):
 
     A subclass sets `n_arms` and `means` and defines `play`, `pull` and `expected_reward`.
 
+    Methods that take base arms get them as an int64 array of entries of ``range(n_arms)``, and where
+    `n_choices` is given, those that take a super arm get distinct entries of ``range(n_choices)``: anything
+    else is refused with a ``ValueError`` before they run. For `rng` a caller may hand over a seed.
+
     Attributes
     ----------
     n_arms : int
         Number of base arms.
     means : FloatArray, shape (n_arms,)
         True means of the base arms.
+    n_choices : int or None
+        Entries of a super arm lie in ``range(n_choices)``; with None, the default, `play` and others get
+        super arms unchecked.
     support : tuple of float
         Interval that holds every outcome; infinite where outcomes are unbounded.
     sigma : float
@@ -48,8 +58,14 @@ class Environment(ABC):
 
     n_arms: int
     means: FloatArray
+    n_choices: int | None = None
     support: tuple[float, float] = (0.0, 1.0)
     optimum: float = float("nan")
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Guard the public methods of every subclass against arguments that are none."""
+        super().__init_subclass__(**named)
+        guard(cls, _TAKES)
 
     @property
     def sigma(self) -> float:
@@ -81,6 +97,7 @@ class Environment(ABC):
 
     def sample(self, arms: IntArray, pulls: int, rng: np.random.Generator) -> Feedback:
         """Return the feedback of `pulls` fresh outcomes of each of `arms`, as explorers ask for them."""
+        pulls = integer("pulls", pulls, 1)
         if pulls == 1:
             return Feedback(arms, self.pull(arms, rng))
         times = np.full(len(arms), pulls)
@@ -107,6 +124,43 @@ class Environment(ABC):
         sums: FloatArray = np.bincount(owner, outcomes, minlength=len(arms)).astype(np.float64, copy=False)
         squares = np.bincount(owner, outcomes**2, minlength=len(arms)).astype(np.float64, copy=False)
         return sums, squares
+
+
+def _super_arm(environment: Environment, super_arm: IntArray, _: object) -> IntArray:
+    n_choices = environment.n_choices
+    return super_arm if n_choices is None else arm_indices("super_arm", super_arm, n_choices)
+
+
+def _arms(environment: Environment, arms: IntArray, _: object) -> IntArray:
+    return arm_indices("arms", arms, environment.n_arms, distinct=False)
+
+
+def _pulls(_: object, pulls: ArrayLike, args: tuple[IntArray, ...]) -> IntArray:
+    array, shape = np.asarray(pulls), args[0].shape
+    fits = array.dtype.kind in "iu" and array.shape in ((), shape)
+    if not fits or (array.size and not 1 <= array.min() <= array.max() < 2**63):
+        raise ValueError(f"pulls must be positive integers, one for each of arms, got {shown(pulls)}")
+    return np.broadcast_to(array.astype(np.int64, copy=False), shape)
+
+
+def _uniforms(_: object, uniforms: ArrayLike, args: tuple[IntArray, ...]) -> FloatArray:
+    array = real_array("uniforms", uniforms)
+    check_vector("uniforms", array, len(args[0]), 0.0, float(np.nextafter(1.0, 0.0)))
+    return array
+
+
+_TAKES = {
+    "play": (_super_arm, generator),
+    "expected_reward": (_super_arm,),
+    "triggering_probabilities": (_super_arm,),
+    "spread": (_super_arm, None, generator),
+    "standard_error": (_super_arm,),
+    "pull": (_arms, generator),
+    "pull_many": (_arms, _pulls, generator),
+    "sample": (_arms, None, generator),
+    "quantile": (_arms, _uniforms),
+}
+guard(Environment, _TAKES)
 
 
 def round_key(rng: np.random.Generator) -> int:

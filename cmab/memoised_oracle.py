@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from cmab._validation import integer
-from cmab.arrays import FloatArray, IntArray
-from cmab.oracle import Oracle
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.oracle import LinearOracle, Oracle
 
 if TYPE_CHECKING:
     from cmab.theory import Smoothness
@@ -24,6 +25,9 @@ class MemoisedOracle(Oracle):
     for each question. That pays where the same means come back: for rules that stop learning, such as
     explore-then-commit, for outcomes on a lattice, and for replications of a deterministic start. Optimistic
     indices change in every round with the logarithm of the time; see `RarelySwitchingCUCB` for those.
+
+    In front of a `LinearOracle` it is one itself, and passes on `solve_constrained` and `gaps` unremembered.
+    Threads may share it.
 
     Parameters
     ----------
@@ -58,6 +62,14 @@ class MemoisedOracle(Oracle):
     (array([1]), 5, 1)
     """
 
+    def __new__(cls, oracle: Oracle | None = None, size: int = 10_000) -> Self:  # noqa: ARG004
+        """Return a linear oracle in front of a linear one. Unpickling knows the class already."""
+        kind: type = cls
+        if cls is MemoisedOracle and isinstance(oracle, LinearOracle):
+            plain = type(oracle).solve_constrained is LinearOracle.solve_constrained
+            kind = _MemoisedLinearOracle if plain else _MemoisedConstrainedOracle
+        return cast(Self, object.__new__(kind))
+
     def __init__(self, oracle: Oracle, size: int = 10_000) -> None:
         if oracle.beta != 1.0:
             raise ValueError(f"oracle must keep its guarantee always, beta = 1, got beta = {oracle.beta}")
@@ -73,10 +85,11 @@ class MemoisedOracle(Oracle):
         self.calls = self.solved = 0
         self.seconds = 0.0
         self._answers: OrderedDict[bytes, IntArray] = OrderedDict()
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
-        for name in ("calls", "solved", "seconds", "_answers"):
+        for name in ("calls", "solved", "seconds", "_answers", "_lock"):
             del kept[name]
         return kept
 
@@ -89,18 +102,23 @@ class MemoisedOracle(Oracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the remembered answer, or the wrapped oracle's."""
-        self.calls += 1
-        values = np.asarray(means, dtype=np.float64)
+        values = self._check_means(means)
         question = (values + 0.0).tobytes()  # -0 becomes 0
-        answer = self._answers.pop(question, None)
-        if answer is None:
-            started = time.perf_counter()
-            answer = np.array(self.oracle.solve(values, np.random.default_rng(0)))
+        with self._lock:
+            self.calls += 1
+            answer = self._answers.pop(question, None)
+            if answer is not None:
+                self._answers[question] = answer
+                return answer.copy()
+        # Not under the lock, which would make threads wait for each other's answers; two may ask the same.
+        started = time.perf_counter()
+        answer = np.array(self.oracle.solve(values, np.random.default_rng(0)))
+        with self._lock:
             self.seconds += time.perf_counter() - started
             self.solved += 1
-        self._answers[question] = answer
-        if len(self._answers) > self.size:
-            self._answers.popitem(last=False)
+            self._answers[question] = answer
+            if len(self._answers) > self.size:
+                self._answers.popitem(last=False)
         return answer.copy()
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
@@ -136,3 +154,31 @@ class MemoisedOracle(Oracle):
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return what the wrapped oracle says."""
         return self.oracle.labels(super_arm)
+
+
+class _MemoisedLinearOracle(MemoisedOracle, LinearOracle):
+    """What `MemoisedOracle` makes of a linear oracle."""
+
+    oracle: LinearOracle
+
+    @property
+    def uniform_size(self) -> int | None:
+        return self.oracle.uniform_size
+
+
+class _MemoisedConstrainedOracle(_MemoisedLinearOracle):
+    """The same for one that can be told what to include and exclude."""
+
+    def solve_constrained(
+        self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
+    ) -> IntArray | None:
+        return self.oracle.solve_constrained(means, include, exclude, rng)
+
+    def gaps(
+        self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
+        return self.oracle.gaps(means, include, exclude, rng)
+
+
+# What users read, in messages and reports, is the public name; pickle goes by the qualified one.
+_MemoisedLinearOracle.__name__ = _MemoisedConstrainedOracle.__name__ = MemoisedOracle.__name__

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from cmab._guard import generator, guard, unguarded
 from cmab._metering import meter_solve
-from cmab._validation import arm_indices, check_vector, shown
+from cmab._validation import arm_indices, check_vector, real_array, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel, open_door, solve_rows
 
@@ -25,6 +26,11 @@ class Oracle(ABC):
     An oracle never knows the true means. A subclass sets `n_arms` and defines `solve` and
     `expected_reward`; everything else has a default. `LinearOracle` is the shorter way when the reward of
     a super arm is the sum of its means.
+
+    Methods that take a super arm get it as an int64 array of distinct entries of ``range(n_choices)``, and
+    those that take means besides get `n_arms` finite floats, whatever the caller handed over: anything else
+    is refused with a ``ValueError`` before they run. Whether the super arm belongs to the family
+    (`is_feasible`) is not asked.
 
     Attributes
     ----------
@@ -72,7 +78,9 @@ class Oracle(ABC):
     clusters: IntArray | None = None
 
     def __init_subclass__(cls, **named: object) -> None:
+        """Guard the public methods of every subclass against arguments that are none, and meter `solve`."""
         super().__init_subclass__(**named)
+        guard(cls, _TAKES)
         meter_solve(cls)
 
     def __repr__(self) -> str:
@@ -89,7 +97,8 @@ class Oracle(ABC):
         means : FloatArray, shape (n_arms,)
             The (estimated, optimistic or sampled) means of the base arms.
         rng : numpy.random.Generator
-            Source of randomness, for oracles that need one.
+            Source of randomness, for oracles that need one. A caller may hand over a seed instead, an
+            integer or None: every method of an oracle that takes `rng` gets the generator of that seed.
 
         Returns
         -------
@@ -197,13 +206,13 @@ class Oracle(ABC):
     def check_super_arm(self, super_arm: ArrayLike, name: str = "super_arm") -> IntArray:
         """Return `super_arm` as an int64 array, or raise ``ValueError`` if it is not in the family."""
         chosen = arm_indices(name, super_arm, self.n_choices)
-        if not self.is_feasible(chosen):
+        if not unguarded(self.is_feasible)(chosen):
             raise ValueError(f"{name} must be feasible for {self!r}, got {chosen.tolist()}")
         return chosen
 
     def _check_means(self, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
         """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
-        array = np.asarray(means, dtype=np.float64)
+        array = real_array("means", means)
         check_vector("means", array, self.n_arms, low, high)
         return array
 
@@ -218,10 +227,35 @@ class Oracle(ABC):
 
     def _check_rows(self, means: FloatArray) -> FloatArray:
         """Return `means` as a float array of rows of length `n_arms`, refused if it has another shape."""
-        rows = np.asarray(means, dtype=np.float64)
+        rows = real_array("means", means)
         if rows.ndim != 2 or rows.shape[1] != self.n_arms:
             raise ValueError(f"means must have shape (R, {self.n_arms}), got {rows.shape}")
         return rows
+
+
+def _super_arm(oracle: Oracle, super_arm: ArrayLike, _: object) -> IntArray:
+    return arm_indices("super_arm", super_arm, oracle.n_choices)
+
+
+def _means(oracle: Oracle, means: FloatArray, _: object) -> FloatArray:
+    return Oracle._check_means(oracle, means)
+
+
+# What methods take, in order. `solve` checks the means itself, for it knows their range.
+_TAKES = {
+    "solve": (None, generator),
+    "solve_batch": (None, generator),
+    "solve_certified": (None, generator),
+    "solve_constrained": (None, None, None, generator),
+    "gaps": (None, None, None, generator),
+    "expected_reward": (_super_arm, _means),
+    "spread": (_super_arm, _means),
+    "triggering_probabilities": (_super_arm, _means),
+    "triggered_arms": (_super_arm,),
+    "is_feasible": (_super_arm,),
+    "labels": (_super_arm,),
+}
+guard(Oracle, _TAKES)
 
 
 class LinearOracle(Oracle):
@@ -247,7 +281,7 @@ class LinearOracle(Oracle):
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the sum of the means of the base arms in `super_arm`."""
-        return float(np.asarray(means)[super_arm].sum())
+        return float(means[super_arm].sum())
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return `super_arm` itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -13,6 +14,9 @@ from cmab.feedback import LARGEST, MOST_PULLS, Feedback
 
 _NONE = np.empty(0, np.int64)
 _ARRAYS = ("counters", "means", "deviations")
+# One for all statistics: compiled code releases the interpreter lock, and what threads share must not be
+# counted half. A lock in each would have to be kept out of copies and files.
+_WRITING = threading.Lock()
 
 
 def count(name: str, value: object, high: int = MOST_PULLS) -> None:
@@ -107,14 +111,15 @@ class ArmStatistics:
             squares = np.full(len(arms), np.nan)
         owners, sizes = self.sharing()
         learned = (self.counters, owners, sizes, self.means, self.deviations)
-        partial = observe(len(arms), arms, feedback.outcomes, pulls, squares, *learned)
+        with _WRITING:
+            partial = observe(len(arms), arms, feedback.outcomes, pulls, squares, *learned)
+            self.rounds += partial < 0
         if partial >= 0:
             raise ValueError(
                 f"feedback.arms must hold all {sizes[partial]} arms of cluster {partial}, not a part of them;"
                 " where single arms of a cluster may stay unseen, set oracle.clusters = None before the"
                 " policy is made, so that each arm has a counter of its own"
             )
-        self.rounds += 1
 
     def _check_feedback(self, feedback: Feedback) -> None:
         """Refuse what compiled code would write with out of bounds, or could never get out of the means."""

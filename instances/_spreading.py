@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from cmab._validation import arm_indices, frozen, integer, one_of, shown, vector
-from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from cmab._validation import frozen, integer, one_of, shown, vector
+from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from oracles import DirectedGraph
@@ -55,7 +55,7 @@ class SpreadingInfluence(Environment):
     ) -> None:
         attribute = values if isinstance(values, str) else None
         self.graph = as_directed_graph(graph, attribute)
-        self.n_arms = self.graph.n_arcs
+        self.n_arms, self.n_choices = self.graph.n_arcs, self.graph.n_nodes
         needed = _BYTES_OF_ARC * self.n_arms + _BYTES_OF_NODE * self.graph.n_nodes
         require_memory(needed, f"a cascade on {self.graph!r}")
         if attribute is not None and self.graph.probabilities is None:
@@ -98,15 +98,13 @@ class SpreadingInfluence(Environment):
 
         The answer is the same for any number of threads; each gets 1,024 cascades at a time.
         """
-        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
         cascades, threads = integer("cascades", cascades, 2), integer("threads", threads, 1)
-        return self._estimated(seeds, cascades, round_key(rng), threads)
+        return self._estimated(super_arm, cascades, round_key(rng), threads)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback come in order of activation of their tails."""
         from oracles import _kernels_steps as kernels
 
-        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
         graph = self.graph
         offsets, arms = graph.out_arcs
         told = {"edge": kernels.COINS, "credit": kernels.CREDITED}.get(self.feedback, kernels.ALONE)
@@ -117,7 +115,7 @@ class SpreadingInfluence(Environment):
             arms,
             graph.out_heads,
             *self._coins,
-            seeds,
+            super_arm,
             round_key(rng),
             told,
             self.model == "lt",
@@ -137,8 +135,7 @@ class SpreadingInfluence(Environment):
         """
         if self.feedback != "edge" or self.model != "ic":
             return None
-        seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
-        return triggering_probabilities(self.graph, np.array(self.means), seeds, self.model)
+        return triggering_probabilities(self.graph, np.array(self.means), super_arm)
 
     @cached_property
     def _coins(self) -> tuple[AnyArray, FloatArray, FloatArray]:
@@ -162,20 +159,22 @@ class SpreadingInfluence(Environment):
         independent cascades); otherwise read from a pool of reverse-reachable sets, drawn once with a fixed
         key, with the error that `standard_error` gives.
         """
-        return self._value(arm_indices("super_arm", super_arm, self.graph.n_nodes))[0]
+        return self._value(super_arm)[0]
 
     def standard_error(self, super_arm: IntArray) -> float:
         """Return the standard error of `expected_reward`, 0 where it is exact."""
-        return self._value(arm_indices("super_arm", super_arm, self.graph.n_nodes))[1]
+        return self._value(super_arm)[1]
 
     def _value(self, seeds: IntArray) -> tuple[float, float]:
         """Return expected reward and standard error, remembered: policies come back to the same seeds."""
         name = np.sort(seeds).tobytes()
-        if name not in self._values:
+        value = self._values.get(name)  # once: another thread may empty it in between
+        if value is None:
+            value = self._computed(seeds)
             if len(self._values) >= _MOST_REMEMBERED:
                 self._values.clear()
-            self._values[name] = self._computed(seeds)
-        return self._values[name]
+            self._values[name] = value
+        return value
 
     def _computed(self, seeds: IntArray) -> tuple[float, float]:
         from oracles._kernels_influence_greedy import count_covered
@@ -183,10 +182,11 @@ class SpreadingInfluence(Environment):
         exact = self._exact(seeds)
         if exact is not None:
             return exact, 0.0
-        reverse, offsets, sets, seen = self._judging
+        reverse, offsets, sets, n_sets = self._judging
         components = np.unique(reverse.component[seeds]).astype(np.int64)
-        hits = count_covered(offsets, sets, components, seen)
-        value, error = estimate(hits, len(seen), reverse.scale)
+        # Scratch of its own for each call: threads share this object. Untouched pages of zeros cost nothing.
+        hits = count_covered(offsets, sets, components, np.zeros(n_sets, np.bool_))
+        value, error = estimate(hits, n_sets, reverse.scale)
         return value + float(reverse.certain[components].sum()), error
 
     @cached_property
@@ -194,10 +194,10 @@ class SpreadingInfluence(Environment):
         return {}
 
     @cached_property
-    def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, BoolArray]:
+    def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, int]:
         """The pool as an inverted index: which sets hold a component."""
         sets = self._drawn(_JUDGING)
-        return sets.graph, *sets.index(), np.zeros(sets.n_sets, np.bool_)
+        return sets.graph, *sets.index(), sets.n_sets
 
     def _drawn(self, key: int) -> SetCollection:
         sets = SetCollection(ReverseGraph.of(self.graph, self.means, model=self.model), key)

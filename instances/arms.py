@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from cmab._guard import unguarded
 from cmab._validation import frozen, real, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel
@@ -37,6 +38,11 @@ class Arms(Environment):
         """Number of base arms."""
         return len(self.means)
 
+    @property
+    def n_choices(self) -> int:  # type: ignore[override]
+        """Number of base arms: a super arm lists arms."""
+        return len(self.means)
+
     @abstractmethod
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         """Return the outcome of each of `arms` that belongs to a uniform number of [0, 1)."""
@@ -46,9 +52,8 @@ class Arms(Environment):
         from cmab._kernels_random import keyed_uniforms
         from instances._kernels_arms import sum_in_order
 
-        arms = np.asarray(super_arm, dtype=np.int64)
-        outcomes = self.quantile(arms, keyed_uniforms(round_key(rng), arms))
-        return Feedback(arms, outcomes, sum_in_order(outcomes))
+        outcomes = unguarded(self.quantile)(super_arm, keyed_uniforms(round_key(rng), super_arm))
+        return Feedback(super_arm, outcomes, sum_in_order(outcomes))
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the sum of the true means."""

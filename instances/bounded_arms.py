@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cmab._guard import unguarded
 from cmab._validation import frozen, real, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from instances.arms import Arms
@@ -86,7 +87,7 @@ class EmpiricalArms(Arms):
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return fresh outcomes of `arms`."""
-        return self.quantile(arms, rng.random(len(arms)))
+        return unguarded(self.quantile)(arms, rng.random(len(arms)))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         """Return the recorded outcome at that share of the record."""

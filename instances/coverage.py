@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cmab._guard import unguarded
 from cmab._validation import frozen, shown, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.environment import Environment, round_key
@@ -67,7 +68,7 @@ class Coverage(Environment):
         self, graph: nx.Graph[Any], k: int, probability: str | ArrayLike = "p", weight: str | None = None
     ) -> None:
         self.oracle = MaxCoverage(graph, k, weight)
-        self.n_arms = self.oracle.n_arms
+        self.n_arms, self.n_choices = self.oracle.n_arms, self.oracle.n_choices
         given: Any = probability
         if isinstance(probability, str):
             given = [data.get(probability) for *_, data in graph.edges(data=True)]
@@ -96,7 +97,7 @@ class Coverage(Environment):
         """Flip the coin of every edge at the chosen left nodes; refuses a super arm without k of them."""
         from cmab._kernels_random import keyed_uniforms
 
-        arms = self.oracle.triggered_arms(self.oracle.check_super_arm(super_arm))
+        arms = unguarded(self.oracle.triggered_arms)(self.oracle.check_super_arm(super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)
         return Feedback.unchecked(arms, outcomes, self._weight_reached(arms, outcomes))
 
@@ -110,11 +111,11 @@ class Coverage(Environment):
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the expected weight covered."""
-        return self.oracle.expected_reward(super_arm, self.means)
+        return unguarded(self.oracle.expected_reward)(super_arm, self.means)
 
     def _weight_reached(self, arms: IntArray, outcomes: FloatArray) -> float:
         """Return the realised reward: the expected one if every coin's probability were its outcome."""
         certain = np.zeros(self.n_arms)
         certain[arms] = outcomes
         left = np.arange(self.oracle.n_choices)
-        return self.oracle.expected_reward(left, certain)
+        return unguarded(self.oracle.expected_reward)(left, certain)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from cmab._guard import checks_itself, generator
 from cmab._validation import arm_indices
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.environment import round_key
@@ -105,19 +106,22 @@ class IndependentCascade(SpreadingInfluence):
     ) -> None:
         super().__init__(graph, "probability", probability, k, feedback, pool)
 
+    @checks_itself
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback come in order of activation of their tails."""
         from oracles._kernels_cascade import cascade
 
         if self.feedback != "edge":
             return super().play(super_arm, rng)
-        seeds = np.asarray(super_arm)
-        if seeds.dtype != np.int64 or seeds.ndim != 1:
-            seeds = arm_indices("super_arm", super_arm, self.graph.n_nodes)
+        seeds, n_nodes = super_arm, self.graph.n_nodes
+        if type(seeds) is not np.ndarray or seeds.dtype != np.int64 or seeds.ndim != 1:
+            seeds = arm_indices("super_arm", super_arm, n_nodes)
+        if type(rng) is not np.random.Generator:
+            rng = generator(self, rng, ())
         observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
         size, seen = cascade(self.graph.out_arcs[0], self._rows, seeds, round_key(rng), observed, outcomes)
         if size < 0:  # the kernel checks as it goes, and leaves it to this to say what is wrong
-            arm_indices("super_arm", super_arm, self.graph.n_nodes)
+            arm_indices("super_arm", super_arm, n_nodes)
         # Shrinking in place gives the rest of the memory back without a copy.
         observed.resize(seen, refcheck=False)
         outcomes.resize(seen, refcheck=False)

@@ -49,7 +49,7 @@ class SemiBandit(Environment):
             raise ValueError(f"arms and oracle must agree in number, got {arms.n_arms} and {oracle.n_arms}")
         self.arms = arms
         self.oracle = oracle
-        self.n_arms = arms.n_arms
+        self.n_arms = self.n_choices = arms.n_arms
         self.means = arms.means
         self.support = arms.support
 

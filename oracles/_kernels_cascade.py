@@ -176,18 +176,20 @@ def uncertain_arms(
 
 
 @kernel
-def exact_spread(
+def exact_activation(
     offsets: IntArray,
     arms: AnyArray,
     heads: AnyArray,
     means: FloatArray,
-    weights: FloatArray,
     seeds: IntArray,
     uncertain: IntArray,
-) -> float:
-    """Return the expected spread, summed over all outcomes of the `uncertain` arms; others are 0 or 1."""
+) -> FloatArray:
+    """Return the probability that each node becomes active, summed over all outcomes of the `uncertain` arms.
+
+    Other arms are certain or impossible.
+    """
     usable = means >= 1.0
-    expected = 0.0
+    active = np.zeros(offsets.shape[0] - 1)
     for outcome in range(1 << uncertain.shape[0]):
         chance = 1.0
         for b in range(uncertain.shape[0]):
@@ -197,5 +199,5 @@ def exact_spread(
         if chance > 0.0:
             reached, _ = reachable(offsets, arms, heads, usable, seeds)
             for v in reached:
-                expected += chance * weights[v]
-    return expected
+                active[v] += chance
+    return active

@@ -1,5 +1,7 @@
 """Shortest paths: binary-heap Dijkstra, and dynamic programming on acyclic graphs."""
 
+import math
+
 import numpy as np
 
 from cmab._kernels import kernel
@@ -80,6 +82,17 @@ def dijkstra(
 
 
 @kernel
+def shrink(weights: FloatArray, n_nodes: int) -> None:
+    """Multiply weights of which a path could sum to infinity by a power of two: paths compare as before."""
+    largest = 0.0
+    for weight in weights:
+        if abs(weight) != np.inf:
+            largest = max(largest, abs(weight))
+    if largest * n_nodes == np.inf:
+        weights *= 2.0 ** -math.ceil(math.log2(n_nodes))
+
+
+@kernel
 def acyclic(
     order: IntArray,
     offsets: IntArray,
@@ -135,5 +148,6 @@ def solve_acyclic(means: FloatArray, integers: IntArray, reals: FloatArray, out:
     offsets, arcs = integers[4 + 2 * n : 5 + 3 * n], integers[5 + 3 * n :]
     for i in range(m):
         reals[i] = sign * means[i]
+    shrink(reals[:m], n)
     acyclic(order, offsets, arcs[:m], arcs[m : 2 * m], reals[:m], source, reals[m:], into)
     return trace(into, arcs[2 * m : 3 * m], arcs[3 * m :], source, target, out)

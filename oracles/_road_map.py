@@ -49,9 +49,11 @@ class RoadMap:
         """
         import networkx as nx
 
+        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+            raise ValueError(f"graph must be a networkx graph, got {shown(graph)}")
         number = {node: i for i, node in enumerate(graph)}
         for name, node in (("source", source), ("target", target)):
-            if node not in number:
+            if not _is_among(node, number):
                 raise ValueError(f"{name} must be a node of graph, got {shown(node)}")
         if source == target:
             raise ValueError(f"source and target must differ, got {shown(source)} twice")
@@ -102,3 +104,10 @@ class RoadMap:
         if len(self.edges) == len(self.tails):
             return there
         return there + [(end, arm, start) for start, arm, end in there]
+
+
+def _is_among(node: Hashable, number: dict[Any, int]) -> bool:
+    try:
+        return node in number
+    except TypeError:  # what cannot be hashed, such as a list or a tuple of lists, is no node
+        return False

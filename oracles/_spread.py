@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
 
 import numpy as np
 
@@ -23,33 +22,33 @@ _BYTES_OF_ARC, _BYTES_OF_ARC_AND_THREAD, _BYTES_OF_NODE_AND_THREAD = 24, 4, 25
 
 
 def triggering_probabilities(
-    graph: DirectedGraph, probabilities: FloatArray, seeds: IntArray, model: Literal["ic", "lt"]
+    graph: DirectedGraph, probabilities: FloatArray, seeds: IntArray
 ) -> FloatArray | None:
-    """Return the probability that the tail of each arc becomes active; None beyond `MOST_OUTCOMES`."""
-    exact = exact_spread if model == "ic" else exact_threshold_spread
-    active = np.empty(graph.n_nodes)
-    for node, alone in enumerate(np.eye(graph.n_nodes)):
-        found = exact(graph, probabilities, seeds, alone)
-        if found is None:
-            return None
-        active[node] = found
-    return np.clip(active, 0.0, 1.0)[graph.tails]
+    """Return the probability that the tail of each arc becomes active under independent cascades.
+
+    None beyond `MOST_OUTCOMES` outcomes.
+    """
+    active = _activation(graph, probabilities, seeds)
+    return None if active is None else np.clip(active, 0.0, 1.0)[graph.tails]
 
 
 def exact_spread(
     graph: DirectedGraph, means: FloatArray, seeds: IntArray, weights: FloatArray | None = None
 ) -> float | None:
     """Return the expected weight of active nodes, or None if it depends on too many uncertain arcs."""
-    from oracles._kernels_cascade import exact_spread as enumerate_outcomes
-    from oracles._kernels_cascade import uncertain_arms
+    active = _activation(graph, means, seeds)
+    return None if active is None else float((active * _worth(graph, weights)).sum())
+
+
+def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> FloatArray | None:
+    """Return the probability that each node becomes active: one enumeration of outcomes for all nodes."""
+    from oracles._kernels_cascade import exact_activation, uncertain_arms
 
     offsets, arms = graph.out_arcs
     uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
     if count > _MOST_UNCERTAIN:
         return None
-    return float(
-        enumerate_outcomes(offsets, arms, graph.heads, means, _worth(graph, weights), seeds, uncertain)
-    )
+    return exact_activation(offsets, arms, graph.heads, means, seeds, uncertain)
 
 
 def exact_threshold_spread(

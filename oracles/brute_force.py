@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Set
 
 import numpy as np
 
-from cmab._validation import arm_indices, integer, one_of
+from cmab._guard import unguarded
+from cmab._validation import arm_indices, integer, one_of, shown
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle, Sense
 
@@ -93,14 +95,15 @@ class BruteForceReward(Oracle):
     super_arms : iterable of array_like of int
         All super arms, at least one, none twice: distinct base arms each, which it triggers.
     reward : callable
-        Takes the means of all arms and a super arm, and returns its expected reward.
+        Takes the means of all arms and a super arm, and returns its expected reward, which is not ``nan``.
     sense : {"max", "min"}
         Whether the largest or the smallest reward is wanted.
 
     Raises
     ------
     ValueError
-        If there is no super arm, one comes twice, or an entry is no base arm.
+        If there is no super arm, one comes twice, or an entry is no base arm; in any call, if `reward`
+        returns ``nan``.
 
     Examples
     --------
@@ -143,18 +146,27 @@ class BruteForceReward(Oracle):
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the reward function's value."""
-        return float(self.reward(means, super_arm))
+        value = float(self.reward(means, super_arm))
+        if math.isnan(value):
+            raise ValueError(
+                f"reward must return a number, got nan for super arm {shown(super_arm.tolist())}"
+            )
+        return value
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the best super arm."""
         values = self._check_means(means)
         choose = max if self.sense == "max" else min
-        return choose(self.super_arms, key=lambda arm: self.expected_reward(arm, values)).copy()
+        value = unguarded(self.expected_reward)
+        return choose(self.super_arms, key=lambda arm: value(arm, values)).copy()
 
 
 def _family(super_arms: Iterable[ArrayLike | Set[int]], n_arms: int) -> list[IntArray]:
     """Return the super arms as arrays, refused if there is none or one comes twice."""
-    family = [arm_indices(f"super_arms[{i}]", arms, n_arms) for i, arms in enumerate(super_arms)]
+    # Copies: what the caller writes to an array afterwards must not change the family.
+    family = [arm_indices(f"super_arms[{i}]", arms, n_arms).copy() for i, arms in enumerate(super_arms)]
+    for arms in family:
+        arms.setflags(write=False)
     if not family:
         raise ValueError("super_arms must list at least one, got none")
     seen: set[frozenset[int]] = set()

@@ -28,7 +28,8 @@ class MaxCoverage(Oracle):
     Parameters
     ----------
     graph : networkx.Graph
-        Each edge joins a node with the attribute ``bipartite=0`` to one with ``bipartite=1``.
+        Each edge joins a node with the attribute ``bipartite=0`` to one with ``bipartite=1``. The direction
+        of a directed edge plays no part; both directions between two nodes are refused as parallel edges.
     k : int
         Number of left nodes chosen, in ``[1, number of left nodes]``.
     weight : str, optional
@@ -66,6 +67,8 @@ class MaxCoverage(Oracle):
     """
 
     def __init__(self, graph: nx.Graph[Any], k: int, weight: str | None = None) -> None:
+        if not (hasattr(graph, "edges") and hasattr(graph, "is_multigraph")):
+            raise ValueError(f"graph must be a networkx graph, got {shown(graph)}")
         sides = dict(graph.nodes(data="bipartite"))
         wrong = [node for node, side in sides.items() if side not in (0, 1)]
         if wrong:
@@ -82,6 +85,9 @@ class MaxCoverage(Oracle):
         self.edges: list[tuple[Hashable, Hashable]] = [
             (u, v) if sides[u] == 0 else (v, u) for u, v in graph.edges
         ]
+        if len(set(self.edges)) < len(self.edges):  # a directed graph with both directions of an edge
+            twice = [edge for i, edge in enumerate(self.edges) if edge in self.edges[:i]]
+            raise ValueError(f"graph must have no parallel edges, got {shown(twice)} in both directions")
         self.n_arms = len(self.edges)
         self.k = integer("k", k, 1, len(self.left))
         self.alpha = 1.0 if self.k == len(self.left) else 1.0 - 1.0 / np.e
@@ -134,10 +140,9 @@ class MaxCoverage(Oracle):
         """Return the expected weight of the right nodes covered."""
         from oracles._kernels_coverage import covered
 
-        chosen = np.asarray(super_arm, np.int64)
-        probabilities = np.asarray(means, np.float64)
+        probabilities = self._check_means(means, 0.0, 1.0)
         parts = (self._offsets, self._arms, self._heads, probabilities, self.weights)
-        return float(covered(chosen, len(chosen), *parts))
+        return float(covered(super_arm, len(super_arm), *parts))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm` has k left nodes."""

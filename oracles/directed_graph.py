@@ -29,23 +29,28 @@ class DirectedGraph:
     Parallel arcs stay apart: each is a base arm with a coin of its own. Self-loops are refused, since no
     cascade ever uses one.
 
-    `from_edges` makes one from any integers and checks them; the constructor takes what is right already.
+    `from_edges` is the same without having to know the number of nodes.
 
     Parameters
     ----------
-    tails, heads : AnyArray of int32, shape (n_arcs,)
-        Ends of each arc.
+    tails, heads : array_like of int, shape (n_arcs,)
+        Ends of each arc, in ``range(n_nodes)``; copied.
     n_nodes : int
         Number of nodes.
     labels : sequence, optional
-        Name of each node.
-    probabilities : FloatArray, optional, shape (n_arcs,)
+        Name of each node; node numbers are their own names if left out.
+    probabilities : array_like, optional, shape (n_arcs,)
         Activation probabilities, where the source of the graph had them.
 
     Attributes
     ----------
     n_arcs : int
         Number of arcs.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a number is out of range, an arc is a self-loop or a probability not in [0, 1].
 
     Examples
     --------
@@ -59,16 +64,13 @@ class DirectedGraph:
 
     def __init__(
         self,
-        tails: AnyArray,
-        heads: AnyArray,
+        tails: ArrayLike,
+        heads: ArrayLike,
         n_nodes: int,
         labels: Sequence[Hashable] | None = None,
-        probabilities: FloatArray | None = None,
+        probabilities: ArrayLike | None = None,
     ) -> None:
-        self.tails, self.heads = tails, heads
-        self.n_nodes, self.n_arcs = n_nodes, len(tails)
-        self.probabilities = probabilities
-        self._labels = labels
+        self._set_up((_ends("tails", tails), _ends("heads", heads)), n_nodes, labels, probabilities)
 
     @classmethod
     def from_edges(
@@ -96,37 +98,59 @@ class DirectedGraph:
         Raises
         ------
         ValueError
-            If lengths differ, a number is out of range, an arc is a self-loop or a probability not in [0, 1].
+            As for the class.
         """
-        tails, heads = _ends("sources", sources), _ends("targets", targets)
+        ends = _ends("sources", sources), _ends("targets", targets)
+        largest = int(max(ends[0].max(initial=-1), ends[1].max(initial=-1)))
+        graph = cls.__new__(cls)
+        graph._set_up(
+            ends, largest + 1 if n is None else n, labels, probabilities, ("sources", "targets", "n")
+        )
+        return graph
+
+    def _set_up(
+        self,
+        ends: tuple[AnyArray, AnyArray],
+        n_nodes: int,
+        labels: Sequence[Hashable] | None,
+        probabilities: ArrayLike | None,
+        names: tuple[str, str, str] = ("tails", "heads", "n_nodes"),
+    ) -> None:
+        """Take in the ends of arcs after all checks, in the words of the caller's arguments."""
+        tails, heads = ends
         require_memory(_BYTES_OF_ARC * len(tails), f"a graph of {len(tails)} arcs")
         if len(tails) != len(heads):
-            raise ValueError(f"sources and targets must be equally long, got {len(tails)} and {len(heads)}")
+            raise ValueError(
+                f"{names[0]} and {names[1]} must be equally long, got {len(tails)} and {len(heads)}"
+            )
+        n = integer(names[2], n_nodes, 1, _MOST)
         largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))
-        n_nodes = largest + 1 if n is None else integer("n", n, 1, _MOST)
-        if largest >= n_nodes or n_nodes < 1:
-            raise ValueError(f"node numbers must lie in range(n), n = {n_nodes}, got {largest}")
+        if largest >= n:
+            raise ValueError(f"node numbers must lie in range({names[2]}), {names[2]} = {n}, got {largest}")
         if len(tails) > _MOST:
             raise ValueError(f"a graph must have at most {_MOST} arcs, got {len(tails)}")
         loops = np.flatnonzero(tails == heads)
         if len(loops):
             node = tails[loops[0]] if labels is None else labels[int(tails[loops[0]])]
             raise ValueError(f"self-loops must be left out, got {len(loops)}, the first at node {node!r}")
-        if labels is not None and len(labels) != n_nodes:
-            raise ValueError(f"labels must name each of {n_nodes} nodes, got {len(labels)}")
-        chances = (
+        if labels is not None and len(labels) != n:
+            raise ValueError(f"labels must name each of {n} nodes, got {len(labels)}")
+        self.tails, self.heads = tails.astype(np.int32), heads.astype(np.int32)
+        self.n_nodes, self.n_arcs = n, len(tails)
+        self.probabilities = (
             None
             if probabilities is None
             else frozen(vector("probabilities", probabilities, len(tails), 0, 1))
         )
-        return cls(tails.astype(np.int32), heads.astype(np.int32), n_nodes, labels, chances)
+        self._labels = None if labels is None else list(labels)
 
     def __repr__(self) -> str:
         return f"DirectedGraph(n_nodes={self.n_nodes}, n_arcs={self.n_arcs})"
 
     def label(self, node: int) -> Hashable:
-        """Return the name of a node."""
-        return int(node) if self._labels is None else self._labels[int(node)]
+        """Return the name of a node, a number in ``range(n_nodes)``."""
+        number = integer("node", node, 0, self.n_nodes - 1)
+        return number if self._labels is None else self._labels[number]
 
     @cached_property
     def in_degrees(self) -> IntArray:
@@ -169,7 +193,12 @@ class DirectedGraph:
 
 
 def _ends(name: str, values: ArrayLike) -> AnyArray:
-    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(f"{name} must be a 1-D integer array, got masked entries")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be a 1-D integer array, got {shown(values)}") from None
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(f"{name} must be a 1-D integer array, got dtype {array.dtype}, shape {array.shape}")
     if array.size and (array.min() < 0 or array.max() > _MOST):

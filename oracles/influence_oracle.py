@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cmab._guard import unguarded
 from cmab._validation import arm_indices, frozen, integer, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
@@ -87,23 +88,20 @@ class InfluenceOracle(Oracle):
         Exact for independent cascades while at most 16 uncertain edges can be reached; otherwise the mean of
         2,000 cascades with fixed coins, whose standard error `spread` gives.
         """
-        return self.spread(super_arm, means)[0]
+        return unguarded(self.spread)(super_arm, means)[0]
 
     def spread(
         self, super_arm: IntArray, means: FloatArray, cascades: int = _CASCADES
     ) -> tuple[float, float]:
         """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
         probabilities = self._probabilities(means)
-        seeds = np.asarray(super_arm, np.int64)
+        cascades = integer("cascades", cascades, 2)
         if self.model == "lt":
-            cascades = integer("cascades", cascades, 2)
-            return threshold_spread(self.graph, probabilities, seeds, cascades, weights=self.weights)
-        exact = exact_spread(self.graph, probabilities, seeds, self.weights)
+            return threshold_spread(self.graph, probabilities, super_arm, cascades, weights=self.weights)
+        exact = exact_spread(self.graph, probabilities, super_arm, self.weights)
         if exact is not None:
             return exact, 0.0
-        return estimated_spread(
-            self.graph, probabilities, seeds, integer("cascades", cascades, 2), weights=self.weights
-        )
+        return estimated_spread(self.graph, probabilities, super_arm, cascades, weights=self.weights)
 
     def _probabilities(self, means: FloatArray) -> FloatArray:
         """Return `means`, refused unless they are probabilities that the model allows."""
@@ -128,16 +126,20 @@ class InfluenceOracle(Oracle):
 
         offsets, arms = self.graph.out_arcs
         usable = np.ones(self.n_arms, np.bool_)
-        _, reached = reachable(offsets, arms, self.graph.heads, usable, np.asarray(super_arm, np.int64))
+        _, reached = reachable(offsets, arms, self.graph.heads, usable, super_arm)
         return np.flatnonzero(reached[self.graph.tails])
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return the probability that the tail of each edge becomes active.
 
-        By enumeration of outcomes; None where they are more than 65,536.
+        By enumeration of outcomes; None where they are more than 65,536, and for linear thresholds: which
+        edges a round shows is up to the environment, and `LinearThreshold` leaves out those that try a head
+        later than others.
         """
-        seeds = np.asarray(super_arm, np.int64)
-        return triggering_probabilities(self.graph, self._probabilities(means), seeds, self.model)
+        probabilities = self._probabilities(means)
+        if self.model == "lt":
+            return None
+        return triggering_probabilities(self.graph, probabilities, super_arm)
 
     def smoothness(self) -> Smoothness | None:
         """Return ``|E| W x``, W being what all nodes are worth."""

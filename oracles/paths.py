@@ -196,7 +196,7 @@ class MostReliablePath(Oracle):
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the product of the means of the edges of the path."""
-        return float(np.prod(np.asarray(means)[super_arm]))
+        return float(np.prod(means[super_arm]))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the edges, in any order, are those of a path from source to target."""
@@ -219,10 +219,24 @@ def _best_path(
     road: RoadMap, costs: FloatArray, source: int | None = None, target: int | None = None
 ) -> IntArray | None:
     """Return the cheapest path between two nodes, the terminals if left out; infinite costs close edges."""
-    from oracles._kernels_paths import acyclic, dijkstra, trace
+    from oracles._kernels_paths import shrink
 
     source = road.source if source is None else source
     target = road.target if target is None else target
+    exact = None if len(road.order) else _traced(road, costs, source, target)
+    if exact is not None:
+        return exact
+    # Sums beyond the largest number hide what they are sums of: once more with smaller costs. Dijkstra's
+    # algorithm needs that only if no path is finite; with rewards, infinite ones are the best.
+    smaller = costs.copy()
+    shrink(smaller, road.n_nodes)
+    return _traced(road, smaller, source, target)
+
+
+def _traced(road: RoadMap, costs: FloatArray, source: int, target: int) -> IntArray | None:
+    """Return the cheapest path if its sum is finite."""
+    from oracles._kernels_paths import acyclic, dijkstra, trace
+
     if len(road.order):
         cost, into = np.empty(road.n_nodes), np.empty(road.n_nodes, np.int64)
         acyclic(road.order, road.offsets, road.ends, road.edges, costs, source, cost, into)

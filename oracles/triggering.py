@@ -115,12 +115,12 @@ class TriggeringInfluence(InfluenceMaximization):
         from oracles._kernels_cascade import reachable
 
         probabilities = self._probabilities(means)
-        cascades, seeds = integer("cascades", cascades, 2), np.asarray(super_arm, np.int64)
+        cascades = integer("cascades", cascades, 2)
         worth = np.ones(self.graph.n_nodes) if self.weights is None else self.weights
         spreads = np.empty(cascades)
         for i in range(cascades):
             live = self._live(probabilities, stream(_KEY, i))
-            nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, seeds)
+            nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, super_arm)
             spreads[i] = worth[nodes].sum()
         return float(spreads.mean()), float(spreads.std(ddof=1) / np.sqrt(cascades))
 

@@ -80,10 +80,10 @@ def test_expected_reward_from_the_pool_agrees_with_enumeration():
             value = environment.expected_reward(seeds)
             assert value == exact_spread(environment.graph, environment.means, seeds)
             assert environment.standard_error(seeds) == 0.0
-            reverse, offsets, sets, seen = environment._judging
+            reverse, offsets, sets, n_sets = environment._judging
             hit = {s for v in reverse.component[seeds] for s in sets[offsets[v] : offsets[v + 1]].tolist()}
-            share, certain = len(hit) / len(seen), reverse.certain[np.unique(reverse.component[seeds])].sum()
-            error = reverse.scale * math.sqrt(max(share * (1 - share), 1e-9) / len(seen))
+            share, certain = len(hit) / n_sets, reverse.certain[np.unique(reverse.component[seeds])].sum()
+            error = reverse.scale * math.sqrt(max(share * (1 - share), 1e-9) / n_sets)
             assert abs(certain + reverse.scale * share - value) <= 5.5 * error
 
 

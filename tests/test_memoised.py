@@ -1,0 +1,107 @@
+"""A memoised oracle works wherever the oracle does that it stands for."""
+
+import copy
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from cases import ORACLES, pages
+from fuzzing import Subject, outcome
+
+from cmab import CLUCB, CSAR, CUCB, LLR, Feedback, LinearOracle, MemoisedOracle, Session, simulate
+from cmab.theory import reward_gaps
+from instances import BernoulliArms, SemiBandit
+from oracles import MaxCoverage, TopK
+
+CERTAIN = [case for case in ORACLES if case.make().beta == 1.0]
+
+
+def consumers(oracle, case):
+    """Return what each user of oracles makes of one: an answer, or the refusal."""
+    arms = BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms))
+
+    def gaps():
+        found = reward_gaps(oracle, arms.means, case.super_arms())
+        return repr(vars(found))  # nan is not equal to itself
+
+    def learned(make):
+        session = Session(make(oracle), rng=0)
+        for i in range(20):
+            ticket = session.ask()
+            arms = (
+                ticket.super_arm
+                if isinstance(oracle, LinearOracle)
+                else oracle.triggered_arms(ticket.super_arm)
+            )
+            session.tell(Feedback(arms, np.full(len(arms), i / 20)))
+        return session.ask().super_arm.tolist()
+
+    def regret():
+        return simulate(CUCB(oracle), SemiBandit(arms, oracle), 50, rng=0).rewards.tolist()
+
+    found = {}
+    for name, use in {
+        "gaps": gaps,
+        "cucb": lambda: learned(CUCB),
+        "llr": lambda: learned(LLR),
+        "clucb": lambda: learned(lambda oracle: CLUCB(oracle, delta=0.1, support=(0, 1))),
+        "csar": lambda: learned(lambda oracle: CSAR(oracle, budget=100)),
+        "semi_bandit": regret,
+    }.items():
+        try:
+            found[name] = use()
+        except (TypeError, ValueError) as error:
+            found[name] = type(error)
+    return found
+
+
+@pytest.mark.parametrize("case", CERTAIN, ids=lambda case: case.name)
+def test_whoever_takes_an_oracle_takes_its_memoised_form(case):
+    plain, memoised = case.make(), MemoisedOracle(case.make())
+    assert isinstance(memoised, LinearOracle) == isinstance(plain, LinearOracle)
+    assert consumers(memoised, case) == consumers(plain, case)
+    assert memoised.solved <= memoised.calls
+    for twin in (copy.deepcopy(memoised), copy.copy(memoised)):  # by the protocol of pickle
+        assert type(twin) is type(memoised)
+        assert twin.calls == 0
+        assert (
+            twin.solve(np.full(plain.n_arms, 0.25), 0).tolist()
+            == plain.solve(np.full(plain.n_arms, 0.25), 0).tolist()
+        )
+
+
+@pytest.mark.parametrize("case", CERTAIN, ids=lambda case: case.name)
+def test_every_method_of_oracles_is_passed_on(case):
+    subject, memoised = Subject("ORACLES", case), Subject("ORACLES", case)
+    memoised.thing = MemoisedOracle(memoised.thing)
+    # Of two problems a drawing oracle answers the second with what is left of its numbers.
+    left_out = {"kernel", "check_super_arm", "solve_batch"}
+    shared = [name for name in subject.methods() if name in memoised.methods() and name not in left_out]
+    assert {"solve", "expected_reward", "labels", "triggering_probabilities"} <= set(shared)
+    for method in shared:
+        good = {name: partial(subject.good, method, name) for name in subject.methods()[method]}
+        good |= {"rng": lambda: np.random.default_rng(0)} if "rng" in good else {}
+        assert outcome(memoised.thing, method, good) == outcome(subject.thing, method, good)
+
+
+def test_an_oracle_without_constraints_has_none_when_memoised():
+    class First(LinearOracle):
+        n_arms = 3
+
+        def solve(self, means, rng):
+            return np.array([int(np.argmax(means))])
+
+    memoised = MemoisedOracle(First())
+    assert type(memoised).solve_constrained is LinearOracle.solve_constrained
+    with pytest.raises(TypeError, match="solve_constrained"):
+        memoised.solve_constrained(np.ones(3), [], [], 0)
+
+
+def test_memoised_oracles_travel_to_workers():
+    for oracle in (TopK(4, 2), MaxCoverage(pages(), 2)):
+        memoised = MemoisedOracle(oracle)
+        twin = pickle.loads(pickle.dumps(memoised))
+        assert type(twin) is type(memoised)
+        assert repr(twin) == repr(memoised)
+        assert type(twin).__name__ == "MemoisedOracle"
