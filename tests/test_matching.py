@@ -5,8 +5,10 @@ from itertools import chain, combinations
 import networkx as nx
 import numpy as np
 import pytest
+from test_scales import misses, of_all_sizes
 
-from oracles import Matching
+from oracles import Matching, _assignment
+from oracles._assignment import TwoSides
 
 RNG = np.random.default_rng(0)
 
@@ -139,3 +141,35 @@ def test_an_isolated_node_has_no_perfect_matching():
     graph.add_node("alone")
     with pytest.raises(ValueError, match="perfect matching"):
         Matching(graph, perfect=True)
+
+
+@pytest.mark.parametrize("perfect", [False, True])
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_the_sparse_assignment_is_as_good_as_the_best(monkeypatch, perfect, sense):
+    """Of every size of means, in exact arithmetic, parallel edges and lonely nodes included."""
+    monkeypatch.setattr(_assignment, "_LARGE", 0)
+    monkeypatch.setattr(_assignment, "_SPARSE", 0)
+    graph = nx.MultiGraph([(0, "a"), (0, "b"), (1, "b"), (1, "c"), (2, "a"), (2, "c"), (0, "a"), ("c", 2)])
+    if not perfect:
+        graph.add_nodes_from([3, 4, "d"])
+    oracle, rng = Matching(graph, perfect, method="assignment", sense=sense), np.random.default_rng(4)
+    used = []
+    monkeypatch.setattr(
+        TwoSides, "_sparse", lambda *a, sparse=TwoSides._sparse: used.append(a) or sparse(*a), raising=True
+    )
+    subsets = chain.from_iterable(combinations(range(8), size) for size in range(4))
+    family = [arms for arms in subsets if oracle.is_feasible(np.array(arms, np.int64))]
+    for asked, means in enumerate(of_all_sizes(8, rng), 1):
+        assert not misses(oracle, family, means * rng.choice([-1.0, 1.0], 8))
+        assert len(used) == asked
+
+
+def test_a_large_sparse_graph_by_both_methods():
+    """400 x 400 with 1,500 edges goes to the sparse method, and HiGHS finds the same worth."""
+    cells = np.random.default_rng(5).choice(400 * 400, 1500, replace=False)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(800))
+    graph.add_edges_from((int(cell) // 400, 400 + int(cell) % 400) for cell in cells)
+    means = np.random.default_rng(6).random(1500)
+    sparse = Matching(graph, method="assignment").solve(means, RNG)
+    assert means[sparse].sum() == pytest.approx(means[Matching(graph).solve(means, RNG)].sum(), rel=1e-12)

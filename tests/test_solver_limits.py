@@ -102,7 +102,7 @@ def test_calls_go_on_after_their_limits_are_spent():
     problem, x = packing(12, 8)
     oracle, rng, spent = PuLPOracle(problem, x), np.random.default_rng(1), 0.0
     (program,) = oracle._pool._free
-    oracle.time_limit = limit = 20 * program._highs.getRunTime() + 0.1
+    oracle.time_limit = limit = 8 * program._highs.getRunTime() + 0.1
     while program._highs.getRunTime() < 1.2 * limit:
         before = program._highs.getRunTime()
         oracle.solve(rng.random(12), rng)
