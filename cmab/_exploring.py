@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cmab._fused import interrupt_waits
+from cmab.arrays import IntArray
 from cmab.doors import ExplorerKernel, Kernel, open_door
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
@@ -19,6 +22,39 @@ _RULES = (
 _FOREVER = np.iinfo(np.int64).max // 4
 # Between calls of the loop a Ctrl-C gets through; trees are planted anew.
 _STEPS = 2_000_000
+_LONG = 10**8  # samples that take a minute
+
+
+@dataclass
+class Watch:
+    """What a run says of itself that has no bound of its own and no cap of the user's.
+
+    Attributes
+    ----------
+    explorer : str
+        Its name.
+    cap : int or None
+        The default cap; None where the run has another end, and nothing is said.
+    """
+
+    explorer: str = ""
+    cap: int | None = None
+    has_told: bool = False
+
+    def see(self, samples: int, many: int) -> None:
+        """Warn once of a run that has taken `many` samples."""
+        if self.cap is not None and samples >= many and not self.has_told:
+            self.has_told = True
+            self._warn(f"is undecided after {samples:,} samples and goes on to {self.cap:,}")
+
+    def give_up(self, samples: int) -> None:
+        """Warn of a run that the default cap has ended."""
+        if self.cap is not None:
+            self._warn(f"was cut off undecided after {samples:,} samples, the default cap")
+
+    def _warn(self, what: str) -> None:
+        why = "the k-th and the next mean may be equal, or the mode a heuristic one"
+        warnings.warn(f"{self.explorer} {what}: {why}. max_samples sets another cap", RuntimeWarning, 4)
 
 
 class Doors(NamedTuple):
@@ -42,6 +78,7 @@ def explore_compiled(
     rng: np.random.Generator,
     coins: np.random.Generator,
     max_samples: int | None,
+    watch: Watch | None = None,
 ) -> int | None:
     """Go on from `state`, changing it; return all samples so far, or None if there is no compiled form."""
     doors = open_doors(explorer, environment)
@@ -54,13 +91,19 @@ def explore_compiled(
         state.update(environment.sample(unseen, 1, coins))
         samples += len(unseen)
     clock = np.array([state.rounds, samples])
-    _loop(doors, state, rng, coins, clock, limit)
+    _loop(doors, state, watch or Watch(), rng, coins, clock, limit)
     state.rounds = int(clock[0])
     return int(clock[1])
 
 
 def _loop(
-    doors: Doors, state: ArmStatistics, rng: np.random.Generator, coins: np.random.Generator, *limits: Any
+    doors: Doors,
+    state: ArmStatistics,
+    watch: Watch,
+    rng: np.random.Generator,
+    coins: np.random.Generator,
+    clock: IntArray,
+    limit: int,
 ) -> None:
     (loop, parameters), arms = doors
     arguments = (*parameters, *(arms.function, arms.integers, arms.reals))
@@ -70,5 +113,6 @@ def _loop(
     scratch[:] = memory
     while not is_over:
         with interrupt_waits():
-            is_over = loop(*arguments, *learned, rng, coins, *limits, _STEPS)
+            is_over = loop(*arguments, *learned, rng, coins, clock, limit, _STEPS)
+        watch.see(int(clock[1]), _LONG)
     memory[:] = scratch

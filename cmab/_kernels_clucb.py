@@ -15,10 +15,20 @@ LIL, CLOCK = 0, 1
 
 
 @kernel
-def revise(means: FloatArray, radii: FloatArray, best: BoolArray, sign: float, out: FloatArray) -> None:
-    """Write the means as seen by a pessimist inside the `best` super arm and an optimist outside."""
+def revise(
+    means: FloatArray, radii: FloatArray, best: BoolArray, sign: float, least: float, out: FloatArray
+) -> None:
+    """Write the means as seen by a pessimist inside the `best` super arm and an optimist outside.
+
+    No true mean is below `least`, so no bound needs to be.
+    """
     for i in range(means.shape[0]):
-        out[i] = means[i] - sign * radii[i] if best[i] else means[i] + sign * radii[i]
+        out[i] = max(least, means[i] - sign * radii[i] if best[i] else means[i] + sign * radii[i])
+
+
+@kernel
+def _possible(means: FloatArray, least: float) -> FloatArray:
+    return means if least == -np.inf else np.maximum(means, least)
 
 
 @kernel
@@ -44,7 +54,7 @@ def _mark(super_arm: IntArray, size: int, marked: BoolArray) -> None:
 
 @kernel
 def _radii(kind: int, counts: IntArray, samples: int, reals: FloatArray, out: FloatArray) -> None:
-    """Write the radii; `reals` holds the sign and sigma, then epsilon and level, or tolerance and delta."""
+    """Write the radii; `reals` holds the sign, sigma, then epsilon and level, or tolerance and delta."""
     n = counts.shape[0]
     if kind == LIL:
         for i in range(n):
@@ -75,21 +85,21 @@ def explore_oracle(
     """Do what `explore` does, with the oracle's compiled form called twice a step.
 
     `integers` holds the kind of radius, and whether every set as large as the oracle's is a super arm: one
-    answer is then made from the one before.
+    answer is then made from the one before. `reals` are those of the radii and the least possible mean.
     """
     n, kind, is_uniform, sign = means.shape[0], integers[0], integers[1], reals[0]
-    tolerance = reals[2] if kind == CLOCK else 0.0
+    tolerance, least = reals[2] if kind == CLOCK else 0.0, reals[4]
     radii, revised, super_arm = np.empty(n), np.empty(n), np.empty(n, np.int64)
     best, rival = np.empty(n, np.bool_), np.empty(n, np.bool_)
-    _mark(super_arm, solve(means, oracle_integers, oracle_reals, super_arm), best)
+    _mark(super_arm, solve(_possible(means, least), oracle_integers, oracle_reals, super_arm), best)
     rival[:] = best
     for _ in range(max_steps):
         if is_uniform:
             restore_best(sign * means, best)
         else:
-            _mark(super_arm, solve(means, oracle_integers, oracle_reals, super_arm), best)
+            _mark(super_arm, solve(_possible(means, least), oracle_integers, oracle_reals, super_arm), best)
         _radii(kind, counts, clock[1], reals, radii)
-        revise(means, radii, best, sign, revised)
+        revise(means, radii, best, sign, least, revised)
         if is_uniform:
             restore_best(sign * revised, rival)
         else:

@@ -139,17 +139,20 @@ def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:
 
 
 def samples_row(pair: Pair, found: Identification) -> dict[str, Any]:
-    """Return the summary of an explorer on an instance; the last three counts are of replications."""
+    """Return the summary of an explorer on an instance; the last three counts are of replications.
+
+    A run that was cut off is neither right nor wrong; with one, the mean of the samples is a lower bound.
+    """
     return {
         "instance": pair[0],
         "explorer": pair[1],
         "replications": len(found.samples),
         "samples": float(found.samples.mean()),
-        "s.e.": _standard_error(found.samples.astype(np.float64)),
+        "s.e.": _standard_error(found.samples.astype(np.float64)) if found.stopped.all() else None,
         "seconds": float(found.seconds.mean()),
         "stopped": int(found.stopped.sum()),
         "certified": int(found.certified.sum()),
-        "wrong": int((~found.correct).sum()),
+        "wrong": int(found.wrong.sum()),
     }
 
 

@@ -52,7 +52,7 @@ def sample_rows(results: Mapping[str, Identification], kind: Band = "t", level: 
     """Return a row for each explorer."""
     rows: list[Row] = []
     for name, found in results.items():
-        runs, wrong = len(found.samples), int((~found.correct).sum())
+        runs, wrong, capped = len(found.samples), int(found.wrong.sum()), int((~found.stopped).sum())
         samples, band_of_samples = interval(found.samples.astype(np.float64), kind, level)
         low, high = proportion_interval(wrong, runs, level)
         rows.append(
@@ -60,8 +60,13 @@ def sample_rows(results: Mapping[str, Identification], kind: Band = "t", level: 
                 "explorer": name,
                 "replications": runs,
                 "samples": samples,
-                "interval of samples": band_of_samples if np.ptp(found.samples) else "all equal",
-                "cut off": int((~found.stopped).sum()),
+                # The cut-off runs would have taken more: no interval holds the mean.
+                "interval of samples": "at least the mean"
+                if capped
+                else band_of_samples
+                if np.ptp(found.samples)
+                else "all equal",
+                "cut off": capped,
                 "wrong": wrong,
                 "share wrong": wrong / runs,
                 "interval of share": f"{shown(low)} to {shown(high)}",

@@ -27,6 +27,11 @@ class Explorer(Policy[State]):
         Sub-Gaussian scale of the outcomes that the theory needs; None where it needs a support.
     support : tuple of float or None
         Interval of the outcomes that the theory needs, if it needs one.
+    is_bounded : bool
+        Whether every run ends, whatever the outcomes; `identify` caps the others.
+    is_proven : bool
+        Whether the stopping rule proves the answer. By default it does for explorers that declare `sigma` or
+        `support`: a proof needs to know the noise. Modes that prove nothing override it.
     goal : Goal or None
         When the recommended arms are right; None where the explorer does not say.
 
@@ -56,6 +61,12 @@ class Explorer(Policy[State]):
 
     n_arms: int
     sigma: float | None = None
+    is_bounded: bool = False
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the stopping rule proves the answer, for outcomes within `sigma` or `support`."""
+        return self.sigma is not None or self.support is not None
 
     @property
     def goal(self) -> Goal | None:
@@ -80,11 +91,11 @@ class Explorer(Policy[State]):
 
     @abstractmethod
     def is_done(self, state: State) -> bool:
-        """Return whether the stopping rule holds; then `recommend` is the certified answer."""
+        """Return whether the stopping rule holds; then `recommend` is the answer."""
 
     def is_certified(self, state: State) -> bool:
-        """Return whether the recommended arms carry the explorer's guarantee; never after a fixed budget."""
-        return self.is_done(state)
+        """Return whether the recommended arms carry a guarantee: the rule holds, and is proven."""
+        return self.is_proven and self.is_done(state)
 
     @abstractmethod
     def recommend(self, state: State) -> IntArray:

@@ -52,6 +52,11 @@ def best_of_each(values: FloatArray, sizes: Sequence[int], k: int) -> IntArray:
     return np.concatenate([arms[best_k(array[arms], k)] for arms in bandits(sizes)])
 
 
+def _slack(means: FloatArray, epsilon: float) -> float:
+    """Return what sums of `means` and a tolerance may be off by rounding: 0.8 - 0.1 is not 0.7."""
+    return 1e-12 * (float(np.abs(means).max(initial=0.0)) + epsilon)
+
+
 class Goal(ABC):
     """What an explorer certifies. Goals differ and rarely imply each other: compare like with like."""
 
@@ -64,7 +69,8 @@ class Goal(ABC):
 class ExploreM(Goal):
     """Every one of the `k` arms has a mean of at least the k-th largest less `epsilon`.
 
-    With ``epsilon=0`` this is exact identification: arms tied with the k-th best are interchangeable.
+    With ``epsilon=0`` this is exact identification: arms tied with the k-th best are interchangeable. A mean
+    that lies at exactly `epsilon` is good enough, however the difference is rounded.
 
     Examples
     --------
@@ -79,7 +85,9 @@ class ExploreM(Goal):
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether there are `k` arms and each is good enough."""
-        least = np.sort(means)[-self.k] - self.epsilon
+        # Means themselves are compared exactly; only a difference is rounded.
+        slack = _slack(means, self.epsilon) if self.epsilon else 0.0
+        least = np.sort(means)[-self.k] - self.epsilon - slack
         return len(arms) == self.k and bool((means[arms] >= least).all())
 
 
@@ -125,8 +133,8 @@ class AggregateTopK(Goal):
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether there are `k` arms and their average is good enough."""
-        best = np.sort(means)[-self.k :].mean()
-        return len(arms) == self.k and bool(best - means[arms].mean() <= self.epsilon)
+        best, slack = np.sort(means)[-self.k :].mean(), _slack(means, self.epsilon)
+        return len(arms) == self.k and bool(best - means[arms].mean() <= self.epsilon + slack)
 
 
 @dataclass(frozen=True, eq=False)

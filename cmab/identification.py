@@ -10,14 +10,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from cmab._exploring import explore_compiled, open_doors
-from cmab._validation import arm_indices, integer
+from cmab._exploring import Watch, explore_compiled, open_doors
+from cmab._validation import arm_indices, check_outcomes, integer, shown
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.environment import Environment
-from cmab.explorer import AnyExplorer
+from cmab.explorer import AnyExplorer, Explorer
+from cmab.goals import BestSuperArm
 from cmab.seeding import Purpose, Seed, root, stream
 
 Prefer = Literal["threads", "processes"]
+
+#: Where runs of rules without a bound of their own are cut off.
+DEFAULT_CAP = 10**9
+_MOST = 2**62
+_LONG = 10**7  # samples that take minutes in Python
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +35,18 @@ class Identification:
     explorer : str
         The explorer's name.
     arms : list of IntArray
-        The arms named in each replication; after a capped run, only the best guess.
+        The arms named in each replication; after a capped run, only the best guess, and none at all where
+        the cap allowed no sample.
     samples : IntArray, shape (R,)
-        Outcomes that were drawn.
+        Outcomes that were drawn; after a capped run, fewer than its rule would have needed.
     correct : BoolArray, shape (R,)
         Whether the arms meet the explorer's goal, whether or not it stopped by itself.
     stopped : BoolArray, shape (R,)
         Whether the explorer's own stopping rule (or its budget) ended the run; where false, `max_samples`
         did, and the arms carry no guarantee.
     certified : BoolArray, shape (R,)
-        Whether the arms carry the guarantee that the explorer was asked for; never with a fixed budget.
+        Whether the arms carry the guarantee that the explorer was asked for: its rule stopped the run, and
+        is proven. Never with a fixed budget, nor in a heuristic mode.
     seconds : FloatArray, shape (R,)
         Wall-clock seconds.
     path : str
@@ -62,6 +70,11 @@ class Identification:
     seconds: FloatArray
     path: str = "python"
 
+    @property
+    def wrong(self) -> BoolArray:
+        """Whether a run ended by its own rule with a wrong answer; the guess of a capped run is none."""
+        return self.stopped & ~self.correct
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean samples with its 95 % interval and the replications; return the matplotlib axes."""
         from cmab.plotting import sample_bars
@@ -69,11 +82,10 @@ class Identification:
         return sample_bars({self.explorer: self}, ax=ax)
 
     def __repr__(self) -> str:
-        runs = len(self.arms)
+        runs, least = len(self.arms), "" if self.stopped.all() else "at least "
         return (
             f"Identification({self.explorer}: {runs} runs, {int(self.stopped.sum())} stopped,"
-            f" {int((self.stopped & ~self.correct).sum())} of them wrong,"
-            f" mean samples {self.samples.mean():.4g})"
+            f" {int(self.wrong.sum())} of them wrong, mean samples {least}{self.samples.mean():.4g})"
         )
 
     def _repr_html_(self) -> str:
@@ -122,7 +134,9 @@ def identify(
         Workers, -1 for all cores: threads on the compiled path, processes on the other.
     max_samples : int, optional
         Most samples of a replication; a run that would need more is reported as not stopped. Exact goals
-        are never reached where the k-th and the next mean are equal, so set it unless the gaps are known.
+        are never reached where the k-th and the next mean are equal, and heuristic modes may never stop
+        anywhere, so set it unless the gaps are known. Left out, it is 10**9 for rules without a bound of
+        their own (`Explorer.is_bounded`), with a warning when a run has taken long and when one is cut off.
     progress : bool
         Whether to show a progress bar.
 
@@ -133,9 +147,12 @@ def identify(
 
     Raises
     ------
+    TypeError
+        If `explorer` is no `Explorer` or `environment` no `Environment`.
     ValueError
-        If a number is out of its range, the arms differ in number, or the outcomes do not fit the noise
-        that the explorer is made for.
+        If a number is out of its range, the arms differ in number, the outcomes do not fit the noise that
+        the explorer is made for, or the means its oracle; or an outcome lies outside the support that the
+        environment declares.
 
     Examples
     --------
@@ -147,7 +164,7 @@ def identify(
     """
     replications = integer("replications", replications, 1)
     if max_samples is not None:
-        integer("max_samples", max_samples, 1)
+        integer("max_samples", max_samples, 1, _MOST)
     check_fit(explorer, environment)
     run = partial(explore, explorer, environment, root(rng), max_samples)
     # Compiled runs release the interpreter lock: threads then need no copies of the instance.
@@ -172,6 +189,10 @@ def collect(explorer: str, runs: Sequence[Run]) -> Identification:
 
 def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
     """Refuse an environment whose arms or outcomes are not those that the explorer is made for."""
+    if not isinstance(explorer, Explorer):
+        raise TypeError(f"explorer must be an Explorer, got {shown(explorer)}")
+    if not isinstance(environment, Environment):
+        raise TypeError(f"environment must be an Environment, got {shown(environment)}")
     name = type(explorer).__name__
     if explorer.n_arms != environment.n_arms:
         raise ValueError(
@@ -179,18 +200,24 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
             f" {environment.n_arms}"
         )
     # Room for rounding: half a support's length may have been computed in another order.
-    if explorer.sigma is not None and environment.sigma > explorer.sigma * (1.0 + 1e-12):
+    # Written so that a sigma or an end that is no number is refused as well.
+    if explorer.sigma is not None and not environment.sigma <= explorer.sigma * (1.0 + 1e-12):
         raise ValueError(
             f"environment must be {explorer.sigma:g}-sub-Gaussian, the sigma of {name}, got"
             f" sigma {environment.sigma:g}"
         )
     if explorer.support is not None:
         (low, high), (least, most) = explorer.support, environment.support
-        if least < low or most > high:
+        if not (low <= least and most <= high):
             raise ValueError(
                 f"environment must have outcomes in [{low:g}, {high:g}], the support of {name}, got"
                 f" [{least:g}, {most:g}]"
             )
+    if isinstance(explorer.goal, BestSuperArm) and environment.means.min() < explorer.goal.oracle.least_mean:
+        raise ValueError(
+            f"environment must have means of at least {explorer.goal.oracle.least_mean:g}, the least mean"
+            f" that the oracle of {name} takes, got {environment.means.min():g}"
+        )
 
 
 def _runs(
@@ -219,18 +246,26 @@ def explore(
     max_samples: int | None,
     replication: int,
 ) -> Run:
-    """Play one replication."""
+    """Play one replication; without `max_samples`, a rule that may never stop is cut off at `DEFAULT_CAP`."""
     state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
-    samples = explore_compiled(explorer, environment, state, rng, coins, max_samples)
+    watch = Watch(type(explorer).__name__)
+    if max_samples is None and not explorer.is_bounded:
+        max_samples = watch.cap = DEFAULT_CAP
+    samples = explore_compiled(explorer, environment, state, rng, coins, max_samples, watch)
     path = "python" if samples is None else "compiled"
     if samples is None:
-        samples = _explore(explorer, environment, state, rng, coins, max_samples)
-    arms = explorer.recommend(state)
-    correct = explorer.goal is not None and explorer.goal.is_correct(arms, environment.means)
+        samples = _explore(explorer, environment, state, rng, coins, max_samples, watch)
+    # Without a sample there is nothing to guess from.
+    arms = explorer.recommend(state) if samples else np.empty(0, np.int64)
+    correct = (
+        explorer.goal is not None and bool(samples) and explorer.goal.is_correct(arms, environment.means)
+    )
     seconds = time.perf_counter() - started
     ends = explorer.is_done(state), explorer.is_certified(state)
+    if not ends[0]:
+        watch.give_up(samples)
     return Run(replication, arms, samples, correct, *ends, seconds, path)
 
 
@@ -241,6 +276,7 @@ def _explore(
     rng: np.random.Generator,
     coins: np.random.Generator,
     max_samples: int | None,
+    watch: Watch,
 ) -> int:
     """Sample until the rule stops or the next batch would exceed the cap; return the samples."""
     samples = 0
@@ -248,6 +284,9 @@ def _explore(
         arms, pulls = arm_indices("arms", step, explorer.n_arms), explorer.pulls(state)
         if max_samples is not None and samples + len(arms) * pulls > max_samples:
             break
-        explorer.update(state, environment.sample(arms, pulls, coins))
+        feedback = environment.sample(arms, pulls, coins)
+        check_outcomes(feedback, environment.support, "the support that the environment declares")
+        explorer.update(state, feedback)
         samples += len(arms) * pulls
+        watch.see(samples, _LONG)
     return samples

@@ -21,7 +21,8 @@ def least_best_k_samples(
     ``kl(delta, 1 - delta) / d(m_i, m)`` times on average, m the mean at the other side of the border: the
     (k+1)-th for the k best, the k-th for the others. The closest bound weighs all changes against each
     other, ``T* kl(delta, 1 - delta)``: see `cmab.best_k_time`, and `cmab.characteristic_time` for one arm,
-    where it is at most twice as large.
+    where it is at most twice as large for Gaussian arms of one variance. It may be several times as large for
+    the divergence of Bernoulli arms, 3.5 times at means of 0.99 and 0.01.
 
     Parameters
     ----------

@@ -329,6 +329,11 @@ class LinearOracle(Oracle):
         )
 
     @property
+    def least_mean(self) -> float:
+        """The least mean that `solve` takes, 0 for most costs; confidence bounds are cut there."""
+        return -np.inf
+
+    @property
     def uniform_size(self) -> int | None:
         """The k whose sets of k base arms are the super arms, if so: some rules exploit it."""
         return None

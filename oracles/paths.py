@@ -70,6 +70,11 @@ class ShortestPath(LinearOracle):
         """A path visits each node once at most."""
         return self._map.n_nodes - 1
 
+    @property
+    def least_mean(self) -> float:
+        """0, unless the graph is directed and acyclic, where costs may have any sign."""
+        return -np.inf if self._is_acyclic else 0.0
+
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the edges of the best path, in its order."""
         costs = self._check_costs(means)
@@ -137,8 +142,7 @@ class ShortestPath(LinearOracle):
         return [self._map.labels[arm] for arm in super_arm]
 
     def _check_costs(self, means: FloatArray) -> FloatArray:
-        low = -np.inf if self._is_acyclic else 0.0
-        costs = self._check_means(means, low)
+        costs = self._check_means(means, self.least_mean)
         return costs if self.sense == "min" else -costs
 
 

@@ -109,7 +109,9 @@ def test_estimated_parameters_by_definition(seed, k):
     gaps = np.concatenate([best_k_gaps(part, k) for part in np.split(means, [4])])
     widths = gaps + 2.0 * np.sqrt(0.5 / counts)
     a = (500 - 9) / (4 * ugape_hardness(widths, 0.1, 2.0))
-    told, own = (MultiBanditUGapEb((4, 5), k, 500, a=value, epsilon=0.1, b=2.0) for value in (a, None))
+    told, own = (
+        MultiBanditUGapEb((4, 5), k, 500, a=value, epsilon=0.1, support=(-1.0, 1.0)) for value in (a, None)
+    )
     states = [heard(rule, means, counts) for rule in (told, own)]
     assert told.select(states[0], rng) == own.select(states[1], rng)
     assert states[0].memory == pytest.approx(states[1].memory, rel=1e-12)

@@ -63,7 +63,7 @@ def test_lil_ucb_matches_an_independent_implementation():
     found = identify(LilUCB(10, delta=0.01, mode="heuristic"), arms, replications=60, rng=0)
     assert found.correct.all()
     assert 335 <= found.samples.mean() <= 465
-    assert LilUCB(10, delta=0.01)._parameters[1] == pytest.approx(2.93993e-10, rel=1e-4)
+    assert LilUCB(10, delta=0.01, mode="faithful")._parameters[1] == pytest.approx(2.93993e-10, rel=1e-4)
 
 
 def run(explorer, means, seed=0):

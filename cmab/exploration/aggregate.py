@@ -61,7 +61,7 @@ class AdaptiveTopK(PhasedExplorer):
     delta : float
         Probability of failure, in (0, 1).
     scale : float
-        Factor of the pulls in each round; below 1 the guarantee is lost.
+        Factor of the pulls in each round; below 1 the guarantee is lost and nothing certified.
 
     Raises
     ------
@@ -85,6 +85,11 @@ class AdaptiveTopK(PhasedExplorer):
     delta: float
     support = (0.0, 1.0)
     scale: float = 1.0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether `scale` leaves the paper's pulls at least."""
+        return self.scale >= 1.0
 
     @property
     def goal(self) -> Goal:

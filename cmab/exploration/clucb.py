@@ -13,6 +13,7 @@ from cmab._validation import one_of, real
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import clock_radii, lil_radii
 from cmab.doors import ExplorerKernel, Kernel, open_door
+from cmab.exploration.families import check_exact, check_takes_any_mean, possible
 from cmab.exploration.sampling import MODES, Mode, SamplingExplorer, check_noise, lil_parameters, radius_table
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
@@ -35,10 +36,9 @@ class _CLUCBRule(SamplingExplorer):
     sigma: float = 0.5
 
     def __post_init__(self) -> None:
-        oracle: object = self.oracle
-        if not (isinstance(oracle, LinearOracle) and oracle.is_exact):
-            raise ValueError(f"oracle must be an exact LinearOracle, got {oracle!r}")
+        check_exact(self.oracle)
         check_noise(self.delta, self.sigma)
+        check_takes_any_mean(self.oracle)
 
     @property
     def n_arms(self) -> int:  # type: ignore[override]
@@ -61,7 +61,7 @@ class _CLUCBRule(SamplingExplorer):
         best, rival = np.zeros(self.n_arms, np.bool_), np.zeros(self.n_arms, np.bool_)
         radii, revised = self.radii(state), np.empty(self.n_arms)
         best[self._solve(state.means)] = True
-        revise(state.means, radii, best, self._sign, revised)
+        revise(state.means, radii, best, self._sign, self.oracle.least_mean, revised)
         rival[self._solve(revised)] = True
         return Rivals(*dispute(revised, radii, best, rival, self._sign))
 
@@ -98,7 +98,7 @@ class _CLUCBRule(SamplingExplorer):
         oracle: Kernel | None = open_door(self.oracle, "solve")
         if oracle is None:
             return None
-        reals = np.array([self._sign, self.sigma, *parameters])
+        reals = np.array([self._sign, self.sigma, *parameters, self.oracle.least_mean])
         rule = np.array([kind, self.oracle.uniform_size is not None], np.int64)
         return ExplorerKernel(explore_oracle, (*oracle[:3], rule, reals))
 
@@ -108,7 +108,7 @@ class _CLUCBRule(SamplingExplorer):
 
     def _solve(self, means: FloatArray) -> IntArray:
         # Exact oracles need no randomness, and the stopping test must not advance a stream.
-        return self.oracle.solve(means, np.random.default_rng(0))
+        return self.oracle.solve(possible(self.oracle, means), np.random.default_rng(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,8 @@ class LilCLUCB(_CLUCBRule):
     Parameters
     ----------
     oracle : LinearOracle
-        An exact oracle, of either sense; it must take the revised means, which may leave the support.
+        An exact oracle, of either sense; it must take means of any size, for the revised ones may leave the
+        support. They are cut at its `least_mean`: costs of a shortest path stay at 0 or above.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
@@ -132,7 +133,8 @@ class LilCLUCB(_CLUCBRule):
     Raises
     ------
     ValueError
-        If the oracle is not exact and linear, or a parameter is out of its range.
+        If the oracle is not exact and linear, or does not take means of any size above its `least_mean`; or
+        a parameter is out of its range.
 
     Examples
     --------
@@ -153,6 +155,11 @@ class LilCLUCB(_CLUCBRule):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("mode", self.mode, MODES)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the mode proves the answer."""
+        return self.mode != "heuristic"
 
     @cached_property
     def _level(self) -> tuple[float, float]:
@@ -175,7 +182,7 @@ class LilCLUCB(_CLUCBRule):
 
         (epsilon, level), k = self._level, self.oracle.uniform_size
         general = self._with_oracle(LIL, epsilon, level)
-        if k is None or general is None:
+        if k is None or general is None or self.oracle.least_mean > -np.inf:
             return general
         radii = radius_table(epsilon, self.sigma, level, level)
         return ExplorerKernel(explore_clucb_trees, (np.array([k, int(self._sign)]), radii))
@@ -191,7 +198,8 @@ class CLUCB(_CLUCBRule):
     Parameters
     ----------
     oracle : LinearOracle
-        An exact oracle, of either sense; it must take the revised means, which may leave the support.
+        An exact oracle, of either sense; it must take means of any size, for the revised ones may leave the
+        support. They are cut at its `least_mean`: costs of a shortest path stay at 0 or above.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
@@ -202,7 +210,8 @@ class CLUCB(_CLUCBRule):
     Raises
     ------
     ValueError
-        If the oracle is not exact and linear, or a parameter is out of its range.
+        If the oracle is not exact and linear, or does not take means of any size above its `least_mean`; or
+        a parameter is out of its range.
 
     Examples
     --------

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab._validation import integer, real
+from cmab._validation import integer, interval, real
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import ExplorerKernel
-from cmab.exploration.sampling import SamplingExplorer, scan
+from cmab.exploration.sampling import SamplingExplorer, length, scan
 from cmab.feedback import Feedback
 from cmab.goals import bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics, RememberingStatistics
@@ -38,6 +38,8 @@ class OneByOne(SamplingExplorer):
     budget: int
     sizes: Sequence[int]
     k: int
+    is_proven = False
+    is_bounded = True
 
     @abstractmethod
     def _rule(self) -> Rule:
@@ -73,10 +75,6 @@ class OneByOne(SamplingExplorer):
         memory[:] = reals[len(rule.reals) :]
         return chosen
 
-    def is_certified(self, state: ArmStatistics) -> bool:  # noqa: ARG002
-        """Return False: a fixed budget certifies nothing."""
-        return False
-
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the budget is used up; that certifies nothing."""
         return bool(state.counts.sum() >= self.budget)
@@ -85,13 +83,14 @@ class OneByOne(SamplingExplorer):
         """Return the best means of each bandit."""
         return best_of_each(state.means, self.sizes, self.k)
 
-    def _check(self, a: float | None, b: float) -> None:
+    def _check(self, a: float | None) -> None:
         n_arms = sum(bandit_sizes(self.sizes))
         if integer("budget", self.budget) <= n_arms:
             raise ValueError(f"budget must exceed {n_arms}, one sample of each arm, got {self.budget}")
-        real("b", b, 0.0, inside=True)
         if a is not None:
             real("a", a, 0.0, inside=True)
+        if self.support is not None:
+            interval("support", self.support)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +107,8 @@ class GapE(OneByOne):
         Samples that may be taken, more than there are arms.
     a : float
         Exploration parameter, positive.
-    b : float
-        Length of the outcomes' support.
+    support : tuple of float
+        Interval of the outcomes, of length b.
 
     Raises
     ------
@@ -130,12 +129,12 @@ class GapE(OneByOne):
     sizes: Sequence[int]
     budget: int
     a: float
-    b: float = 1.0
+    support: tuple[float, float] = (0.0, 1.0)
 
     k = 1
 
     def __post_init__(self) -> None:
-        self._check(self.a, self.b)
+        self._check(self.a)
 
     @property
     def n_arms(self) -> int:  # type: ignore[override]
@@ -145,7 +144,7 @@ class GapE(OneByOne):
     def _rule(self) -> Rule:
         from cmab._kernels_budget import decide_gape
 
-        return Rule(decide_gape, [self.budget, *self.sizes], [self.a, self.b], np.empty(0))
+        return Rule(decide_gape, [self.budget, *self.sizes], [self.a, length(self.support)], np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +189,7 @@ class UCBE(OneByOne):
     k = 1
 
     def __post_init__(self) -> None:
-        self._check(self.a, 1.0)
+        self._check(self.a)
         real("c", self.c, 0.0, inside=True)
 
     @property

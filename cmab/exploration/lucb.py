@@ -155,7 +155,7 @@ class LilLUCB(RadiusRule):
         Sub-Gaussian scale of the outcomes.
     mode : {"faithful", "paper", "heuristic"}
         "faithful" proves an error of at most `delta`; so does "paper", with the theorem's cruder constant;
-        "heuristic" takes far fewer samples and proves nothing.
+        "heuristic" takes far fewer samples, proves nothing, so certifies nothing, and may never stop.
 
     Raises
     ------
@@ -180,6 +180,11 @@ class LilLUCB(RadiusRule):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("mode", self.mode, MODES)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the mode proves the answer."""
+        return self.mode != "heuristic"
 
     @cached_property
     def _levels(self) -> tuple[float, float, float]:

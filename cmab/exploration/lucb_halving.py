@@ -83,6 +83,7 @@ class LUCB1Halving(Explorer[Restart]):
     epsilon: float
     delta: float
     support = (0.0, 1.0)
+    is_bounded = True
 
     def __post_init__(self) -> None:
         Halving(self.n_arms, self.k, self.epsilon, self.delta)  # checks the parameters

@@ -65,6 +65,7 @@ class PhasedExplorer(Explorer[Phases]):
 
     k: int
     fresh_means = False
+    is_bounded = True
 
     @property
     def goal(self) -> Goal:
@@ -128,9 +129,7 @@ class BudgetExplorer(PhasedExplorer):
 
     budget: int
 
-    def is_certified(self, state: Phases) -> bool:  # noqa: ARG002
-        """Return False: a fixed budget certifies nothing."""
-        return False
+    is_proven = False
 
     def _check_budget(self, least: int) -> None:
         budget = integer("budget", self.budget)

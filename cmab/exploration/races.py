@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer, real
+from cmab._validation import integer, interval, real
 from cmab.arrays import FloatArray
 from cmab.confidence import scaled_radius
 from cmab.exploration.phases import PhasedExplorer, Phases, settle, undecided_means
+from cmab.exploration.sampling import length
 from cmab.statistics import ArmStatistics
 
 
@@ -20,7 +21,7 @@ class _Race(PhasedExplorer):
 
     delta: float
     max_pulls: int
-    b: float
+    support: tuple[float, float]
 
     @abstractmethod
     def radii(self, stats: ArmStatistics) -> FloatArray:
@@ -45,7 +46,8 @@ class _Race(PhasedExplorer):
 
         In d samples the sums of two arms approach each other by at most ``b d``, and no arm's radius times
         its count falls; so intervals that overlap by x at T samples of each still do after fewer than
-        ``x T / b`` more. An arm is decided by clearing the intervals of enough others.
+        ``x T / b`` more, b the length of `support`. An arm is decided by clearing the intervals of enough
+        others.
         """
         arms, means = undecided_means(state)
         if not state.target or (state.stats.counts[arms] != state.target).any():
@@ -54,7 +56,7 @@ class _Race(PhasedExplorer):
         lower, upper = np.sort(means - radii), np.sort(means + radii)
         wanted = self.k - int(state.accepted.sum())
         overlap = min(upper[len(arms) - wanted - 1] - lower[-1], upper[0] - lower[-wanted])
-        return int(state.target * overlap / self.b)
+        return int(state.target * overlap / length(self.support))
 
     def decide(self, state: Phases) -> None:
         """Decide the arms whose intervals are clear of enough others, until no more are."""
@@ -76,7 +78,7 @@ class _Race(PhasedExplorer):
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
         real("delta", self.delta, 0.0, 1.0, inside=True)
         integer("max_pulls", self.max_pulls, 1)
-        real("b", self.b, 0.0, inside=True)
+        interval("support", self.support)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +99,8 @@ class HoeffdingRace(_Race):
         Probability of failure, in (0, 1).
     max_pulls : int
         The most samples of one arm.
-    b : float
-        Length of the outcomes' support.
+    support : tuple of float
+        Interval of the outcomes, of length b.
 
     Raises
     ------
@@ -125,7 +127,7 @@ class HoeffdingRace(_Race):
     k: int
     delta: float
     max_pulls: int
-    b: float = 1.0
+    support: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self._check()
@@ -133,7 +135,7 @@ class HoeffdingRace(_Race):
     def radii(self, stats: ArmStatistics) -> FloatArray:
         """Return ``b sqrt(ln(2 N max_pulls / delta) / 2T)``."""
         log = math.log(2 * self.n_arms * self.max_pulls / self.delta)
-        return self.b * scaled_radius(stats.counts, log / 2.0)
+        return length(self.support) * scaled_radius(stats.counts, log / 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +144,7 @@ class BernsteinRace(_Race):
 
     Parameters
     ----------
-    n_arms, k, delta, max_pulls, b
+    n_arms, k, delta, max_pulls, support
         As for `HoeffdingRace`.
 
     Raises
@@ -169,7 +171,7 @@ class BernsteinRace(_Race):
     k: int
     delta: float
     max_pulls: int
-    b: float = 1.0
+    support: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self._check()
@@ -182,5 +184,5 @@ class BernsteinRace(_Race):
         counts = np.maximum(stats.counts, 1)
         log = math.log(3 * self.n_arms * self.max_pulls / self.delta)
         spread = 2.0 * stats.deviations / counts
-        radii: FloatArray = np.sqrt(spread * log / counts) + 3.0 * self.b * log / counts
+        radii: FloatArray = np.sqrt(spread * log / counts) + 3.0 * length(self.support) * log / counts
         return radii

@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
+from cmab.exploration.families import check_constrains, check_exact, possible
 from cmab.exploration.phases import BudgetExplorer, Phases, finish, undecided_means
 from cmab.goals import BestSuperArm, Goal
 from cmab.hardness import best_k, best_k_gaps
@@ -164,14 +165,17 @@ class CSAR(_OneAPhase):
     Parameters
     ----------
     oracle : LinearOracle
-        An exact oracle that defines `solve_constrained`.
+        An exact oracle that defines `solve_constrained`, for any arms forced in: not a shortest path in a
+        graph with a cycle.
     budget : int
         Samples that may be taken, more than the number of arms.
 
     Raises
     ------
     ValueError
-        If the oracle is not exact and linear, or the budget too small.
+        If the oracle is not exact and linear, or the budget is too small.
+    TypeError
+        If the oracle cannot force arms in.
 
     Examples
     --------
@@ -195,9 +199,8 @@ class CSAR(_OneAPhase):
         return BestSuperArm(self.oracle)
 
     def __post_init__(self) -> None:
-        oracle: object = self.oracle
-        if not (isinstance(oracle, LinearOracle) and oracle.is_exact):
-            raise ValueError(f"oracle must be an exact LinearOracle, got {oracle!r}")
+        check_exact(self.oracle)
+        check_constrains(self.oracle)
         self._check_budget(self.oracle.n_arms + 1)
 
     @property
@@ -214,7 +217,8 @@ class CSAR(_OneAPhase):
         """Return the best super arm given what was decided, and the oracle's gaps."""
         rejected = np.flatnonzero(~state.undecided & ~state.accepted)
         rng = np.random.default_rng(0)  # exact oracles need none, and updates must not depend on one
-        return self.oracle.gaps(state.stats.means, np.flatnonzero(state.accepted), rejected, rng)
+        means = possible(self.oracle, state.stats.means)
+        return self.oracle.gaps(means, np.flatnonzero(state.accepted), rejected, rng)
 
     def recommend(self, state: Phases) -> IntArray:
         """Return the best super arm by present means among those that agree with the decisions."""
@@ -222,6 +226,7 @@ class CSAR(_OneAPhase):
             np.flatnonzero(state.accepted),
             np.flatnonzero(~state.undecided & ~state.accepted),
         )
-        best = self.oracle.solve_constrained(state.stats.means, accepted, rejected, np.random.default_rng(0))
+        means = possible(self.oracle, state.stats.means)
+        best = self.oracle.solve_constrained(means, accepted, rejected, np.random.default_rng(0))
         assert best is not None  # an arm is accepted from, and rejected outside, a super arm that exists
         return np.sort(best)

@@ -98,6 +98,11 @@ def radius_table(epsilon: float, sigma: float, high: float, low: float, *others:
     return table
 
 
+def length(support: tuple[float, float]) -> float:
+    """Return the length of the outcomes' support, the b of many papers."""
+    return support[1] - support[0]
+
+
 def check_noise(delta: float, sigma: float) -> None:
     """Raise unless 0 < delta < 1 and sigma > 0."""
     real("delta", delta, 0.0, 1.0, inside=True)

@@ -13,7 +13,7 @@ from cmab._validation import integer, interval, real
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import bernstein_radii, clock_radii
 from cmab.doors import ExplorerKernel
-from cmab.exploration.sampling import BestK, SamplingExplorer, check_noise, scan
+from cmab.exploration.sampling import BestK, SamplingExplorer, check_noise, length, scan
 from cmab.goals import ExploreEach, ExploreM, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
 
@@ -250,16 +250,14 @@ class UGapEcV(UGapERule):
         """One bandit."""
         return (self.n_arms,)
 
-    @property
-    def _length(self) -> float:
-        return self.support[1] - self.support[0]
-
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))``, V the unbiased variance."""
-        return bernstein_radii(state, int(state.counts.sum()), self.delta, self._length)
+        return bernstein_radii(state, int(state.counts.sum()), self.delta, length(self.support))
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
         from cmab._kernels_ugape import decide_ugape
 
-        return scan(decide_ugape, [self.k, True, *self.sizes], [self.delta, self._length / 2.0, self.epsilon])
+        return scan(
+            decide_ugape, [self.k, True, *self.sizes], [self.delta, length(self.support) / 2.0, self.epsilon]
+        )

@@ -10,6 +10,7 @@ import numpy as np
 from cmab._validation import integer, real
 from cmab.arrays import IntArray
 from cmab.exploration.gap_based import OneByOne, Rule
+from cmab.exploration.sampling import length
 from cmab.statistics import ArmStatistics, RememberingStatistics
 
 
@@ -18,10 +19,10 @@ class _UGapEb(OneByOne):
 
     a: float | None
     epsilon: float
-    b: float
+    support: tuple[float, float]
 
     def _check_parameters(self) -> None:
-        self._check(self.a, self.b)
+        self._check(self.a)
         integer("k", self.k, 1, min(self.sizes) - 1)
         real("epsilon", self.epsilon, 0.0)
 
@@ -29,7 +30,7 @@ class _UGapEb(OneByOne):
         from cmab._kernels_budget import decide_ugapeb
 
         bounds, answer = np.full(len(self.sizes), np.inf), np.zeros(self.n_arms)
-        reals = [self.a or 0.0, self.epsilon, self.b]
+        reals = [self.a or 0.0, self.epsilon, length(self.support)]
         memory = np.concatenate((bounds, answer))
         return Rule(decide_ugapeb, [self.budget, self.k, *self.sizes], reals, memory)
 
@@ -61,8 +62,8 @@ class MultiBanditUGapEb(_UGapEb):
         ``b sqrt(1 / 2T)``, our choice, for which nothing is proven.
     epsilon : float
         Tolerance, at least 0; used only where `a` is left out.
-    b : float
-        Length of the outcomes' support.
+    support : tuple of float
+        Interval of the outcomes, of length b.
 
     Raises
     ------
@@ -86,7 +87,7 @@ class MultiBanditUGapEb(_UGapEb):
     budget: int
     a: float | None = None
     epsilon: float = 0.0
-    b: float = 1.0
+    support: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self._check_parameters()
@@ -108,7 +109,7 @@ class UGapEb(_UGapEb):
     ----------
     n_arms : int
         Number of arms, at least 2.
-    k, budget, a, epsilon, b
+    k, budget, a, epsilon, support
         As for `MultiBanditUGapEb`.
 
     Raises
@@ -133,7 +134,7 @@ class UGapEb(_UGapEb):
     budget: int
     a: float | None = None
     epsilon: float = 0.0
-    b: float = 1.0
+    support: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self._check_parameters()

@@ -1,0 +1,272 @@
+"""What explorers promise, over the table: fit, certificates, families, goals, ends of runs."""
+
+import inspect
+from dataclasses import fields, replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from cases import EXPLORERS, ORACLES
+
+import cmab
+from cmab import CLUCB, CSAR, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identification, identify
+from cmab.goals import AggregateTopK, ExploreEach, ExploreM
+from instances import BernoulliArms, EmpiricalArms, GaussianArms
+
+ROWS = {case.name: case for case in EXPLORERS}
+CLEAR = np.array([0.9, 0.1, 0.85, 0.1])
+
+
+def test_every_explorer_has_a_row():
+    public = {name for name in cmab.__all__ if _is_rule(getattr(cmab, name))}
+    assert public <= {type(case.make()).__name__ for case in EXPLORERS}
+
+
+def _is_rule(thing):
+    return inspect.isclass(thing) and issubclass(thing, Explorer) and not inspect.isabstract(thing)
+
+
+def unproven(explorer):
+    """Return the explorer in all the modes that its parameters have, with what each may certify."""
+    names = {field.name for field in fields(explorer)}
+    if "mode" in names:
+        yield replace(explorer, mode="heuristic")
+    if "scale" in names:
+        yield replace(explorer, scale=0.01)
+    if "max_pulls" in names:
+        yield replace(explorer, max_pulls=1)
+    if "budget" in names:
+        yield explorer
+    if isinstance(explorer, cmab.LilUCB):
+        yield replace(explorer, mode="faithful")  # the ratio of the stop is not the theorem's
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_proves_nothing_certifies_nothing(name):
+    for explorer in unproven(ROWS[name].make()):
+        found = identify(explorer, BernoulliArms(CLEAR), rng=0, replications=3, max_samples=100_000)
+        assert found.stopped.all()
+        assert not found.certified.any()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_is_proven_certifies_at_its_stop_only(name):
+    explorer = ROWS[name].make()
+    if not explorer.is_proven:
+        return
+    assert explorer.sigma is not None or explorer.support is not None
+    arms = BernoulliArms(CLEAR)
+    assert identify(explorer, arms, rng=0).certified.all()
+    assert not identify(explorer, arms, rng=0, max_samples=4).certified.any()
+
+
+class Unsaid(GaussianArms):
+    """Arms whose noise is not a number."""
+
+    sigma = support = None
+
+    def __init__(self, means):
+        super().__init__(means, 0.5)
+        self.sigma, self.support = float("nan"), (float("nan"), float("nan"))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_outcomes_that_a_certificate_is_not_made_for_are_refused(name):
+    explorer = ROWS[name].make()
+    if not explorer.is_proven:
+        return
+    strangers = [
+        GaussianArms(CLEAR, sigma=5.0),
+        EmpiricalArms([[0.0, 10.0], [0.1], [8.0], [0.2]], support=(0.0, 10.0)),
+        EmpiricalArms([[0.0, -1.0], [0.1], [-0.8], [0.2]], support=(-1.0, 1.0)),
+        Unsaid(CLEAR),
+    ]
+    for arms in strangers:
+        with pytest.raises(ValueError, match="environment must"):
+            identify(explorer, arms, rng=0, max_samples=10_000)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_session_refuses_outcomes_outside_the_support(name):
+    explorer = ROWS[name].make()
+    if explorer.support is None:
+        return
+    session = Session(explorer, rng=0)
+    arms, pulls = session.ask().super_arm, np.full(len(session.policy.select(session.state, session.rng)), 4)
+    (low, high), ones = explorer.support, np.ones(len(arms))
+    outside = [
+        Feedback(arms, ones * (high + 1.0)),
+        Feedback(arms, ones * (low - 0.01)),
+        Feedback(arms, ones * 4.0 * (high + 0.01), pulls=pulls, squares=ones * 4.0 * (high + 0.01) ** 2),
+        # Means within the support, of outcomes that are not: 5 and -4, say.
+        Feedback(arms, ones * 2.0 * (low + high), pulls=pulls, squares=ones * 4.0 * 25.0 * (high - low) ** 2),
+    ]
+    for feedback in outside:
+        with pytest.raises(ValueError, match="outcomes must lie in"):
+            session.tell(feedback)
+    session.tell(Feedback(arms, ones * high))
+
+
+def test_no_explorer_hides_its_support_under_another_name():
+    for case in EXPLORERS:
+        names = {field.name for field in fields(case.make())}
+        assert not names & {"b", "range", "bounds"}
+
+
+class Undeclared(BernoulliArms):
+    """Outcomes of 0 and 3 where 0 and 1 are declared."""
+
+    def pull(self, arms, rng):
+        return 3.0 * super().pull(arms, rng)
+
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return 3.0 * sums, 9.0 * squares
+
+
+@pytest.mark.parametrize("name", ["kl_lucb", "halving", "hoeffding_race"])
+def test_an_environment_is_held_to_what_it_declares(name):
+    """In the Python loop, where every environment of one's own plays."""
+    with pytest.raises(ValueError, match="that the environment declares"):
+        identify(ROWS[name].make(), Undeclared(CLEAR), rng=0, max_samples=10_000_000)
+
+
+LINEAR = [case for case in ORACLES if isinstance(case.make(), LinearOracle) and case.make().is_exact]
+
+
+def clear_means(case, oracle):
+    """Return means with one best super arm by enumeration, well ahead of the second, and that arm."""
+    family = sorted({tuple(sorted(int(a) for a in arms)) for arms in case.super_arms()})
+    sign = 1.0 if oracle.sense == "max" else -1.0
+    low = 0.0 if case.low >= 0.0 else -0.4  # so that bounds and means leave what a family accepts
+    for seed in range(1000):
+        means = np.random.default_rng(seed).permutation(np.linspace(low, 0.6, oracle.n_arms))
+        values = sorted((sign * means[list(arms)].sum(), arms) for arms in family)
+        if len(family) == 1 or values[-1][0] - values[-2][0] > 0.05:
+            return means, list(values[-1][1])
+    raise AssertionError(case.name)
+
+
+@pytest.mark.parametrize("rule", [CLUCB, LilCLUCB, CSAR])
+@pytest.mark.parametrize("case", LINEAR, ids=lambda case: case.name)
+def test_every_family_is_explored_or_refused_at_once(case, rule):
+    """No crash in the middle: false alarm below 1e-6, for the rules err with probability 1e-8 at most."""
+    oracle = case.make()
+    means, best = clear_means(case, oracle)
+    try:
+        explorer = rule(oracle, 40 * oracle.n_arms) if rule is CSAR else rule(oracle, 1e-8, sigma=0.01)
+    except TypeError as error:
+        assert case.name == "shortest_path"
+        assert rule is CSAR
+        assert "oracle must" in str(error)
+        return
+    found = identify(explorer, GaussianArms(means, 0.01), rng=0, max_samples=20_000)
+    assert found.stopped.all()
+    assert found.arms[0].tolist() == best
+
+
+class Picky(LinearOracle):
+    """The best arm, for means in [0, 1] only, without saying so."""
+
+    n_arms = 3
+
+    def solve(self, means, rng):
+        return np.array([np.argmax(self._check_means(means, 0.0, 1.0))])
+
+
+def test_an_oracle_that_cannot_take_bounds_is_refused_when_the_rule_is_made():
+    for rule in (CLUCB, LilCLUCB):
+        with pytest.raises(ValueError, match="oracle must take the revised means"):
+            rule(Picky(), 0.1)
+    with pytest.raises(TypeError, match="oracle must define solve_constrained"):
+        CSAR(Picky(), 100)
+
+
+def test_means_that_the_family_does_not_accept_are_refused_at_once():
+    oracle = next(case for case in ORACLES if case.name == "shortest_path").make()
+    arms = GaussianArms(np.linspace(-0.5, 1.0, oracle.n_arms), sigma=0.1)
+    with pytest.raises(ValueError, match="means of at least 0"):
+        identify(LilCLUCB(oracle, 0.1), arms, rng=0)
+
+
+def decimals(n):
+    return [Fraction(i, n) for i in range(n + 1)]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
+def test_goals_on_grids_are_those_of_exact_arithmetic(scale):
+    """All triples of means and tolerances with one decimal: what is at epsilon exactly is right."""
+    for triple in combinations(decimals(10), 3):
+        means = np.array([scale * float(m) for m in triple])
+        for epsilon in decimals(10)[:6]:
+            near = scale * float(epsilon)
+            for arm in range(3):
+                chosen = np.array([arm])
+                good = max(triple) - triple[arm] <= epsilon
+                assert ExploreM(1, near).is_correct(chosen, means) == good
+                assert AggregateTopK(1, near).is_correct(chosen, means) == good
+                others = np.delete(np.arange(3), arm)
+                lost = sum(sorted(triple)[1:]) - sum(triple[i] for i in others)
+                assert AggregateTopK(2, near).is_correct(others, means) == (lost / 2 <= epsilon)
+
+
+def test_exact_goals_do_not_round():
+    assert ExploreEach((2, 2), 1, 0.1).is_correct(np.array([1, 3]), np.array([0.8, 0.7, 0.3, 0.2]))
+    assert not ExploreM(1).is_correct(np.array([0]), np.array([0.5, 0.5 + 1e-15]))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_runs_between_equal_means_end_and_say_how(name, monkeypatch):
+    """Rules with a bound of their own end by themselves, all others at the default cap, with a warning."""
+    monkeypatch.setattr(identification, "DEFAULT_CAP", 3000)
+    explorer = ROWS[name].make()
+    arms = BernoulliArms([0.5] * 4)
+    if explorer.is_bounded:
+        found = identify(explorer, arms, rng=0)
+        assert found.stopped.all()
+    elif getattr(explorer, "epsilon", 0.0) > 0.0:
+        found = identify(explorer, arms, rng=0, max_samples=3000)
+    else:
+        with pytest.warns(RuntimeWarning, match="cut off undecided"):
+            found = identify(explorer, arms, rng=0)
+        assert not found.certified.any()
+    assert found.samples.max() <= 3000 or explorer.is_bounded
+
+
+def test_a_long_run_says_so(monkeypatch):
+    monkeypatch.setattr(identification, "DEFAULT_CAP", 3000)
+    monkeypatch.setattr(identification, "_LONG", 1000)
+    early = pytest.warns(RuntimeWarning, match="undecided after 1,0.. samples")
+    with pytest.warns(RuntimeWarning, match="cut off undecided"), early:
+        identify(cmab.LUCB1(4, 2, 0.1), Undeclared([0.0] * 4), rng=0)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_cap_below_the_first_samples_names_nothing(name):
+    found = identify(ROWS[name].make(), BernoulliArms(CLEAR), rng=0, max_samples=3)
+    assert found.samples[0] == 0
+    assert len(found.arms[0]) == 0
+    assert not (found.correct | found.stopped | found.certified).any()
+
+
+def test_cut_off_runs_are_neither_right_nor_wrong():
+    from cmab._study_results import samples_row
+    from cmab._summaries import sample_rows
+
+    found = identify(
+        cmab.LUCB1(2, 1, 0.1), BernoulliArms([0.55, 0.45]), rng=0, replications=200, max_samples=30
+    )
+    assert (~found.stopped & ~found.correct).any()
+    assert found.wrong.sum() == (found.stopped & ~found.correct).sum() == 0
+    (row,) = sample_rows({"x": found})
+    assert row["wrong"] == samples_row(("a", "b"), found)["wrong"] == 0
+    assert row["interval of samples"] == "at least the mean"
+    assert "0 of them wrong, mean samples at least" in repr(found)
+
+
+def test_arguments_of_the_wrong_kind_are_named():
+    with pytest.raises(TypeError, match=r"environment must be an Environment, got \[0.9, 0.8\]"):
+        identify(cmab.LUCB1(2, 1, 0.1), [0.9, 0.8])
+    with pytest.raises(TypeError, match="explorer must be an Explorer"):
+        identify(BernoulliArms([0.9, 0.8]), BernoulliArms([0.9, 0.8]))
