@@ -46,15 +46,15 @@ def decide_ugapeb(
     reals: FloatArray,
     chosen: IntArray,
 ) -> int:
-    """UGapEb; `integers` holds the budget, k and the bandits' sizes, `reals` a (or 0), epsilon and b.
+    """UGapEb; `integers` holds the budget, k and the bandits' sizes, `reals` a (or 0), epsilon, b and c.
 
     The rest of `reals` remembers the least bound of each bandit, then the marks of the arms that had it. The
     paper's minimum is over t = 1, ..., n, before the last sample.
     """
     n, budget, k, sizes = means.shape[0], integers[0], integers[1], integers[2:]
-    a, epsilon, b, bounds, answer = reals[0], reals[1], reals[2], reals[3:], reals[3 + sizes.shape[0] :]
+    a, epsilon, b, bounds, answer = reals[0], reals[1], reals[2], reals[4:], reals[4 + sizes.shape[0] :]
     if a == 0.0:
-        a = estimated_exploration(counts, means, sizes, k, budget - n, epsilon, b)
+        a = reals[3] * estimated_exploration(counts, means, sizes, k, budget - n, epsilon, b)
     radii, is_chosen, present = np.empty(n), np.empty(n, np.bool_), np.empty(sizes.shape[0])
     for i in range(n):
         radii[i] = b * math.sqrt(a / counts[i])

@@ -169,7 +169,7 @@ def check_outcomes(
     pulls = 1 if feedback.pulls is None else feedback.pulls
     means = feedback.outcomes / pulls
     is_bounded = math.isfinite(high - low)
-    slack = 1e-12 * max(abs(low), abs(high)) if is_bounded else 0.0
+    slack = 1e-12 * (high - low) + 1e-15 * max(abs(low), abs(high)) if is_bounded else 0.0
     good = (means >= low - slack) & (means <= high + slack)  # not of nan
     if not good.all():
         raise ValueError(f"outcomes must lie in [{low:g}, {high:g}], {whose}, got {means[~good][0]:g}")

@@ -1,5 +1,7 @@
 """UGapE, GapE and UCB-E, one bandit or several: sets by enumeration, budgets, errors, coincidences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from exploring import explore
@@ -112,6 +114,10 @@ def test_estimated_parameters_by_definition(seed, k):
     told, own = (
         MultiBanditUGapEb((4, 5), k, 500, a=value, epsilon=0.1, support=(-1.0, 1.0)) for value in (a, None)
     )
+    states = [heard(rule, means, counts) for rule in (told, own)]
+    assert told.select(states[0], rng) == own.select(states[1], rng)
+    assert states[0].memory == pytest.approx(states[1].memory, rel=1e-12)
+    told, own = replace(told, a=7.0 * a), replace(own, c=7.0)
     states = [heard(rule, means, counts) for rule in (told, own)]
     assert told.select(states[0], rng) == own.select(states[1], rng)
     assert states[0].memory == pytest.approx(states[1].memory, rel=1e-12)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab._validation import integer, real
+from cmab.exploration.parameters import check_delta, check_factor, check_samples
 from cmab.exploration.phases import (
     BudgetExplorer,
     PhasedExplorer,
@@ -98,9 +99,13 @@ class AdaptiveTopK(PhasedExplorer):
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        real("epsilon", self.epsilon, 0.0, 1.0, inside=True)
-        real("delta", self.delta, 0.0, 1.0, inside=True)
-        real("scale", self.scale, 0.0, inside=True)
+        real("epsilon", self.epsilon, 1e-100, 1.0, inside=True)
+        check_delta(self.delta)
+        check_factor("scale", self.scale)
+        # The last round is the first whose width costs epsilon at most; all before take a third of its pulls.
+        r = math.ceil(math.log2(2.0 / self.epsilon))
+        pulls = self.scale * math.log(2 * self.n_arms * r * r / self.delta) * 4 / 3 * self.n_arms
+        check_samples(2.0 * r + math.log2(max(1.0, pulls)), "epsilon, delta and scale")
 
     def pulls_per_arm(self, state: Phases) -> int:
         """Return ``ceil(scale 4^r ln(2 n r^2 / delta))``; 0 when the places left cannot cost epsilon."""
@@ -158,8 +163,8 @@ class AdaptiveTopKBudget(BudgetExplorer):
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        real("delta", self.delta, 0.0, 1.0, inside=True)
-        real("scale", self.scale, 0.0, inside=True)
+        check_delta(self.delta)
+        check_factor("scale", self.scale)
         self._check_budget(self.n_arms)
 
     def pulls_per_arm(self, state: Phases) -> int:
@@ -179,8 +184,9 @@ class OptMAI(BudgetExplorer):
     """OptMAI (Zhou et al. 2014): each round decides a quarter of the arms; fixed budget, certifies nothing.
 
     While there are 4k arms or more the worst quarter is dropped; afterwards the arms farthest from the border
-    are accepted or rejected. Means are cumulative. Every round takes at
-    least one sample of each arm that is left.
+    are accepted or rejected. Means are cumulative. Every round takes at least one sample of each arm that is
+    left. The shares of the rounds fall geometrically and end when k arms are found, so that about a fifth of
+    the budget is never spent: compare it at the samples that it took.
 
     Parameters
     ----------

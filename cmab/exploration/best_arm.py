@@ -10,7 +10,8 @@ import numpy as np
 from cmab._validation import integer
 from cmab.arrays import IntArray
 from cmab.confidence import pair_threshold
-from cmab.exploration.sampling import SamplingExplorer, check_noise
+from cmab.exploration.parameters import check_noise
+from cmab.exploration.sampling import SamplingExplorer
 from cmab.goals import ExploreM, Goal
 from cmab.hardness import best_k
 from cmab.statistics import ArmStatistics

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab._validation import one_of, real
+from cmab._validation import one_of
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import clock_radii, lil_radii
 from cmab.doors import ExplorerKernel, Kernel, open_door
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible
-from cmab.exploration.sampling import MODES, Mode, SamplingExplorer, check_noise, lil_parameters, radius_table
+from cmab.exploration.parameters import check_epsilon, check_noise
+from cmab.exploration.sampling import MODES, Mode, SamplingExplorer, lil_parameters, radius_table
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
@@ -231,7 +232,7 @@ class CLUCB(_CLUCBRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("epsilon", self.epsilon, 0.0)
+        check_epsilon(self.epsilon)
 
     @property
     def goal(self) -> Goal:

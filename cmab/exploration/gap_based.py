@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab._validation import integer, interval, real
+from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import ExplorerKernel
-from cmab.exploration.sampling import SamplingExplorer, length, scan
+from cmab.exploration.parameters import MOST, check_factor, check_support, length
+from cmab.exploration.sampling import SamplingExplorer, scan
 from cmab.feedback import Feedback
 from cmab.goals import bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics, RememberingStatistics
@@ -85,12 +86,12 @@ class OneByOne(SamplingExplorer):
 
     def _check(self, a: float | None) -> None:
         n_arms = sum(bandit_sizes(self.sizes))
-        if integer("budget", self.budget) <= n_arms:
+        if integer("budget", self.budget, None, MOST) <= n_arms:
             raise ValueError(f"budget must exceed {n_arms}, one sample of each arm, got {self.budget}")
         if a is not None:
-            real("a", a, 0.0, inside=True)
+            check_factor("a", a)
         if self.support is not None:
-            interval("support", self.support)
+            check_support(self.support)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +152,8 @@ class GapE(OneByOne):
 class UCBE(OneByOne):
     """UCB-E (Audibert et al. 2010): the best arm with a fixed budget; it certifies nothing.
 
-    Samples the largest ``mean + sqrt(a / T)`` and returns the best mean.
+    Samples the largest ``mean + sqrt(a / T)`` and returns the best mean. The analysis is for outcomes in
+    [0, 1]; others are not refused, and `a` grows with the square of their range.
 
     Parameters
     ----------
@@ -190,7 +192,7 @@ class UCBE(OneByOne):
 
     def __post_init__(self) -> None:
         self._check(self.a)
-        real("c", self.c, 0.0, inside=True)
+        check_factor("c", self.c)
 
     @property
     def sizes(self) -> Sequence[int]:  # type: ignore[override]

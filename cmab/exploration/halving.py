@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 
 from cmab._validation import integer, real
+from cmab.exploration.parameters import check_delta, check_samples
 from cmab.exploration.phases import BudgetExplorer, PhasedExplorer, Phases, best_undecided, finish
 from cmab.goals import ExploreM, Goal
-from cmab.hardness import halving_schedule
+from cmab.hardness import halving_samples, halving_schedule
 
 
 def _keep_half(state: Phases, k: int) -> None:
@@ -69,8 +70,10 @@ class Halving(PhasedExplorer):
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        real("epsilon", self.epsilon, 0.0, 1.0, inside=True)
-        real("delta", self.delta, 0.0, 1.0, inside=True)
+        real("epsilon", self.epsilon, 1e-100, 1.0, inside=True)
+        check_delta(self.delta)
+        samples = halving_samples(self.n_arms, self.k, self.epsilon, self.delta)
+        check_samples(math.log2(samples), "epsilon and delta")
 
     def pulls_per_arm(self, state: Phases) -> int:
         """Return the constant of Hoeffding's bound for this round's share of epsilon and delta."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cmab._validation import integer, real
+from cmab._validation import integer
 from cmab.arrays import BoolArray, FloatArray
 from cmab.doors import ExplorerKernel
 from cmab.exploration.lucb import LUCBRule
+from cmab.exploration.parameters import check_delta, check_epsilon
 from cmab.exploration.sampling import scan
 from cmab.goals import ExploreM, Goal
 from cmab.kl import kl_bounds, kl_rate
@@ -16,7 +17,10 @@ from cmab.statistics import ArmStatistics
 
 @dataclass(frozen=True, eq=False)
 class KLLUCB(LUCBRule):
-    """KL-LUCB (Kaufmann and Kalyanakrishnan 2013): LUCB with Bernoulli confidence bounds, for [0, 1].
+    """KL-LUCB (Kaufmann and Kalyanakrishnan 2013): LUCB with Bernoulli confidence bounds.
+
+    For any outcomes in [0, 1]: by convexity no distribution there deviates more easily than the Bernoulli one
+    of the same mean.
 
     With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
     `epsilon`. Both critical arms are sampled; the clock of the exploration rate counts decisions. Far fewer
@@ -58,8 +62,8 @@ class KLLUCB(LUCBRule):
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        real("delta", self.delta, 0.0, 1.0, inside=True)
-        real("epsilon", self.epsilon, 0.0)
+        check_delta(self.delta)
+        check_epsilon(self.epsilon)
 
     @property
     def goal(self) -> Goal:

@@ -13,10 +13,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from cmab._validation import one_of, real
+from cmab._validation import one_of
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.confidence import lil_radii, lucb1_radii
 from cmab.doors import ExplorerKernel
+from cmab.exploration.parameters import check_epsilon
 from cmab.exploration.sampling import MODES, BestK, Mode, SamplingExplorer, lil_parameters, radius_table, scan
 from cmab.goals import ExploreM, Goal
 from cmab.hardness import best_k
@@ -119,7 +120,7 @@ class LUCB1(RadiusRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("epsilon", self.epsilon, 0.0)
+        check_epsilon(self.epsilon)
 
     @property
     def goal(self) -> Goal:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer, shown
+from cmab._validation import shown
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.exploration.parameters import check_budget
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
@@ -132,9 +133,7 @@ class BudgetExplorer(PhasedExplorer):
     is_proven = False
 
     def _check_budget(self, least: int) -> None:
-        budget = integer("budget", self.budget)
-        if budget < least:
-            raise ValueError(f"budget must be at least {least}, one sample of each arm, got {budget}")
+        check_budget(self.budget, least)
 
     def affordable(self, state: Phases, pulls: int) -> int:
         """Return `pulls` of each undecided arm, or as many as the budget still allows."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer, interval, real
+from cmab._validation import integer
 from cmab.arrays import FloatArray
 from cmab.confidence import scaled_radius
+from cmab.exploration.parameters import MOST, check_delta, check_support, length
 from cmab.exploration.phases import PhasedExplorer, Phases, settle, undecided_means
-from cmab.exploration.sampling import length
 from cmab.statistics import ArmStatistics
 
 
@@ -76,9 +76,9 @@ class _Race(PhasedExplorer):
 
     def _check(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        real("delta", self.delta, 0.0, 1.0, inside=True)
-        integer("max_pulls", self.max_pulls, 1)
-        interval("support", self.support)
+        check_delta(self.delta)
+        integer("max_pulls", self.max_pulls, 1, MOST // self.n_arms)
+        check_support(self.support)
 
 
 @dataclass(frozen=True, eq=False)

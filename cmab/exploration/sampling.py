@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cmab._validation import integer, one_of, real
+from cmab._validation import integer, one_of
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import c_epsilon, largest_level
 from cmab.doors import ExplorerKernel
+from cmab.exploration.parameters import check_noise
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
@@ -96,17 +97,6 @@ def radius_table(epsilon: float, sigma: float, high: float, low: float, *others:
     table[:4] = epsilon, sigma, high, low
     table[4 + 2 * 65_536 :] = others
     return table
-
-
-def length(support: tuple[float, float]) -> float:
-    """Return the length of the outcomes' support, the b of many papers."""
-    return support[1] - support[0]
-
-
-def check_noise(delta: float, sigma: float) -> None:
-    """Raise unless 0 < delta < 1 and sigma > 0."""
-    real("delta", delta, 0.0, 1.0, inside=True)
-    real("sigma", sigma, 0.0, inside=True)
 
 
 def lil_parameters(mode: Mode, delta: float, sides: tuple[int, ...], n_sides: float) -> tuple[float, float]:

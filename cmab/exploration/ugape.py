@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab._validation import integer, interval, real
+from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import bernstein_radii, clock_radii
 from cmab.doors import ExplorerKernel
-from cmab.exploration.sampling import BestK, SamplingExplorer, check_noise, length, scan
+from cmab.exploration.parameters import check_delta, check_epsilon, check_noise, check_support, length
+from cmab.exploration.sampling import BestK, SamplingExplorer, scan
 from cmab.goals import ExploreEach, ExploreM, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
 
@@ -133,7 +134,7 @@ class MultiBanditUGapEc(_WithClock):
     def __post_init__(self) -> None:
         integer("k", self.k, 1, min(bandit_sizes(self.sizes)) - 1)
         check_noise(self.delta, self.sigma)
-        real("epsilon", self.epsilon, 0.0)
+        check_epsilon(self.epsilon)
 
     @property
     def n_arms(self) -> int:  # type: ignore[override]
@@ -186,7 +187,7 @@ class UGapEc(_WithClock, BestK):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("epsilon", self.epsilon, 0.0)
+        check_epsilon(self.epsilon)
 
     @property
     def sizes(self) -> Sequence[int]:  # type: ignore[override]
@@ -241,9 +242,9 @@ class UGapEcV(UGapERule):
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        real("delta", self.delta, 0.0, 1.0, inside=True)
-        real("epsilon", self.epsilon, 0.0)
-        interval("support", self.support)
+        check_delta(self.delta)
+        check_epsilon(self.epsilon)
+        check_support(self.support)
 
     @property
     def sizes(self) -> Sequence[int]:  # type: ignore[override]

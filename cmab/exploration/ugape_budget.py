@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer, real
+from cmab._validation import integer
 from cmab.arrays import IntArray
 from cmab.exploration.gap_based import OneByOne, Rule
-from cmab.exploration.sampling import length
+from cmab.exploration.parameters import check_epsilon, check_factor, length
 from cmab.statistics import ArmStatistics, RememberingStatistics
 
 
@@ -20,17 +20,19 @@ class _UGapEb(OneByOne):
     a: float | None
     epsilon: float
     support: tuple[float, float]
+    c: float
 
     def _check_parameters(self) -> None:
         self._check(self.a)
         integer("k", self.k, 1, min(self.sizes) - 1)
-        real("epsilon", self.epsilon, 0.0)
+        check_epsilon(self.epsilon)
+        check_factor("c", self.c)
 
     def _rule(self) -> Rule:
         from cmab._kernels_budget import decide_ugapeb
 
         bounds, answer = np.full(len(self.sizes), np.inf), np.zeros(self.n_arms)
-        reals = [self.a or 0.0, self.epsilon, length(self.support)]
+        reals = [self.a or 0.0, self.epsilon, length(self.support), self.c]
         memory = np.concatenate((bounds, answer))
         return Rule(decide_ugapeb, [self.budget, self.k, *self.sizes], reals, memory)
 
@@ -64,6 +66,9 @@ class MultiBanditUGapEb(_UGapEb):
         Tolerance, at least 0; used only where `a` is left out.
     support : tuple of float
         Interval of the outcomes, of length b.
+    c : float
+        Factor of the estimated `a`, used only where `a` is left out; 1 is the constant of the proof, which
+        explores too little on most instances (4 is about ``budget / H``).
 
     Raises
     ------
@@ -88,6 +93,7 @@ class MultiBanditUGapEb(_UGapEb):
     a: float | None = None
     epsilon: float = 0.0
     support: tuple[float, float] = (0.0, 1.0)
+    c: float = 1.0
 
     def __post_init__(self) -> None:
         self._check_parameters()
@@ -109,7 +115,7 @@ class UGapEb(_UGapEb):
     ----------
     n_arms : int
         Number of arms, at least 2.
-    k, budget, a, epsilon, support
+    k, budget, a, epsilon, support, c
         As for `MultiBanditUGapEb`.
 
     Raises
@@ -135,6 +141,7 @@ class UGapEb(_UGapEb):
     a: float | None = None
     epsilon: float = 0.0
     support: tuple[float, float] = (0.0, 1.0)
+    c: float = 1.0
 
     def __post_init__(self) -> None:
         self._check_parameters()
