@@ -85,12 +85,15 @@ class Session(Generic[State]):
     support : tuple of float, optional
         Interval that outcomes must lie in to be told; the policy's own if left out. Give a wider one, such as
         ``(-np.inf, np.inf)``, for outcomes without bounds that are sub-Gaussian with half the length of the
-        policy's support as their scale and have their means in it: what confidence bounds need.
+        policy's support as their scale and have their means in it: what confidence bounds need. Explorers'
+        certificates need more, and take a narrower one only.
 
     Raises
     ------
     TypeError
         If `policy` is no policy, for instance its class.
+    ValueError
+        If `support` is no interval, or wider than an explorer's.
 
     Examples
     --------
@@ -111,6 +114,8 @@ class Session(Generic[State]):
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         self.state = policy.start(self.rng)
         self.support = _interval(policy.support if support is None else support)
+        if isinstance(policy, Explorer):
+            _check_narrower(self.support, policy.support)
         self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
@@ -357,6 +362,16 @@ def _check_header(header: dict[str, Any], present: dict[str, Any], accept_change
             f"its parameters must be these, got {shown('; '.join(changed), 300)};"
             " Session.load(..., accept_changes=True) goes on with the present ones"
         )
+
+
+def _check_narrower(support: tuple[float, float] | None, widest: tuple[float, float] | None) -> None:
+    """Raise unless `support` lies in the interval that an explorer's certificate is valid for."""
+    if (
+        support is not None
+        and widest is not None
+        and not (widest[0] <= support[0] <= support[1] <= widest[1])
+    ):
+        raise ValueError(f"support must lie in that of the explorer, {widest}, got {support}")
 
 
 def _interval(support: Any) -> tuple[float, float] | None:

@@ -93,19 +93,24 @@ def test_a_session_refuses_outcomes_outside_the_support(name):
     if explorer.support is None:
         return
     session = Session(explorer, rng=0)
-    arms, pulls = session.ask().super_arm, np.full(len(session.policy.select(session.state, session.rng)), 4)
-    (low, high), ones = explorer.support, np.ones(len(arms))
-    outside = [
-        Feedback(arms, ones * (high + 1.0)),
-        Feedback(arms, ones * (low - 0.01)),
-        Feedback(arms, ones * 4.0 * (high + 0.01), pulls=pulls, squares=ones * 4.0 * (high + 0.01) ** 2),
-        # Means within the support, of outcomes that are not: 5 and -4, say.
-        Feedback(arms, ones * 2.0 * (low + high), pulls=pulls, squares=ones * 4.0 * 25.0 * (high - low) ** 2),
-    ]
-    for feedback in outside:
+    ticket, (low, high) = session.ask(), explorer.support
+    times = np.full(len(ticket), ticket.pulls)
+
+    def batch(mean, square):
+        return Feedback(ticket.super_arm, times * mean, pulls=times, squares=times * square)
+
+    middle = 0.5 * (low + high)
+    # The last one: means within the support, of outcomes that are not, such as 5 and -4.
+    for mean, square in [
+        (high + 1.0, (high + 1.0) ** 2),
+        (low - 0.01, (low - 0.01) ** 2),
+        (middle, 25.0 * high**2),
+    ]:
         with pytest.raises(ValueError, match="outcomes must lie in"):
-            session.tell(feedback)
-    session.tell(Feedback(arms, ones * high))
+            session.tell(batch(mean, square))
+    session.tell(batch(high, high**2))
+    with pytest.raises(ValueError, match="support must lie in"):
+        Session(explorer, rng=0, support=(low - 1.0, high))
 
 
 def test_no_explorer_hides_its_support_under_another_name():

@@ -109,11 +109,14 @@ class HoeffdingRace(_Race):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cmab import Feedback, HoeffdingRace, Session
     >>> session = Session(HoeffdingRace(n_arms=3, k=1, delta=0.1, max_pulls=1000), rng=0)
     >>> while not session.is_done:
-    ...     arms = session.ask().super_arm
-    ...     session.tell(Feedback(arms, 0.5 * (arms == 2)))
+    ...     ticket = session.ask()
+    ...     outcomes, pulls = 0.5 * (ticket.super_arm == 2), np.full(len(ticket), ticket.pulls)
+    ...     sums, squares = pulls * outcomes, pulls * outcomes**2
+    ...     session.tell(Feedback(ticket.super_arm, sums, pulls=pulls, squares=squares))
     >>> session.recommend(), session.state.target
     (array([2]), 89)
 
@@ -154,11 +157,14 @@ class BernsteinRace(_Race):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cmab import BernsteinRace, Feedback, Session
     >>> session = Session(BernsteinRace(n_arms=3, k=1, delta=0.1, max_pulls=1000), rng=0)
     >>> while not session.is_done:
-    ...     arms = session.ask().super_arm
-    ...     session.tell(Feedback(arms, 0.1 * (arms == 2)))
+    ...     ticket = session.ask()
+    ...     outcomes, pulls = 0.1 * (ticket.super_arm == 2), np.full(len(ticket), ticket.pulls)
+    ...     sums, squares = pulls * outcomes, pulls * outcomes**2
+    ...     session.tell(Feedback(ticket.super_arm, sums, pulls=pulls, squares=squares))
     >>> session.recommend()
     array([2])
 
