@@ -15,8 +15,8 @@ from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from oracles import DirectedGraph
+from oracles._choosing import choose_some
 from oracles._memory import require_memory
-from oracles._opimc import choose_some
 from oracles._reverse_sets import Model, ReverseGraph, SetCollection
 from oracles._spread import MOST_OUTCOMES, triggering_probabilities
 from oracles.directed_graph import as_directed_graph

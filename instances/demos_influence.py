@@ -62,7 +62,7 @@ def influence(
     replications : int
         Independent replications of each learner
     epsilon : float
-        Accuracy of the oracle, whose guarantee is 1 - 1/e - epsilon
+        Accuracy of the oracle, whose guarantee is 1 - (1 - 1/k)^k - epsilon
     seed : int
         Seed of all randomness
     jobs : int

@@ -5,7 +5,7 @@ import numpy as np
 from cmab._kernels import kernel
 from cmab.arrays import AnyArray, FloatArray
 
-# Probabilities are compared as multiples of 2^-31, so that p = 1 (2^31) is above every 31-bit number.
+# The first 31 bits of a probability are compared with those of a coin: p = 1 (2^31) is above all of them.
 _SCALE = 2.0**31
 _CERTAIN = np.uint32(1 << 31)
 
@@ -28,13 +28,13 @@ def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
 
 @kernel
 def limits_of(means: FloatArray) -> tuple[AnyArray, int, int]:
-    """Return every probability as a multiple of 2^-31, how many of them are 1, and how many 0."""
+    """Return the first 31 bits of every probability, how many of them are 1, and how many 0."""
     limits = np.empty(means.shape[0], np.uint32)
     certain, impossible = 0, 0
     for i in range(means.shape[0]):
-        limits[i] = np.uint32(means[i] * _SCALE + 0.5)
+        limits[i] = np.uint32(means[i] * _SCALE)
         certain += limits[i] == _CERTAIN
-        impossible += limits[i] == 0
+        impossible += means[i] == 0.0
     return limits, certain, impossible
 
 
@@ -149,20 +149,21 @@ def certain_owners(
 
 @kernel
 def reverse_arcs(
-    tails: AnyArray, heads: AnyArray, limits: AnyArray, component: AnyArray, n: int
-) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Return the arcs into each of `n` components as (offsets, tails, limits), impossible ones left out."""
+    tails: AnyArray, heads: AnyArray, means: FloatArray, limits: AnyArray, component: AnyArray, n: int
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+    """Return the possible arcs into each of `n` components as (offsets, tails, limits, arms)."""
     offsets = np.zeros(n + 1, np.int64)
     for i in range(tails.shape[0]):
-        if limits[i] and component[tails[i]] != component[heads[i]]:
+        if means[i] > 0.0 and component[tails[i]] != component[heads[i]]:
             offsets[component[heads[i]] + 1] += 1
     for v in range(n):
         offsets[v + 1] += offsets[v]
     place = offsets[:-1].copy()
     in_tails, in_limits = np.empty(offsets[n], np.int32), np.empty(offsets[n], np.uint32)
+    in_arms = np.empty(offsets[n], np.int32)
     for i in range(tails.shape[0]):
         u, v = component[tails[i]], component[heads[i]]
-        if limits[i] and u != v:
-            in_tails[place[v]], in_limits[place[v]] = u, limits[i]
+        if means[i] > 0.0 and u != v:
+            in_tails[place[v]], in_limits[place[v]], in_arms[place[v]] = u, limits[i], i
             place[v] += 1
-    return offsets, in_tails, in_limits
+    return offsets, in_tails, in_limits, in_arms

@@ -7,15 +7,16 @@ import numpy as np
 from cmab._kernels import kernel
 from cmab.arrays import AnyArray, FloatArray, IntArray
 
-_TO_CHANCE, _SCALE = 2.0**-31, 2.0**31
-_CERTAIN = np.uint32(1 << 31)
+_UNIT = 2.0**-31
+# Below, 1 / ln(1 - p) is not finite.
+_LEAST_CHANCE = 1e-300
 # Measured: a draw with a logarithm costs as much as four to five coins.
 _LEAST_DEGREE, _COST_OF_SKIP = 15, 4.5
 
 
 @kernel
 def live_chances(
-    offsets: IntArray, limits: AnyArray, masses: FloatArray, most: float
+    offsets: IntArray, arms: AnyArray, chances: FloatArray, masses: FloatArray, most: float
 ) -> tuple[FloatArray, float]:
     """Return the probability that at least one arc into each node is live, and the mass of such nodes.
 
@@ -23,10 +24,10 @@ def live_chances(
     """
     gammas, mass = np.zeros(offsets.shape[0] - 1), 0.0
     for v in range(gammas.shape[0]):
-        all_dead = 1.0
+        gamma = 0.0
         for i in range(offsets[v], offsets[v + 1]):
-            all_dead *= 1.0 - limits[i] * _TO_CHANCE
-        gammas[v] = 1.0 - all_dead
+            gamma += (1.0 - gamma) * chances[arms[i]]  # exact to rounding however small it is
+        gammas[v] = min(gamma, 1.0)
         mass += gammas[v] * masses[v]
         if mass > most:
             break
@@ -34,27 +35,33 @@ def live_chances(
 
 
 @kernel
-def skip_rates(offsets: IntArray, limits: AnyArray) -> tuple[FloatArray, AnyArray]:
+def skip_rates(
+    offsets: IntArray, limits: AnyArray, arms: AnyArray, chances: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return 1 / ln(1 - p) of each node's largest probability p, and p; 0 where single coins are faster."""
     n = offsets.shape[0] - 1
-    rates, tops = np.zeros(n), np.zeros(n, np.uint32)
+    rates, tops = np.zeros(n), np.zeros(n)
     for v in range(n):
         degree = offsets[v + 1] - offsets[v]
         if degree < _LEAST_DEGREE:
             continue
+        most = np.uint32(0)
         for i in range(offsets[v], offsets[v + 1]):
-            tops[v] = max(tops[v], limits[i])
-        p = tops[v] * _TO_CHANCE
-        if (degree * p + 1.0) * _COST_OF_SKIP < degree:
-            rates[v] = 1.0 / math.log1p(-p)
+            most = max(most, limits[i])
+        if (degree * (most + 1.0) * _UNIT + 1.0) * _COST_OF_SKIP >= degree:
+            continue
+        for i in range(offsets[v], offsets[v + 1]):
+            tops[v] = max(tops[v], chances[arms[i]])
+        if tops[v] > _LEAST_CHANCE:
+            rates[v] = 1.0 / math.log1p(-tops[v])
     return rates, tops
 
 
 @kernel
-def alias_table(masses: FloatArray) -> tuple[AnyArray, AnyArray]:
+def alias_table(masses: FloatArray) -> tuple[FloatArray, AnyArray]:
     """Return Vose's alias table (cuts, aliases) of a distribution in proportion to `masses`."""
     n = masses.shape[0]
-    cuts, aliases = np.full(n, _CERTAIN, np.uint32), np.arange(n).astype(np.int32)
+    cuts, aliases = np.ones(n), np.arange(n).astype(np.int32)
     scaled = masses * (n / masses.sum())
     small, large, n_small, n_large = np.empty(n, np.int32), np.empty(n, np.int32), 0, 0
     for v in range(n):
@@ -67,7 +74,7 @@ def alias_table(masses: FloatArray) -> tuple[AnyArray, AnyArray]:
     while n_small > 0 and n_large > 0:
         n_small -= 1
         v, u = small[n_small], large[n_large - 1]
-        cuts[v], aliases[v] = np.uint32(scaled[v] * _SCALE + 0.5), u
+        cuts[v], aliases[v] = scaled[v], u
         scaled[u] -= 1.0 - scaled[v]
         if scaled[u] < 1.0:
             n_large -= 1

@@ -15,19 +15,20 @@ from cmab.arrays import AnyArray, FloatArray, IntArray
 
 # splitmix64: a counter in steps of the golden ratio, each value mixed.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_S11, _S31, _S33 = np.uint64(11), np.uint64(31), np.uint64(33)
-_TO_UNIT, _TO_CHANCE = 2.0**-53, 2.0**-31
-_CERTAIN = np.uint32(1 << 31)
+_S11, _S33 = np.uint64(11), np.uint64(33)
+_TO_UNIT, _SCALE, _REST = 2.0**-53, 2.0**31, 2.0**33
+_LAST_33 = np.uint64((1 << 33) - 1)
 
 
 class World(NamedTuple):
     """What sets are drawn from: how roots come about, and the arcs into each node.
 
-    A root is ``roots[slot]`` of a uniform slot, or ``aliases[slot]`` with the rest of ``cuts[slot]``
-    (probabilities are multiples of 2^-31). Arcs into node v are ``offsets[v]:offsets[v + 1]`` of `tails`
-    and `limits`. Where ``rates[v]`` is not 0, it is 1 / ln(1 - p) of the largest probability p,
-    ``tops[v]``, and failures are skipped in one draw. With `gammas` (not empty), sets of one node are left
-    out: ``gammas[v]`` is the probability that v has a live arc.
+    A root is ``roots[slot]`` of a uniform slot with probability ``cuts[slot]``, otherwise
+    ``aliases[slot]``. Arcs into node v are ``offsets[v]:offsets[v + 1]`` of `tails`, `limits` and `arms`;
+    arc i is live with probability ``chances[arms[i]]``, the first 31 bits of which are ``limits[i]``. Where
+    ``rates[v]`` is not 0, it is 1 / ln(1 - p) of the largest probability p, ``tops[v]``, and failures are
+    skipped in one draw. With `gammas` (not empty), sets of one node are left out: ``gammas[v]`` is the
+    probability that v has a live arc.
     """
 
     roots: AnyArray
@@ -36,29 +37,44 @@ class World(NamedTuple):
     offsets: IntArray
     tails: AnyArray
     limits: AnyArray
+    arms: AnyArray
+    chances: FloatArray
     rates: FloatArray
-    tops: AnyArray
+    tops: FloatArray
     gammas: FloatArray
 
 
 @kernel
-def draw_root(roots: AnyArray, cuts: AnyArray, aliases: AnyArray, state: np.uint64) -> tuple[int, np.uint64]:
+def draw_root(
+    roots: AnyArray, cuts: FloatArray, aliases: AnyArray, state: np.uint64
+) -> tuple[int, np.uint64]:
     """Return the root that the stream at `state` begins with, and the state after it."""
     state += _GOLDEN
     slot = int(np.float64(mix(state) >> _S11) * _TO_UNIT * roots.shape[0])
-    if cuts[slot] != _CERTAIN:
+    if cuts[slot] < 1.0:
         state += _GOLDEN
-        if mix(state) >> _S33 >= cuts[slot]:
+        if np.float64(mix(state) >> _S11) * _TO_UNIT >= cuts[slot]:
             return aliases[slot], state
     return roots[slot], state
 
 
 @kernel
-def _first_live(first: int, last: int, limits: AnyArray, left: float) -> int:
+def is_below(word: np.uint64, chance: float) -> bool:
+    """Return whether a 64-bit number is below ``2^64 * chance``, where their first 31 bits are equal.
+
+    So a probability is rounded by less than 2^-64: for fewer than 2^40 coins, which is more than any sample
+    has, this is less than 1e-7 of probability of failure in all.
+    """
+    rest = chance * _SCALE - math.floor(chance * _SCALE)  # exact, as powers of two are
+    return bool(np.float64(word & _LAST_33) < rest * _REST)
+
+
+@kernel
+def _first_live(first: int, last: int, arms: AnyArray, chances: FloatArray, left: float) -> int:
     """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
     all_dead, possible = 1.0, first
     for i in range(first, last):
-        p = limits[i] * _TO_CHANCE
+        p = chances[arms[i]]
         left -= all_dead * p
         if left < 0.0:
             return i
@@ -89,6 +105,7 @@ def draw_sets(
     # Names for what is in `world`: taking an array out of a tuple costs a reference count each time.
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
     offsets, tails, limits = world.offsets, world.tails, world.limits
+    arms, chances = world.arms, world.chances
     rates, tops, gammas = world.rates, world.tops, world.gammas
     base, n, keep, pairs = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0, gammas.shape[0] > 0
     hits, examined, start = 0, 0, ends[0] if keep else 0
@@ -107,14 +124,18 @@ def draw_sets(
             granted = pairs and at == start  # the root's first live arc
             if granted:
                 state += _GOLDEN
-                i = _first_live(i, stop, limits, np.float64(mix(state) >> _S11) * _TO_UNIT * gammas[v])
+                left = np.float64(mix(state) >> _S11) * _TO_UNIT * gammas[v]
+                i = _first_live(i, stop, arms, chances, left)
             at += 1
             while i < stop:
                 live = granted
                 granted = False
                 if not live and rate == 0.0:
                     state += _GOLDEN
-                    live = mix(state) >> _S33 < limits[i]
+                    word = mix(state)
+                    first_bits = word >> _S33
+                    if first_bits <= limits[i]:
+                        live = first_bits < limits[i] or is_below(word, chances[arms[i]])
                 elif not live:
                     # Failures in a row at the node's largest probability; then thinned to the arc's own.
                     state += _GOLDEN
@@ -123,7 +144,7 @@ def draw_sets(
                         break
                     i += int(skipped)
                     state += _GOLDEN
-                    live = ((mix(state) >> _S33) * np.uint64(tops[v])) >> _S31 < limits[i]
+                    live = np.float64(mix(state) >> _S11) * _TO_UNIT * tops[v] < chances[arms[i]]
                 if live and stamps[tails[i]] != stamp:
                     u = tails[i]
                     stamps[u] = stamp

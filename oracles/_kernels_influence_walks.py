@@ -8,7 +8,7 @@ from cmab.arrays import AnyArray, FloatArray, IntArray
 from oracles._kernels_influence_sets import World, draw_root
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_S33 = np.uint64(33)
+_S11, _TO_UNIT = np.uint64(11), 2.0**-53
 
 
 @kernel
@@ -24,10 +24,10 @@ def draw_walks(
 ) -> tuple[int, int, int]:
     """Draw sets as `draw_sets` does, where at most one arc into each node is live.
 
-    Arc i is the live one with probability ``limits[i]`` (Kempe et al. 2003, Theorem 4.6).
+    Arc i is the live one with probability ``chances[arms[i]]`` (Kempe et al. 2003, Theorem 4.6).
     """
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
-    offsets, tails, limits = world.offsets, world.tails, world.limits
+    offsets, tails, arms, chances = world.offsets, world.tails, world.arms, world.chances
     base, n, keep = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0
     hits, examined, start = 0, 0, ends[0] if keep else 0
     for j in range(last - first):
@@ -45,10 +45,10 @@ def draw_walks(
                 hits += 1
                 break
             state += _GOLDEN
-            drawn, below = int(mix(state) >> _S33), 0
+            drawn, below = np.float64(mix(state) >> _S11) * _TO_UNIT, 0.0
             examined += offsets[v + 1] - offsets[v]
             for i in range(offsets[v], offsets[v + 1]):
-                below += int(limits[i])
+                below += chances[arms[i]]
                 if drawn < below:
                     v = tails[i]
                     break

@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, IntArray
+from cmab.arrays import AnyArray, IntArray
 from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles.influence_certificate import Schedule, concave_bound, estimate, lower_bound, secures, upper_bound
+from oracles.influence_certificate import Schedule, estimate, lower_bound, secures
 
-Chooser = Callable[[SetCollection, float], tuple[IntArray, int, float]]
-
-# Nodes among which the k best are nearly always found, in units of k.
-_NEAR = 16
+Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +43,9 @@ def search(
 ) -> Found:
     """Return components of certified ratio `target`, or of less after `most` sets.
 
-    `choose` returns components that cover many sets, how many, and an upper bound on the best spread. Below
-    `patience` sets the higher ratio `aim` is wanted. `place` puts sentinels into a sample that is to have a
-    number of sets.
+    `choose` returns components that cover many sets, how many, and an upper bound on the best spread; told
+    that no test follows, it makes sure that its choice is greedy. Below `patience` sets the higher ratio
+    `aim` is wanted. `place` puts sentinels into a sample that is to have a number of sets.
 
     The first key's sets choose and bound the optimum, the second's validate: each of those is left at its
     first seed, none is stored, and they are drawn again, the same, for the next choice.
@@ -65,7 +62,9 @@ def search(
             sets = SetCollection(reverse, keys[0], threads)
         sets.grow(n_sets)
         wanted = target if aim is None or n_sets >= patience else aim
-        chosen, covered, optimum = choose(sets, plan.log_term)
+        is_last = n_sets == plan.last
+        assert not (is_last and len(sets.sentinels)), "no test follows: sets must be complete"
+        chosen, covered, optimum = choose(sets, plan.log_term, is_last)
         goal = wanted * optimum
         # The choice's own coverage is optimistic: validation is worth its time only where even that passes.
         if n_sets == most or _is_shown(reverse, chosen, covered, n_sets, plan.log_term, goal):
@@ -75,7 +74,7 @@ def search(
                 break
         n_sets = _next_size(reverse, chosen, covered, optimum, n_sets, most, plan.log_term, target)
     ratio = min(1.0, seen.secured / max(optimum, seen.secured))
-    if n_sets == plan.last:
+    if is_last:
         ratio = max(ratio, target)
     spread, error = estimate(seen.hits, n_sets, reverse.scale)
     spread += float(reverse.certain[chosen].sum())
@@ -171,48 +170,3 @@ def count_hits(
 
     parts = in_parts(threads, first, last, counted)
     return sum(part[0] for part in parts), sum(part[1] for part in parts)
-
-
-def choose_some(
-    sets: SetCollection, k: int, allowed: BoolArray, log_term: float
-) -> tuple[IntArray, int, float]:
-    """Return `k` greedily chosen allowed components, their coverage, and a bound on the best spread.
-
-    At least `k` components must be allowed. When no set is left to cover, the largest others follow.
-    """
-    from oracles._kernels_influence_greedy import cover, cover_and_gain
-
-    reverse, n_sets = sets.graph, sets.n_sets
-    offsets, index = sets.index()
-    total = float(reverse.masses.sum())
-    if len(reverse.world.gammas) == 0:
-        chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, allowed, sets.sentinels)
-        optimum = upper_bound(bound, n_sets, reverse.scale, log_term)
-        return _filled(chosen, k, allowed, reverse), covered, optimum
-    # The best seeds are worth A + scale * g(L) with coverage L unknown and g concave (the upper bound). A
-    # tangent of g at any point lies above it, and A + slope * L is what greedy can bound.
-    degrees = np.diff(offsets)[allowed]
-    size = min(k, len(degrees))
-    around = float(np.partition(degrees, -size)[-size:].sum())
-    intercept, steepness = concave_bound(around, n_sets, log_term)
-    per_set = reverse.scale / n_sets
-    slope = per_set * steepness
-    nodes = np.flatnonzero(allowed)
-    worths = reverse.certain[nodes] + slope * degrees
-    few = min(len(nodes), _NEAR * k)
-    cut = float(np.partition(worths, -few)[-few])
-    chosen, covered, worth = cover_and_gain(
-        sets.ends, sets.pool, offsets, index, k, nodes, reverse.certain, per_set, slope, cut
-    )
-    return _filled(chosen, k, allowed, reverse), covered, min(total, reverse.scale * intercept + worth)
-
-
-def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
-    """Return `chosen` and the largest other allowed components, `k` together."""
-    if len(chosen) == k:
-        return chosen
-    free = allowed.copy()
-    free[chosen] = False
-    others = np.flatnonzero(free)
-    largest_first = np.argsort(-reverse.masses[others], kind="stable")
-    return np.concatenate((chosen, others[largest_first[: k - len(chosen)]]))

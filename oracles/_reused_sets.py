@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, IntArray
+from oracles._choosing import choose_some
 from oracles._memory import require_memory
-from oracles._opimc import Found, choose_some, secured_by
+from oracles._opimc import Found, secured_by
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles.influence_certificate import Schedule, estimate
 
@@ -172,7 +173,7 @@ def search_with(
             sets = SetCollection(reverse, keys[0], threads)
             sets.grow(n_sets)
             edges += sets.edges_examined
-        chosen, covered, hoped = choose_some(sets, k, allowed, plan.log_term)
+        chosen, covered, hoped = choose_some(sets, k, allowed, plan.log_term, n_sets == plan.last)
         # Only where even what may be biased passes.
         likely = secured_by(reverse, chosen, covered, n_sets, plan.log_term) >= target * hoped
         if likely or n_sets == most:

@@ -23,6 +23,8 @@ _BYTES_OF_ARC, _BYTES_OF_NODE = 24, 100
 # Certain arcs for each node: with fewer, hardly any of them close a cycle.
 _WORTH_CONTRACTING = 0.5
 _WORTH_PAIRS = 0.2
+# Sets are numbered in 32 bits.
+_MOST_SETS = 2**31 - 2
 # Share of arcs of probability 0 from which the graph is built anew without them.
 _WORTH_DROPPING = 0.1
 
@@ -41,7 +43,7 @@ class ReverseGraph:
     graph : DirectedGraph
         Whose arcs these are.
     limits : AnyArray, shape (n_arcs,)
-        Probabilities as multiples of 2^-31.
+        First 31 bits of the probabilities.
     n_certain : int
         How many of them are 1.
     component : AnyArray, shape (n_nodes,)
@@ -49,8 +51,8 @@ class ReverseGraph:
     masses : FloatArray, shape (n_components,)
         Total weight of the nodes of each component.
     world : World
-        What sets are drawn from; arcs within components are left out, and those of probability 0 (below
-        2**-32) where they are many.
+        What sets are drawn from; arcs within components are left out, and those of probability 0 where
+        they are many.
     scale : float
         Total weight that drawn sets stand for.
     certain : FloatArray, shape (n_components,)
@@ -88,7 +90,13 @@ class ReverseGraph:
 
         needed = _BYTES_OF_ARC * graph.n_arcs + _BYTES_OF_NODE * graph.n_nodes
         require_memory(needed, f"the reverse graph of {graph!r}")
-        limits, n_certain, n_impossible = kernels.limits_of(means)
+        if model == "lt":
+            # A sum above 1 by rounding: the last arc would be short of it.
+            sums = np.bincount(graph.heads, means, graph.n_nodes)
+            means = means / np.maximum(sums, 1.0)[graph.heads]
+        # Always of one type: kernels are compiled anew for arrays that cannot be written to.
+        chances = np.require(means, np.float64, ["C", "W"])
+        limits, n_certain, n_impossible = kernels.limits_of(chances)
         if contract is None:
             contract = n_certain > _WORTH_CONTRACTING * graph.n_nodes
         component = (
@@ -99,12 +107,12 @@ class ReverseGraph:
         n = int(component.max()) + 1
         masses = np.bincount(component, weights, n).astype(np.float64)
         if contract or n_impossible > _WORTH_DROPPING * graph.n_arcs:
-            arcs = kernels.reverse_arcs(graph.tails, graph.heads, limits, component, n)
+            arcs = kernels.reverse_arcs(graph.tails, graph.heads, chances, limits, component, n)
         else:
             offsets, arms = graph.in_arcs
-            arcs = offsets, graph.in_tails, kernels.in_order(limits, arms)
+            arcs = offsets, graph.in_tails, kernels.in_order(limits, arms), arms
         chosen = sampler if model == "ic" else "coins"
-        world, scale, certain = _with_sampler(component, masses, arcs, weights is None, chosen)
+        world, scale, certain = _with_sampler(component, masses, arcs, chances, weights is None, chosen)
         return cls(graph, limits, n_certain, component, masses, world, scale, certain, model)
 
     def draw(
@@ -156,7 +164,8 @@ class ReverseGraph:
 def _with_sampler(
     component: AnyArray,
     masses: FloatArray,
-    arcs: tuple[IntArray, AnyArray, AnyArray],
+    arcs: tuple[IntArray, AnyArray, AnyArray, AnyArray],
+    probabilities: FloatArray,
     uniform: bool,
     sampler: Sampler,
 ) -> tuple[World, float, FloatArray]:
@@ -164,26 +173,26 @@ def _with_sampler(
     from oracles._kernels_influence_roots import alias_table, live_chances, skip_rates
     from oracles._kernels_influence_sets import World
 
-    offsets, _, limits = arcs
+    offsets, _, limits, arms = arcs
     n = len(masses)
     gammas, scale = np.empty(0), float(masses.sum())
     if sampler in ("auto", "pairs"):
         most = np.inf if sampler == "pairs" else _WORTH_PAIRS * scale
-        chances, mass = live_chances(offsets, limits, masses, most)
+        chances, mass = live_chances(offsets, arms, probabilities, masses, most)
         if 0.0 < mass <= most:
             gammas, scale = chances, mass
     if sampler in ("auto", "skips", "sentinels"):
-        rates, tops = skip_rates(offsets, limits)
+        rates, tops = skip_rates(offsets, limits, arms, probabilities)
     else:
-        rates, tops = np.zeros(n), np.zeros(n, np.uint32)
+        rates, tops = np.zeros(n), np.zeros(n)
     if uniform and len(gammas) == 0:
-        roots, cuts = component, np.full(len(component), 1 << 31, np.uint32)
+        roots, cuts = component, np.ones(len(component))
         aliases = component
     else:
         roots = np.arange(n, dtype=np.int32)
         cuts, aliases = alias_table(masses * gammas if len(gammas) else masses)
     certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
-    world = World(roots, cuts, aliases, *arcs, rates, tops, gammas)
+    world = World(roots, cuts, aliases, *arcs, probabilities, rates, tops, gammas)
     return world, scale, certain
 
 
@@ -226,6 +235,8 @@ class SetCollection:
         done = self.n_sets
         if n_sets <= done:
             return
+        if n_sets > _MOST_SETS:
+            raise MemoryError(f"at most {_MOST_SETS} reverse-reachable sets can be drawn, got {n_sets}")
         room = None if most_entries is None else most_entries - int(self.ends[-1])
         threads = self.threads if room is None else 1  # the sets that fit are the first ones
         parts = in_parts(threads, done, n_sets, lambda a, b: self._drawn(a, b, room))

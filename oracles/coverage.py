@@ -23,7 +23,7 @@ class MaxCoverage(Oracle):
     Base arm i is the i-th edge of ``graph.edges``, with the probability that its left node covers its right
     node; a super arm lists left nodes, positions among the nodes with ``bipartite=0``, and triggers all
     their edges. It is worth the expected weight covered, ``sum_v w_v (1 - prod (1 - p_uv))``. Lazy greedy,
-    ``alpha = 1 - 1/e``, or 1 where all left nodes are chosen.
+    ``alpha = 1 - (1 - 1/k)^k``, at least 1 - 1/e, or 1 where all left nodes are chosen.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class MaxCoverage(Oracle):
             raise ValueError(f"graph must have no parallel edges, got {shown(twice)} in both directions")
         self.n_arms = len(self.edges)
         self.k = integer("k", k, 1, len(self.left))
-        self.alpha = 1.0 if self.k == len(self.left) else 1.0 - 1.0 / np.e
+        self.alpha = 1.0 if self.k == len(self.left) else 1.0 - (1.0 - 1.0 / self.k) ** self.k
         self.weights = _weights(graph, self.right, weight)
         rows, columns = ({node: i for i, node in enumerate(side)} for side in (self.left, self.right))
         tails = np.array([rows[u] for u, _ in self.edges], np.int64)

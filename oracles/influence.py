@@ -9,11 +9,12 @@ import numpy as np
 
 from cmab._validation import integer, real
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from oracles._opimc import Found, choose_some, search
+from oracles._choosing import choose_some
+from oracles._opimc import Found, search
 from oracles._reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler
 from oracles._sentinels import place_sentinels
 from oracles.directed_graph import DirectedGraph
-from oracles.influence_certificate import GREEDY_RATIO, Certificate, Schedule, log_binomial
+from oracles.influence_certificate import Certificate, Schedule, greedy_ratio, log_binomial
 from oracles.influence_oracle import InfluenceOracle
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ class InfluenceMaximization(InfluenceOracle):
     Base arms are the directed edges of the graph in the order of ``graph.edges`` (edge i of an undirected
     graph is arms 2i and 2i + 1, one for each direction; parallel edges are arms of their own; self-loops
     are refused). A super arm lists k node numbers, positions in ``graph.nodes``, in the order of the greedy
-    choice; it triggers the edges out of every node that becomes active. ``alpha`` is ``1 - 1/e - epsilon``
-    and ``beta`` is ``1 - delta``.
+    choice; it triggers the edges out of every node that becomes active. ``alpha`` is
+    ``1 - (1 - 1/k)^k - epsilon``, which is ``1 - epsilon`` for one seed and above ``1 - 1/e - epsilon``
+    for any number; ``beta`` is ``1 - delta``.
 
     One sample of reverse-reachable sets chooses the seeds and bounds the optimum, an independent one
     validates them; both are doubled until the ratio is certified, by bounds at least as sharp as OPIM-C's
@@ -60,7 +62,7 @@ class InfluenceMaximization(InfluenceOracle):
     k : int
         Number of seeds, in ``[1, number of candidates]``.
     epsilon : float
-        Accuracy, in (0, 1 - 1/e).
+        Accuracy, in (0, 1 - (1 - 1/k)^k).
     delta : float, optional
         Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
     weights : array_like, optional
@@ -120,14 +122,14 @@ class InfluenceMaximization(InfluenceOracle):
         model: Model = "ic",
     ) -> None:
         super().__init__(graph, k, weights=weights, candidates=candidates, model=model)
-        self.epsilon = real("epsilon", epsilon, 0.0, GREEDY_RATIO, inside=True)
+        self.epsilon = real("epsilon", epsilon, 0.0, greedy_ratio(self.k), inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_samples = None if max_samples is None else integer("max_samples", max_samples, 2)
         self.first_samples = None if first_samples is None else integer("first_samples", first_samples, 1)
         if sampler not in SAMPLERS:
             raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
         self.sampler, self.threads = sampler, integer("threads", threads, 1)
-        self.alpha, self.beta = GREEDY_RATIO - self.epsilon, 1.0 - self.delta
+        self.alpha, self.beta = greedy_ratio(self.k) - self.epsilon, 1.0 - self.delta
 
     def __repr__(self) -> str:
         return f"InfluenceMaximization({self.graph!r}, k={self.k}, epsilon={self.epsilon:g})"
@@ -177,7 +179,7 @@ class InfluenceMaximization(InfluenceOracle):
         may_stop = forced or (self.sampler == "auto" and len(reverse.world.gammas) == 0)
         return search(
             reverse,
-            lambda sets, log_term: choose_some(sets, k, allowed, log_term),
+            lambda sets, log_term, is_last: choose_some(sets, k, allowed, log_term, is_last),
             self.alpha,
             plan,
             most,
@@ -191,7 +193,14 @@ class InfluenceMaximization(InfluenceOracle):
         log_choices = log_binomial(int(allowed.sum()), k)
         ahead = _AHEAD if reverse.n_components < self.graph.n_nodes else 1
         plan = Schedule.of(
-            reverse.scale, log_choices, floor, self.epsilon, self.delta, self.first_samples, ahead
+            reverse.scale,
+            log_choices,
+            floor,
+            self.epsilon,
+            self.delta,
+            self.first_samples,
+            ahead,
+            greedy_ratio(self.k),  # fewer components than that to choose from only raise it
         )
         return plan, plan.last if self.max_samples is None else self.max_samples // 2
 

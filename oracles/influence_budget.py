@@ -11,24 +11,29 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from oracles._opimc import Found, search
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles.directed_graph import DirectedGraph
-from oracles.influence_certificate import GREEDY_RATIO, Certificate, Schedule, upper_bound
+from oracles.influence_certificate import BUDGET_RATIO, GREEDY_RATIO, Certificate, Schedule, upper_bound
 from oracles.influence_oracle import InfluenceOracle
 
 if TYPE_CHECKING:
     import networkx as nx
 
-_RATIO = GREEDY_RATIO / 2.0
 _PATIENCE = 64
+# Costs are counted in these parts of the budget, rounded down.
+_PARTS = 2.0**50
 
 
 class BudgetedInfluence(InfluenceOracle):
     """The seeds of total cost at most `budget` that activate the most nodes in expectation.
 
     Greedy by gain per cost, or the best single seed if that covers more, on the sets and with the bounds of
-    `InfluenceMaximization`; ``alpha`` is ``(1 - 1/e)/2 - epsilon`` and ``beta`` is ``1 - delta``. A call
-    tries for ``1 - 1/e - epsilon``, which the bound on the optimum (a fractional knapsack of gains) allows
-    unless a few nodes take up the budget, and gives that up at 64 times the sets it began with. Arms are
-    those of `InfluenceMaximization`; super arms differ in size.
+    `InfluenceMaximization`; ``alpha`` is ``0.405 - epsilon`` (Tang et al. 2021) and ``beta`` is
+    ``1 - delta``. A call tries for ``1 - 1/e - epsilon``, which the bound on the optimum (a fractional
+    knapsack of gains) allows unless a few nodes take up the budget, and gives that up at 64 times the sets it
+    began with. Arms are those of `InfluenceMaximization`; super arms differ in size.
+
+    Costs are counted in whole 2^-50 parts of the budget, rounded down. So three nodes of cost 0.1 fit into a
+    budget of 0.3, as does whatever costs no more than the budget when both are written in decimals, in any
+    order; and no seeds cost more than 1 + 2^-50 times the budget for each of them.
 
     Parameters
     ----------
@@ -39,7 +44,7 @@ class BudgetedInfluence(InfluenceOracle):
     budget : float
         What seeds may cost together; enough for one node at least.
     epsilon : float
-        Accuracy, in (0, (1 - 1/e)/2).
+        Accuracy, in (0, 0.405).
     delta : float, optional
         Probability of failure of a call; one over the number of arms if left out, at most 1/2.
     weights : array_like, optional
@@ -57,13 +62,15 @@ class BudgetedInfluence(InfluenceOracle):
     >>> import numpy as np
     >>> from oracles import BudgetedInfluence, DirectedGraph
     >>> graph = DirectedGraph.from_edges([0, 0, 0, 4, 5], [1, 2, 3, 3, 1])
-    >>> oracle = BudgetedInfluence(graph, costs=[9, 1, 1, 1, 2, 2], budget=5)
+    >>> oracle = BudgetedInfluence(graph, costs=[0.9, 0.1, 0.1, 0.1, 0.1, 0.1], budget=0.3)
     >>> sorted(oracle.solve(np.ones(5), np.random.default_rng(0)).tolist())
     [2, 4, 5]
 
     References
     ----------
     S. Khuller, A. Moss, J. Naor: The Budgeted Maximum Coverage Problem, IPL 70 (1999), section 2.
+    J. Tang, X. Tang, A. Lim, K. Han, C. Li, J. Yuan: Revisiting Modified Greedy Algorithm for Monotone
+    Submodular Maximization with a Knapsack Constraint, SIGMETRICS 2021.
     """
 
     def __init__(
@@ -81,21 +88,21 @@ class BudgetedInfluence(InfluenceOracle):
         if not (prices > 0.0).all():
             raise ValueError(f"costs must be positive, got {prices.min()}")
         self.budget = real("budget", budget, float(prices.min(initial=np.inf)))
-        affordable = np.flatnonzero(prices <= self.budget)
-        largest = int((np.cumsum(np.sort(prices)) <= self.budget).sum())
-        super().__init__(graph, max(1, largest), weights=weights, candidates=affordable)
+        self._parts = np.floor(np.minimum(prices / self.budget, 2.0) * _PARTS)
+        affordable = np.flatnonzero(self._parts <= _PARTS)
+        super().__init__(graph, _most_within(self._parts), weights=weights, candidates=affordable)
         self.costs = frozen(vector("costs", costs, self.graph.n_nodes))
-        self.epsilon = real("epsilon", epsilon, 0.0, _RATIO, inside=True)
+        self.epsilon = real("epsilon", epsilon, 0.0, BUDGET_RATIO, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_samples = None if max_samples is None else integer("max_samples", max_samples, 2)
-        self.alpha, self.beta = _RATIO - self.epsilon, 1.0 - self.delta
+        self.alpha, self.beta = BUDGET_RATIO - self.epsilon, 1.0 - self.delta
 
     def __repr__(self) -> str:
         return f"BudgetedInfluence({self.graph!r}, budget={self.budget:g}, epsilon={self.epsilon:g})"
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the seeds' costs are within the budget."""
-        return bool(self.costs[super_arm].sum() <= self.budget * (1.0 + 1e-12))
+        return bool(sum(self._parts[super_arm].tolist()) <= _PARTS)
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return node numbers in the order of the greedy choice."""
@@ -108,10 +115,9 @@ class BudgetedInfluence(InfluenceOracle):
         # Sets of one node are kept: greedy with their exact part has no bound for budgets here.
         reverse = ReverseGraph.of(self.graph, probabilities, self.weights, "skips")
         cheapest = self._cheapest(reverse)
-        costs = np.where(cheapest >= 0, self.costs[cheapest], np.inf)
+        costs = np.where(cheapest >= 0, self._parts[cheapest], np.inf)
         n = reverse.n_components
         size = min(self.k, n)
-        # For half the ratio of greedy, the proof of the schedule needs a little less than these sizes.
         plan = Schedule.of(
             reverse.scale,
             size * (1.0 + float(np.log(n / size))),  # ln of (e n / k)^k, at least the number of choices
@@ -119,11 +125,12 @@ class BudgetedInfluence(InfluenceOracle):
             self.epsilon,
             self.delta,
             None,
+            greedy=BUDGET_RATIO,
         )
         most = plan.last if self.max_samples is None else self.max_samples // 2
         found: Found = search(
             reverse,
-            lambda sets, log_term: self._choose(sets, costs, log_term),
+            lambda sets, log_term, _: self._choose(sets, costs, log_term),
             self.alpha,
             plan,
             most,
@@ -145,7 +152,7 @@ class BudgetedInfluence(InfluenceOracle):
     def _cheapest(self, reverse: ReverseGraph) -> IntArray:
         """Return the cheapest affordable node of each component, -1 where there is none."""
         nodes = np.flatnonzero(self.candidates)
-        best_last = nodes[np.lexsort((-nodes, -self.costs[nodes]))]
+        best_last = nodes[np.lexsort((-nodes, -self._parts[nodes]))]
         cheapest = np.full(reverse.n_components, -1)
         cheapest[reverse.component[best_last]] = best_last
         return cheapest
@@ -155,8 +162,9 @@ class BudgetedInfluence(InfluenceOracle):
 
         offsets, index = sets.index()
         degrees = np.diff(offsets)
-        chosen, covered, left = cover_within(sets.ends, sets.pool, offsets, index, costs, self.budget)
-        bound = min(_knapsack(degrees, costs, self.budget), covered + _knapsack(left, costs, self.budget))
+        chosen, covered, left = cover_within(sets.ends, sets.pool, offsets, index, costs, _PARTS)
+        bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
+        chosen = _spent(chosen, costs, sets.graph.masses)
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         if degrees[single] > covered:
             chosen, covered = np.array([single]), int(degrees[single])
@@ -164,13 +172,38 @@ class BudgetedInfluence(InfluenceOracle):
         return chosen, covered, upper_bound(bound, sets.n_sets, sets.graph.scale, log_term)
 
 
-def _knapsack(gains: IntArray, costs: FloatArray, budget: float) -> float:
+def _most_within(parts: FloatArray) -> int:
+    """Return how many of the cheapest nodes the budget buys, one at least."""
+    rising = np.sort(parts)
+    # Whole numbers are added exactly as long as sums stay below 2^53, which is beyond the budget.
+    return max(1, int((np.cumsum(rising) <= _PARTS).sum()))
+
+
+def _spent(chosen: IntArray, costs: FloatArray, masses: FloatArray) -> IntArray:
+    """Return `chosen` and what the rest of the budget buys, the best mass for its cost first."""
+    rates = np.full(len(costs), np.inf)
+    np.divide(masses, costs, out=rates, where=costs > 0.0)
+    left, free = _PARTS - float(costs[chosen].sum()), np.ones(len(costs), np.bool_)
+    free[chosen] = False
+    while (free & (costs <= left)).any():
+        others = np.flatnonzero(free & (costs <= left))
+        others = others[np.argsort(-rates[others], kind="stable")]
+        bought = others[np.cumsum(costs[others]) <= left]
+        left -= float(costs[bought].sum())
+        free[bought] = False
+        chosen = np.concatenate((chosen, bought))
+    return chosen
+
+
+def _knapsack(gains: IntArray, costs: FloatArray) -> float:
     """Return the value of the fractional knapsack, which no seeds within the budget exceed."""
-    order = np.argsort(-gains / costs, kind="stable")
+    rates = np.full(len(gains), np.inf)
+    np.divide(gains, costs, out=rates, where=costs > 0.0)
+    order = np.argsort(-rates, kind="stable")
     spent = np.cumsum(costs[order])
-    whole = int(np.searchsorted(spent, budget, side="right"))
+    whole = int(np.searchsorted(spent, _PARTS, side="right"))
     value = float(gains[order[:whole]].sum())
     if whole < len(order) and np.isfinite(costs[order[whole]]):
-        rest = budget - (float(spent[whole - 1]) if whole else 0.0)
+        rest = _PARTS - (float(spent[whole - 1]) if whole else 0.0)
         value += float(gains[order[whole]]) * rest / float(costs[order[whole]])
     return value

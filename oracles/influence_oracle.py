@@ -65,6 +65,10 @@ class InfluenceOracle(Oracle):
             self.candidates[arm_indices("candidates", candidates, n)] = True
         if self.weights is not None and not self.weights[self.candidates].max(initial=0.0) > 0.0:
             raise ValueError("weights must be positive for at least one candidate, got none")
+        with np.errstate(over="ignore"):
+            total = 0.0 if self.weights is None else float(self.weights.sum())
+        if self.weights is not None and not np.isfinite(total):
+            raise ValueError(f"weights must have a finite sum, got {self.weights.max()} among them")
         self.k = integer("k", k, 1, int(self.candidates.sum()))
         if model not in MODELS:
             raise ValueError(f"model must be one of {MODELS}, got {model!r}")

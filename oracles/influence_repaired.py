@@ -36,7 +36,8 @@ class RepairedInfluence(InfluenceMaximization):
     **What is guaranteed.** In every call, given all that happened before it, the seeds are worth
     `Certificate.ratio` times the optimum and at least ``alpha`` times, with probability ``beta`` or more. The
     means may depend on answers, on `seed` and on the kept sets, but not on the random numbers that `rng`
-    still holds. OPIM-C bounds the optimum from the sample that chose, which takes it to be independent of
+    still holds: hand every call a generator that goes on from call to call, never one that is made from the
+    round, the means or `seed`, whose numbers the past knows already. OPIM-C bounds the optimum from the sample that chose, which takes it to be independent of
     the means; here that is only a hint. A second sample, new in every call, bounds the optimum and what the
     seeds are worth; where OPIM-C needs no test any more, the choice is from a new sample, too.
 
@@ -56,7 +57,7 @@ class RepairedInfluence(InfluenceMaximization):
     k : int
         Number of seeds, in ``[1, number of candidates]``.
     epsilon : float
-        Accuracy, in (0, 1 - 1/e).
+        Accuracy, in (0, 1 - (1 - 1/k)^k).
     delta : float, optional
         Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
     seed : int
@@ -135,7 +136,7 @@ class RepairedInfluence(InfluenceMaximization):
         offsets, arms = self.graph.in_arcs
         known = reverse.world.limits
         limits = known.copy() if len(known) == len(arms) else in_order(reverse.limits, arms)
-        world = reverse.world._replace(offsets=offsets, tails=self.graph.in_tails, limits=limits)
+        world = reverse.world._replace(offsets=offsets, tails=self.graph.in_tails, limits=limits, arms=arms)
         sample, used, examined = self._sample, 0, 0
 
         def first_sets(n_sets: int) -> SetCollection:

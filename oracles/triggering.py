@@ -40,7 +40,7 @@ class TriggeringInfluence(InfluenceMaximization):
     k : int
         Number of seeds, in ``[1, number of candidates]``.
     epsilon : float
-        Accuracy, in (0, 1 - 1/e).
+        Accuracy, in (0, 1 - (1 - 1/k)^k).
     delta : float, optional
         Probability of failure of a call; one over the number of arms if left out, at most 1/2.
     weights, candidates, max_samples, first_samples, threads

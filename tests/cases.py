@@ -48,6 +48,7 @@ from oracles import (
     DegreeHeuristic,
     DirectedGraph,
     GraphicMatroid,
+    IndependentTriggering,
     InfluenceMaximization,
     LaminarMatroid,
     LinearMatroid,
@@ -89,6 +90,61 @@ class OracleCase:
     low: float = 0.0
     high: float = 1.0
     trials: int = 50
+
+
+class Coins(IndependentTriggering):
+    """Independent cascades, said as a triggering model."""
+
+    def triggering_set(self, graph, arcs, means, rng):
+        """Return the live arcs into one node."""
+        return rng.random(len(arcs)) < means[arcs]
+
+    def triggering_sets(self, graph, arcs, askers, means, rng):
+        """Return the live arcs into many nodes."""
+        return rng.random(len(arcs)) < means[arcs]
+
+
+@dataclass(frozen=True)
+class InfluenceCase:
+    """A way to certified seeds, for a graph, k and options that all of `InfluenceMaximization` share.
+
+    Of several ways for one model, each is the reference of the others.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    model: str = "ic"
+
+
+def _within_a_budget(graph, k, *, candidates=None, **options):
+    """Return the budgeted oracle whose costs allow k candidates, cheap decimals that sum to the budget."""
+    costs = np.full(graph.n_nodes, 0.1)
+    if candidates is not None:
+        costs[np.setdiff1d(np.arange(graph.n_nodes), candidates)] = 0.2 * k
+    return BudgetedInfluence(graph, costs, k / 10, **options)
+
+
+INFLUENCE = [
+    *(
+        InfluenceCase(
+            sampler,
+            lambda graph, k, sampler=sampler, **options: InfluenceMaximization(
+                graph, k, sampler=sampler, **options
+            ),
+        )
+        for sampler in ("auto", "coins", "skips", "pairs", "sentinels")
+    ),
+    InfluenceCase("repaired", RepairedInfluence),
+    InfluenceCase("budget", _within_a_budget),
+    InfluenceCase(
+        "triggering", lambda graph, k, **options: TriggeringInfluence(graph, Coins(), k, **options)
+    ),
+    InfluenceCase(
+        "threshold",
+        lambda graph, k, **options: InfluenceMaximization(graph, k, model="lt", **options),
+        "lt",
+    ),
+]
 
 
 @dataclass(frozen=True)

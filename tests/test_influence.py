@@ -24,7 +24,7 @@ from oracles import (
 from oracles._reverse_sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles._spread import estimated_spread, exact_spread, threshold_spread
 from oracles.directed_graph import as_directed_graph
-from oracles.influence_certificate import Schedule, lower_bound, upper_bound
+from oracles.influence_certificate import Schedule, greedy_ratio, lower_bound, upper_bound
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -120,7 +120,8 @@ def test_skipping_is_unbiased_at_high_degrees(equal, pairs):
     else:
         from oracles._kernels_influence_roots import skip_rates
 
-        rates, tops = skip_rates(reverse.world.offsets, reverse.world.limits)
+        world = reverse.world
+        rates, tops = skip_rates(world.offsets, world.limits, world.arms, world.chances)
         reverse = dataclasses.replace(reverse, world=reverse.world._replace(rates=rates, tops=tops))
     n_sets = 200_000
     sets = SetCollection(reverse, 3)
@@ -451,6 +452,47 @@ def test_budgets_against_enumeration(weighted):
     assert failures <= 20
 
 
+def test_a_budget_buys_what_its_decimals_say():
+    """Costs and budgets in decimals, by exact arithmetic: chosen sets and `is_feasible` share one rule."""
+    rng = np.random.default_rng(15)
+    graph, means = DirectedGraph.from_edges([0, 1, 2, 3], [4, 5, 6, 7], 12), np.full(4, 0.5)
+    for trial in range(60):
+        digits = int(rng.integers(1, 6))
+        cents = rng.integers(1, 40, 12) if trial % 2 else np.full(12, rng.integers(1, 40))
+        within = rng.choice(12, int(rng.integers(1, 12)), replace=False)
+        whole = int(cents[within].sum())
+        oracle = BudgetedInfluence(graph, cents / 10**digits, whole / 10**digits, max_samples=2000)
+        for _ in range(20):
+            seeds = rng.choice(12, int(rng.integers(1, 13)), replace=False)
+            assert oracle.is_feasible(seeds) == (cents[seeds].sum() <= whole)
+        seeds = oracle.solve(means, np.random.default_rng(trial))
+        left = whole - int(cents[seeds].sum())
+        assert left >= 0
+        assert oracle.k == np.count_nonzero(np.cumsum(np.sort(cents)) <= whole)
+        if trial % 2 == 0:  # every node is worth something: all that the budget allows are bought
+            assert len(seeds) == len(within)
+
+
+def test_far_apart_costs_and_weights_are_taken_or_refused():
+    graph = DirectedGraph.from_edges([0, 1], [1, 2], 3)
+    oracle = BudgetedInfluence(graph, [1e-300, 1.0, 1e300], 1.0, max_samples=200)
+    assert sorted(oracle.solve(np.full(2, 0.5), np.random.default_rng(0)).tolist()) == [0, 1]
+    with pytest.raises(ValueError, match="weights must have a finite sum"):
+        InfluenceMaximization(graph, 1, weights=[1e308, 1e308, 1e308])
+    apart = InfluenceMaximization(
+        graph, 1, weights=[1e-300, 1e-300, 1e8], candidates=[0, 1], sampler="coins", max_samples=100
+    )
+    assert not apart.solve_certified(np.full(2, 1e-3), np.random.default_rng(0)).certified
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 50, 10**6])
+def test_the_ratio_of_greedy_is_that_of_its_worst_case(k):
+    """Below what exact arithmetic says by rounding at most, and above 1 - 1/e."""
+    exact = 1.0 - math.exp(k * math.log1p(-1.0 / k)) if k > 1 else 1.0
+    assert greedy_ratio(k) == pytest.approx(exact, rel=1e-9)
+    assert greedy_ratio(k) > 1 - 1 / math.e
+
+
 def test_equal_costs_are_cardinality():
     graph = nethept()
     means = weighted_cascade(graph)
@@ -471,7 +513,7 @@ def test_equal_costs_are_cardinality():
         (([1.0, -1.0], 1.0), "costs"),
         (([1.0], 1.0), "costs|candidates"),
         (([1.0, 2.0], 0.5), "budget"),
-        (([1.0, 2.0], 2.0, 0.4), "epsilon"),
+        (([1.0, 2.0], 2.0, 0.41), "epsilon"),
     ],
 )
 def test_budgets_refuse(arguments, message):
@@ -540,7 +582,8 @@ def test_a_budget_is_kept_and_reported():
         ({"k": 0}, "k"),
         ({"k": 8}, "k"),
         ({"k": 1, "epsilon": 0.0}, "epsilon"),
-        ({"k": 1, "epsilon": 0.7}, "epsilon"),
+        ({"k": 1, "epsilon": 1.0}, "epsilon"),
+        ({"k": 7, "epsilon": 0.7}, "epsilon"),
         ({"k": 1, "delta": 1.0}, "delta"),
         ({"k": 1, "max_samples": 1}, "max_samples"),
         ({"k": 1, "first_samples": 0}, "first_samples"),

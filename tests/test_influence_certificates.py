@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import binom
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles._opimc import _validated, choose_some, count_hits
+from oracles._choosing import choose_some
+from oracles._opimc import _validated, count_hits
 from oracles._reverse_sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles._sentinels import place_sentinels
 from oracles._spread import exact_spread

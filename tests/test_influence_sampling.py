@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import itertools
 import math
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -16,6 +17,9 @@ import pytest
 from scipy.stats import binomtest
 
 from oracles import DirectedGraph
+from oracles._kernels_influence_graph import limits_of
+from oracles._kernels_influence_roots import alias_table
+from oracles._kernels_influence_sets import is_below
 from oracles._opimc import count_hits
 from oracles._reused_sets import FirstSets, sample_under
 from oracles._reverse_sets import ReverseGraph, SetCollection
@@ -108,10 +112,10 @@ def least_p(found, chances):
 
 def skipping(reverse):
     """Skip failures at every node, however few the arcs into it."""
-    offsets, limits = reverse.world.offsets, reverse.world.limits
-    tops = np.array([limits[a:b].max(initial=0) for a, b in itertools.pairwise(offsets)])
-    rates = np.array([1 / math.log1p(-top / 2**31) if 0 < top < 2**31 else 0.0 for top in tops.tolist()])
-    return with_world(reverse, rates=rates, tops=tops.astype(np.uint32))
+    chances = reverse.world.chances[reverse.world.arms]
+    tops = np.array([chances[a:b].max(initial=0) for a, b in itertools.pairwise(reverse.world.offsets)])
+    rates = np.array([1 / math.log1p(-top) if 0 < top < 1 else 0.0 for top in tops.tolist()])
+    return with_world(reverse, rates=rates, tops=tops)
 
 
 def with_world(reverse, **parts):
@@ -160,7 +164,7 @@ def wrong(way):
     skips = skipping(base)
     if way == "skips rates":
         return with_world(skips, rates=1.05 * skips.world.rates)
-    return with_world(skips, tops=(0.95 * skips.world.tops).astype(np.uint32))
+    return with_world(skips, tops=0.95 * skips.world.tops)
 
 
 @pytest.mark.parametrize("way", ["coins", "pairs", "pairs roots", "skips rates", "skips thinning"])
@@ -268,3 +272,59 @@ def test_owners_are_those_who_reach_over_certain_arcs():
             above = {int(reverse.component[u]) for u in (nx.ancestors(certain, v) | {v})}
             owner = int(owners[reverse.component[v]])
             assert owner in above & set(chosen.tolist()) if above & set(chosen.tolist()) else owner == -1
+
+
+def test_coins_are_exact_however_small_the_chance():
+    """Live just where a 64-bit word is below 2^64 p, in integers; p from 1e-300 to 1, words close to it."""
+    rng = np.random.default_rng(5)
+    chances = np.concatenate([10 ** rng.uniform(-25, 0, 300), [0.0, 1e-300, 2.0**-64, 1 - 2.0**-53, 1.0]])
+    limits, n_certain, n_impossible = limits_of(chances)
+    assert (n_certain, n_impossible) == (1, 1)
+    for chance, limit in zip(chances.tolist(), limits.tolist(), strict=True):
+        border = math.ceil(Fraction(chance) * 2**64)
+        for word in {border - 1, border, border + 1, border + 2**20, int(rng.integers(2**63))}:
+            if not 0 <= word < 2**64:
+                continue
+            first = word >> 33
+            live = first < limit or (first == limit and is_below(np.uint64(word), chance))
+            assert live == (word < border)
+
+
+def test_chances_of_a_live_arc_are_exact_however_small():
+    """Against products of fractions, to fourteen digits."""
+    rng = np.random.default_rng(6)
+    for scale in (0, 3, 9, 12, 17, 40):
+        means = 10 ** (rng.uniform(-4, 0, 12) - scale)
+        graph = DirectedGraph.from_edges(np.arange(12), np.repeat([12, 13], 6), 14)
+        reverse = ReverseGraph.of(graph, means, None, "pairs")
+        dead = [math.prod(1 - Fraction(p) for p in part) for part in (means[:6].tolist(), means[6:].tolist())]
+        assert reverse.scale == pytest.approx(float(2 - sum(dead)), rel=1e-14)
+        assert reverse.world.gammas[12:].tolist() == pytest.approx([float(1 - d) for d in dead], rel=1e-14)
+
+
+@pytest.mark.parametrize("p", [1e-3, 1e-9, 1e-12, 1e-17])
+def test_pairs_have_the_right_shares_however_small_the_chances(p):
+    """Which arc is live, of some that hardly ever are: false alarm 1e-7 each."""
+    parts = np.array([1.0, 0.5, 0.1, 0.03, 2.0, 0.7])
+    graph = DirectedGraph.from_edges(np.arange(6), [6, 6, 6, 7, 7, 7], 8)
+    reverse = ReverseGraph.of(graph, p * parts, None, "pairs")
+    sets = SetCollection(reverse, 18)
+    sets.grow(200_000)
+    counts = np.bincount(sets.pool[sets.ends[:-1] + 1], minlength=6)
+    before = np.concatenate(
+        [np.cumprod(np.concatenate([[1.0], 1 - p * q[:-1]])) for q in (parts[:3], parts[3:])]
+    )
+    wanted = parts * before / (parts * before).sum()
+    values = [binomtest(int(c), 200_000, q).pvalue for c, q in zip(counts[:6], wanted, strict=True)]
+    assert 6 * min(values) > LEVEL
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_roots_are_drawn_in_proportion_to_weights_over_ten_orders(scale):
+    """The alias table, by what its cells add up to: to twelve digits of the whole."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        masses = scale * 10 ** rng.uniform(-10, 0, 200) * (rng.random(200) < 0.8)
+        cuts, aliases = alias_table(masses)
+        shares = (cuts + np.bincount(aliases, 1.0 - cuts, 200)) / 200
+        np.testing.assert_allclose(shares, masses / masses.sum(), rtol=1e-6, atol=1e-15)

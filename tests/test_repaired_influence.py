@@ -12,9 +12,10 @@ from scipy.stats import binom
 
 from cmab._kernels_random import mix
 from oracles import DirectedGraph, InfluenceMaximization, RepairedInfluence
+from oracles._choosing import choose_some
 from oracles._kernels_influence_greedy import count_covered
 from oracles._kernels_influence_repair import coin
-from oracles._opimc import choose_some, secured_by
+from oracles._opimc import secured_by
 from oracles._reused_sets import FirstSets, sample_under, trimmed
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles._spread import exact_spread
