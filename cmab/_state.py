@@ -6,6 +6,7 @@ file, holds a checksum of all bytes before. What is read must have the form of a
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import io
@@ -114,6 +115,22 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Any, dict[str, AnyArray]]:
     if not isinstance(header, dict):
         raise _Wrong(f"a header of type {type(header).__name__}")
     return header, document["state"], arrays
+
+
+def copied(state: Any) -> Any:
+    """Return a deep copy, several times faster than `copy.deepcopy` for dataclasses of arrays and numbers."""
+    if isinstance(state, np.ndarray) and not state.dtype.hasobject:
+        return state.copy()
+    if state is None or isinstance(state, bool | int | float | str):
+        return state
+    # A subclass of the dataclass may keep more than its fields.
+    is_plain = dataclasses.is_dataclass(state) and not isinstance(state, type)
+    if is_plain and not hasattr(type(state), "__slots__"):
+        twin = object.__new__(type(state))
+        for name, part in vars(state).items():
+            object.__setattr__(twin, name, copied(part))
+        return twin
+    return copy.deepcopy(state)
 
 
 def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:

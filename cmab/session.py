@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import secrets
 import threading
@@ -203,7 +202,7 @@ class Session(Generic[State]):
         with self._lock:
             told = self._find(ticket)
             self._check(feedback, told)
-            before = copy.deepcopy(self.state)
+            before = _state.copied(self.state)
             try:
                 self.policy.update(self.state, feedback)
             except BaseException:
@@ -230,11 +229,11 @@ class Session(Generic[State]):
             _check_samples(feedback, ticket)
         else:
             possible = self.policy.oracle.triggered_arms(ticket.super_arm)
-            strange = feedback.arms[np.isin(feedback.arms, possible, invert=True)]
-            if len(strange):
+            strange = _others(feedback.arms, possible)
+            if strange:
                 raise ValueError(
                     f"feedback.arms must be arms that ticket {ticket.number} can trigger, got"
-                    f" {shown(strange.tolist())} besides"
+                    f" {shown(strange)} besides"
                 )
         if self.support is not None:
             check_outcomes(feedback, self.support)
@@ -329,6 +328,14 @@ def _n_choices(policy: Policy[Any]) -> tuple[int, str]:
     if isinstance(policy, Explorer):
         return policy.n_arms, "super_arm"
     return policy.oracle.n_choices, f"the super arm of {type(policy.oracle).__name__}.solve"
+
+
+def _others(arms: IntArray, possible: IntArray) -> list[int]:
+    """Return which of `arms` are not `possible`."""
+    if len(possible) <= 100:  # sets are the faster ones for few entries
+        return sorted(set(arms.tolist()) - set(possible.tolist()))
+    strange: list[int] = arms[np.isin(arms, possible, invert=True)].tolist()
+    return strange
 
 
 def _check_samples(feedback: Feedback, ticket: Ticket) -> None:

@@ -12,6 +12,7 @@ from isolated import isolated
 from test_session_files import LEARNERS, answer, played
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, Policy, Session, simulate
+from cmab._state import copied
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import BruteForce, MaxCoverage, TopK
 
@@ -444,3 +445,14 @@ def test_gaussian_outcomes_need_a_support_that_fits():
                 simulate(policy, environment, 3, rng=0)
     wide = CUCB(oracle, support=(0.0, 5.0))
     simulate(wide, SemiBandit(GaussianArms(5 * fine, 2.5), oracle), 3, rng=0)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_states_are_copied_in_full(name):
+    """As `copy.deepcopy` does, sharing no array that an update writes to."""
+    session = Session(LEARNERS[name](), rng=0)
+    played(session, 3)
+    twin, before = copied(session.state), pickle.dumps(session.state)
+    assert pickle.dumps(twin) == before
+    played(session, 3)
+    assert pickle.dumps(twin) == before
