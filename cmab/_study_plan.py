@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cmab import simulation
 from cmab._specification import Builder, class_of
 from cmab._study_outline import Outline
 from cmab._validation import shown
@@ -85,6 +86,10 @@ class Plan:
         if not isinstance(policy, Policy) or isinstance(policy, Explorer):
             raise ValueError(f"{where} must describe a policy (explorers have their own table)")
         benchmark(names["oracle"], math.nan)
+        try:
+            simulation.check_fit(policy, self.problems[instance])
+        except ValueError as error:
+            raise ValueError(f"{where} on instances.{instance}: {error}") from None
         self.policies[instance, learner] = policy
 
     def _add_explorer(self, builder: Builder, instance: str, explorer: str, names: Mapping[str, Any]) -> None:

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from cases import ORACLES
 
-from cmab import CUCB, Greedy, LinearOracle, MemoisedOracle, Oracle, Policy, RarelySwitchingCUCB, simulate
+from cmab import (
+    CUCB,
+    Greedy,
+    LinearOracle,
+    MemoisedOracle,
+    Oracle,
+    Policy,
+    RarelySwitchingCUCB,
+    Study,
+    simulate,
+)
 from cmab.seeding import Purpose, stream
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, InfluenceMaximization, TopK
@@ -209,3 +219,17 @@ def test_classes_that_no_module_defines_travel_to_workers():
     environment = SemiBandit(BernoulliArms(MEANS), BruteForce(4, [(0, 1), (2, 3)]))
     found = simulate(CUCB(oracle), environment, 20, replications=2, rng=0, n_jobs=2)
     assert found.oracle_calls.tolist() == [20, 20]
+
+
+def test_studies_refuse_a_support_that_does_not_fit():
+    means = [4.5, 0.5, 1.0]
+    environment = {
+        "class": "SemiBandit",
+        "arms": {"class": "GaussianArms", "means": means, "sigma": 0.5},
+        "oracle": "$oracle",
+    }
+    instance = {"oracle": {"class": "TopK", "n_arms": 3, "k": 1}, "environment": environment}
+    specification = {"horizon": 5, "replications": 1, "seed": 0, "instances": {"far": instance}}
+    with pytest.raises(ValueError, match=r"learners\.plain on instances\.far: .*support"):
+        Study(specification | {"learners": {"plain": {"class": "CUCB"}}})
+    Study(specification | {"learners": {"plain": {"class": "CUCB", "support": [0.0, 5.0]}}})
