@@ -36,10 +36,11 @@ class RepairedInfluence(InfluenceMaximization):
     **What is guaranteed.** In every call, given all that happened before it, the seeds are worth
     `Certificate.ratio` times the optimum and at least ``alpha`` times, with probability ``beta`` or more. The
     means may depend on answers, on `seed` and on the kept sets, but not on the random numbers that `rng`
-    still holds: hand every call a generator that goes on from call to call, never one that is made from the
-    round, the means or `seed`, whose numbers the past knows already. OPIM-C bounds the optimum from the sample that chose, which takes it to be independent of
-    the means; here that is only a hint. A second sample, new in every call, bounds the optimum and what the
-    seeds are worth; where OPIM-C needs no test any more, the choice is from a new sample, too.
+    still holds: hand every call a generator that goes on from call to call, never one made from the round,
+    the means or `seed`, whose numbers the past may know. OPIM-C bounds the optimum from the sample that
+    chose, which takes it to be independent of the means; here that is only a hint. A second sample, new in
+    every call, bounds the optimum and what the seeds are worth; where OPIM-C needs no test any more, the
+    choice is from a new sample, too.
 
     **What is not.** Calls share a sample: what it gets wrong comes back in the next round, and in each
     replication with the same `seed`. Answers then vary less, and explore less by chance, than those of
