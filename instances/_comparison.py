@@ -133,7 +133,8 @@ def late_rewards(result: Simulation) -> FloatArray:
 
 def _rounds_played(result: Simulation) -> IntArray:
     """Return the number of rounds of each replication, up to the last checkpoint that it reached."""
-    return np.where(np.isfinite(result.rewards), result.rounds, 0).max(axis=1, initial=0)
+    played: IntArray = np.where(np.isfinite(result.rewards), result.rounds, 0).max(axis=1, initial=0)
+    return played
 
 
 def _checkpoints(rounds: int) -> IntArray:
