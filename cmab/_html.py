@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from cmab._tables import Row, columns, shown
+from cmab._tables import Row, columns, decimals, shown
 
 __all__ = ["escape", "table"]
 
@@ -17,10 +17,13 @@ def table(rows: Sequence[Row], caption: str = "") -> str:
         name: "text" if all(isinstance(row.get(name), str | None) for row in rows) else "number"
         for name in names
     }
+    places = {name: decimals([row.get(name) for row in rows]) for name in names}
     head = "".join(f'<th class="{kinds[name]}">{escape(name)}</th>' for name in names)
     body = "\n".join(
         "<tr>"
-        + "".join(f'<td class="{kinds[name]}">{escape(shown(row.get(name)))}</td>' for name in names)
+        + "".join(
+            f'<td class="{kinds[name]}">{escape(shown(row.get(name), places[name]))}</td>' for name in names
+        )
         + "</tr>"
         for row in rows
     )

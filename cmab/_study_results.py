@@ -11,6 +11,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.identification import Identification, Run, collect
+from cmab.regret import without_noise
 from cmab.simulation import Simulation
 
 Row = Mapping[str, Any]
@@ -126,7 +127,7 @@ def finals(result: Simulation | Identification) -> dict[str, float]:
 
 def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:
     """Return the summary of a policy on an instance."""
-    regret = result.exact_regret[:, -1]
+    regret = without_noise(result.exact_regret[:, -1], result.optimum, int(result.rounds[-1]))
     return {
         "instance": pair[0],
         "learner": pair[1],

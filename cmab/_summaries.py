@@ -11,6 +11,7 @@ from cmab._intervals import proportion_interval
 from cmab._tables import Row, shown
 from cmab.arrays import FloatArray
 from cmab.plotting import Band, band
+from cmab.regret import without_noise
 
 if TYPE_CHECKING:
     from cmab.identification import Identification
@@ -27,7 +28,8 @@ def final_rows(results: Mapping[str, Simulation], kind: Band = "t", level: float
     """Return a row for each learner, the best one first."""
     rows: list[Row] = []
     for name, result in results.items():
-        regret, band_of_regret = interval(result.exact_regret[:, -1], kind, level)
+        last = without_noise(result.exact_regret[:, -1], result.optimum, int(result.rounds[-1]))
+        regret, band_of_regret = interval(last, kind, level)
         reward, band_of_reward = interval(result.expected_rewards[:, -1] / result.rounds[-1], kind, level)
         inside = 100 * float(result.oracle_seconds.sum() / result.seconds.sum())
         # No clock runs inside the compiled loop.

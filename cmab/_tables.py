@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 
 from cmab._streams import printable
 
+_DIGITS = 4
+_MOST_PLACES = 6
+_LONG = 1e9
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Row = Mapping[str, Any]
 
@@ -20,11 +24,12 @@ def columns(rows: Iterable[Row]) -> list[str]:
 
 
 def text(rows: Sequence[Row]) -> str:
-    """Return the rows as an aligned table; numbers have four digits, missing ones a dash."""
+    """Return the rows as an aligned table; numbers have four digits or more, missing ones a dash."""
     names = columns(rows)
+    places = {name: decimals([row.get(name) for row in rows]) for name in names}
     cells = [
         [printable(cell) for cell in line]
-        for line in (names, *([shown(row.get(name)) for name in names] for row in rows))
+        for line in (names, *([shown(row.get(name), places[name]) for name in names] for row in rows))
     ]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
     left = [all(isinstance(row.get(name), str | None) for row in rows) for name in names]
@@ -38,13 +43,28 @@ def text(rows: Sequence[Row]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def shown(value: object) -> str:
-    """Return a cell's text."""
+def decimals(values: Sequence[object]) -> int | None:
+    """Return how many decimals show four digits of the largest number, and two of the smallest but zero.
+
+    None where the numbers are too far apart, too large or too small for that.
+    """
+    sizes = [abs(value) for value in values if isinstance(value, float) and 0.0 < abs(value) < math.inf]
+    if not sizes:
+        return None
+    places = max(0, _DIGITS - 1 - math.floor(math.log10(max(sizes))))
+    is_readable = max(sizes) < _LONG and places <= _MOST_PLACES and min(sizes) >= 10.0 ** (1 - places)
+    return places if is_readable else None
+
+
+def shown(value: object, places: int | None = None) -> str:
+    """Return a cell's text, a number with so many decimals, or with four digits and without an exponent."""
     if value is None or value != value:  # NaN is not equal to itself
         return "-"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value)
+    if not isinstance(value, float):
+        return str(value)
+    if places is not None:
+        return f"{value:.{places}f}"
+    return f"{value:.0f}" if 10.0 ** (_DIGITS - 1) <= abs(value) < _LONG else f"{value:.{_DIGITS}g}"
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cmab._validation import shown
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
+
+_NOISE = 1e-11
 
 
 def benchmark(oracle: Oracle, optimum: float) -> float:
@@ -48,3 +52,8 @@ def cumulative_regret(earned: FloatArray, rounds: IntArray, per_round: float, se
     """
     difference = rounds * per_round - earned
     return difference if sense == "max" else -difference
+
+
+def without_noise(regret: FloatArray, optimum: float, rounds: int) -> FloatArray:
+    """Return regret with 0 for what is the rounding of sums of `rounds` rewards."""
+    return np.where(np.abs(regret) <= _NOISE * abs(optimum) * rounds, 0.0, regret)

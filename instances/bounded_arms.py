@@ -9,7 +9,7 @@ import numpy as np
 from cmab._guard import unguarded
 from cmab._validation import frozen, real, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from instances.arms import Arms
+from instances.arms import Arms, told_of
 
 
 class BetaArms(Arms):
@@ -84,6 +84,10 @@ class EmpiricalArms(Arms):
         self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
         self._outcomes = frozen(np.concatenate(recorded))
         self.means = frozen(np.array([values.mean() for values in recorded]))
+
+    def __repr__(self) -> str:
+        sizes = f"n_arms={self.n_arms}, outcomes={len(self._outcomes)}"
+        return f"EmpiricalArms({sizes}, means={told_of(self.means)}, support={self.support})"
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return fresh outcomes of `arms`."""

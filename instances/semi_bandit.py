@@ -54,7 +54,7 @@ class SemiBandit(Environment):
         self.support = arms.support
 
     def __repr__(self) -> str:
-        return f"SemiBandit({type(self.arms).__name__}, {self.oracle!r})"
+        return f"SemiBandit({self.arms!r}, {self.oracle!r})"
 
     @property
     def sigma(self) -> float:

@@ -99,7 +99,8 @@ class Matroid(LinearOracle):
         return 1 if self.sense == "max" else -1
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_arms={self.n_arms}, rank={self.rank})"
+        told = "" if self.sense == "max" else f", sense={self.sense!r}"
+        return f"{type(self).__name__}(n_arms={self.n_arms}, rank={self.rank}{told})"
 
     @property
     def max_size(self) -> int:

@@ -41,7 +41,8 @@ class TopK(LinearOracle):
         self.sense = one_of("sense", sense, ("max", "min"))
 
     def __repr__(self) -> str:
-        return f"TopK(n_arms={self.n_arms}, k={self.k})"
+        told = "" if self.sense == "max" else f", sense={self.sense!r}"
+        return f"TopK(n_arms={self.n_arms}, k={self.k}{told})"
 
     @property
     def max_size(self) -> int:

@@ -1,16 +1,24 @@
 """The command: exit statuses, messages, and what is on disk after Ctrl-C."""
 
 import csv
+import math
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cmab import _registry, _tables, cli
+from cmab import Clairvoyant, _registry, _tables, cli, simulate
 from cmab._options import parameter_texts, parser_of
+from cmab._study_results import regret_row
+from cmab.regret import without_noise
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -187,3 +195,37 @@ def test_a_closed_pipe_is_no_error():
     assert process.wait(timeout=60) in (0, 1)
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
+
+
+def test_numbers_of_a_column_align():
+    """Without exponents, and with four digits, as far as they are near each other."""
+    values = [(684.0, 54131.7, 1e-12, 0.00123), (111.52, 3.0, 5.0, 12.0)]
+    rows = [dict(zip("abcd", line, strict=True)) for line in values]
+    assert _tables.text(rows).splitlines() == [
+        "    a      b      c        d",
+        "684.0  54132  1e-12  0.00123",
+        "111.5      3      5       12",
+    ]
+    assert _tables.shown(math.nan) == _tables.shown(None) == "-"
+    assert (_tables.shown(math.inf), _tables.shown(0.0), _tables.shown(123456.7)) == ("inf", "0", "123457")
+    for exponent in range(-300, 300, 7):
+        text = _tables.text([{"x": 1.2345 * 10.0**exponent}]).splitlines()[1]
+        assert float(text) == pytest.approx(1.2345 * 10.0**exponent, rel=1e-3)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5))
+def test_no_number_is_shown_as_another(values):
+    """Two digits at least are right, and only zero is shown as zero."""
+    for value, text in zip(values, _tables.text([{"x": value} for value in values]).split()[1:], strict=True):
+        assert float(text) == pytest.approx(value, rel=0.06, abs=0.0)
+
+
+def test_rounding_is_no_regret():
+    """A clairvoyant's sums differ from rounds times the optimum by rounding, which is shown as 0."""
+    oracle = TopK(3, 1)
+    result = simulate(
+        Clairvoyant(oracle, [0.1, 0.7, 0.3]), SemiBandit(BernoulliArms([0.1, 0.7, 0.3]), oracle), 10_000
+    )
+    assert result.exact_regret[0, -1] != 0.0
+    assert regret_row(("instance", "clairvoyant"), result)["regret"] == 0.0
+    assert without_noise(np.array([1e-3, -1e-3, np.nan]), 0.7, 10_000).tolist()[:2] == [1e-3, -1e-3]
