@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Policy(ABC, Generic[State]):
         The family of super arms.
     support : tuple of float or None
         Interval that the rule takes outcomes to lie in; None where it takes any.
+    learns : bool
+        Whether feedback changes what is played: true, but for baselines, which say so.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Policy(ABC, Generic[State]):
 
     oracle: Oracle
     support: tuple[float, float] | None = None
+    learns: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         oracle = getattr(self, "oracle", None)

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import networkx as nx
@@ -9,12 +10,22 @@ import numpy as np
 import pytest
 from cases import NETWORK, pages
 
+import cmab.testing
 from cmab import CUCB, Feedback, LinearOracle, LUCBPlusPlus, Oracle
-from cmab.testing import check_environment, check_explorer, check_oracle, check_policy, oracle_checks
+from cmab.testing import (
+    ConformanceError,
+    check_environment,
+    check_explorer,
+    check_policy,
+    oracle_checks,
+    parametrize_with_checks,
+)
 from cmab.theory import Smoothness
 from instances import BernoulliArms, IndependentCascade, SemiBandit
 from oracles import InfluenceMaximization, MaxCoverage, TopK
 
+# These faults show at once, and all checks run to their end.
+check_oracle = partial(cmab.testing.check_oracle, seconds=0.2)
 N, K = 6, 2
 FAMILY = list(combinations(range(N), K))
 
@@ -212,7 +223,8 @@ FAULTS = [
 @pytest.mark.parametrize(("faulty", "fault"), FAULTS, ids=lambda value: getattr(value, "__name__", None))
 def test_each_planted_fault_is_named(faulty, fault):
     with pytest.raises(AssertionError, match=f"^({fault})"):
-        check_oracle(faulty(), super_arms=FAMILY)
+        for check in oracle_checks(faulty(), FAMILY, seconds=0.2):
+            check.run()
 
 
 class SquareRoot(Oracle):
@@ -416,4 +428,75 @@ class Moody(LUCBPlusPlus):
 )
 def test_each_faulty_explorer_is_named(faulty, fault):
     with pytest.raises(AssertionError, match=f"^{fault}"):
-        check_explorer(faulty(4, 2, delta=0.01), BernoulliArms([0.7, 0.6, 0.4, 0.3]), delta=0.01, runs=60)
+        arms = BernoulliArms([0.7, 0.6, 0.4, 0.3])
+        check_explorer(faulty(4, 2, delta=0.01), arms, delta=0.01, runs=60, max_samples=2000, seconds=0.3)
+
+
+# Lists of faults, expected failures, power ------------------------------------------------------------------
+
+
+class Twice(Mutating):
+    """Two faults that have nothing to do with each other."""
+
+    alpha = 1.5
+
+
+def test_all_faults_are_listed_at_once():
+    with pytest.raises(ConformanceError) as caught:
+        check_oracle(Twice(), super_arms=FAMILY)
+    assert {"declaration", "input"} <= set(caught.value.faults)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == caught.value.faults["declaration"]
+    assert any(line.startswith("input: ") for line in lines)
+    assert "declaration, input" in lines[-1]
+
+
+def test_failures_may_be_expected_with_a_reason():
+    known = {"batch": "ties fall otherwise in batches"}
+    report = check_oracle(OtherTies(), super_arms=FAMILY, expected_failures=known)
+    assert "batch: failed as expected (ties fall otherwise in batches): batch: solve_batch" in str(report)
+    with pytest.raises(ConformanceError, match=r"^expected failures: batch passed"):
+        check_oracle(Stranger(), super_arms=FAMILY, expected_failures=known)
+    with pytest.raises(ValueError, match="expected_failures must name checks"):
+        oracle_checks(Stranger(), FAMILY, expected_failures={"batches": "no such check"})
+    with pytest.raises(ValueError, match="expected_failures must give a reason"):
+        oracle_checks(Stranger(), FAMILY, expected_failures={"batch": ""})
+
+
+def test_pytest_marks_expected_failures():
+    known = {"global randomness": "why not"}
+    decorator = parametrize_with_checks(oracle_checks(GlobalNumpy(), FAMILY, expected_failures=known))
+    marked = [item for item in decorator.mark.args[1] if item.marks]
+    assert [item.id for item in marked] == ["GlobalNumpy-global_randomness"]
+    assert marked[0].marks[0].kwargs["strict"]
+
+
+def test_a_report_states_its_power_and_its_false_alarms():
+    report = check_oracle(Stranger(), super_arms=FAMILY)
+    assert "would be seen with probability .99" in str(report)
+    oracle = TopK(N, K)
+    bandit = SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, N)), oracle)
+    arms = BernoulliArms([0.95, 0.05])
+    reports = [
+        report,
+        check_policy(CUCB(oracle), bandit, seconds=0.2),
+        check_environment(bandit, FAMILY[:2], seconds=0.2),
+        check_explorer(LUCBPlusPlus(2, 1, delta=0.1), arms, delta=0.1, seconds=0.2),
+    ]
+    assert all(report.false_alarm < 1e-6 for report in reports)
+    assert "0 of 90 runs failed, 0.1 may; a rate of 0.15 would be refused" in str(reports[-1])
+
+
+class Slow(Stranger):
+    calls = 0
+
+    def solve(self, means, rng):
+        self.calls += 1
+        np.linalg.svd(np.ones((80, 80)))
+        return super().solve(means, rng)
+
+
+def test_a_slow_oracle_is_tried_on_fewer_problems():
+    slow, quick = (check_oracle(Slow(), FAMILY, seconds=s) for s in (0.01, 1.0))
+    few, more = (int(report.results[2].text.split()[0]) for report in (slow, quick))
+    assert 8 <= few < more

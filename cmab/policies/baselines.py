@@ -138,6 +138,7 @@ class UniformlyRandom(CompiledIndexPolicy):
     """
 
     support: tuple[float, float] = (0.0, 1.0)
+    learns: ClassVar[bool] = False
     _is_random: ClassVar[bool] = True
 
     def _rule(self) -> Any:
@@ -234,6 +235,7 @@ class Clairvoyant(CompiledIndexPolicy):
     """
 
     means: ArrayLike
+    learns: ClassVar[bool] = False
 
     def _rule(self) -> Any:
         from cmab._kernels_policies import known_means

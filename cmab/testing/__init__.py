@@ -1,11 +1,19 @@
 """Conformance checks for oracles, policies, explorers and environments; our own tests run them too.
 
 ``check_oracle(oracle)`` runs all checks of an oracle in a notebook; ``oracle_checks(oracle)`` lists them, and
-`parametrize_with_checks` makes one pytest item of each. A failed check raises ``AssertionError`` that begins
-with the fault's name and says what was expected and what came.
+`parametrize_with_checks` makes one pytest item of each. What fails raises an ``AssertionError`` that lists
+all faults, each with its name, what was expected and what came; what passes returns a report of what was
+tried and which faults would have been noticed.
 """
 
-from cmab.testing._checks import Check, parametrize_with_checks
+from cmab.testing._checks import (
+    Check,
+    CheckResult,
+    ConformanceError,
+    Finding,
+    Report,
+    parametrize_with_checks,
+)
 from cmab.testing.environments import check_environment, environment_checks
 from cmab.testing.explorers import check_explorer, explorer_checks
 from cmab.testing.oracles import OracleReport, check_oracle, oracle_checks
@@ -13,7 +21,11 @@ from cmab.testing.policies import check_policy, policy_checks
 
 __all__ = [
     "Check",
+    "CheckResult",
+    "ConformanceError",
+    "Finding",
     "OracleReport",
+    "Report",
     "check_environment",
     "check_explorer",
     "check_oracle",

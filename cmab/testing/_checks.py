@@ -1,16 +1,37 @@
-"""What all conformance checks share."""
+"""What all conformance checks share: one check is one function, a list of them is run to its end."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray
+from cmab.arrays import AnyArray
+
+LEVEL = 1e-7  # false-alarm probability of one statistical check
+POWER = 0.99
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check that passed has to say.
+
+    Attributes
+    ----------
+    text : str
+        How much was tried, and which faults it would have noticed.
+    false_alarm : float
+        Probability with which a sound subject fails the check, over its random seeds; 0 for exact checks.
+    """
+
+    text: str = ""
+    false_alarm: float = 0.0
+
+
+CheckFunction = Callable[[Any], Finding | None]
 
 
 @dataclass(frozen=True)
@@ -21,8 +42,10 @@ class Check:
     ----------
     name : str
         What is checked, and of which class: ``"TopK-guarantee"``.
-    run : callable
-        Raises ``AssertionError`` if the subject fails.
+    examine : callable
+        Raises ``AssertionError`` if the subject fails; returns a `Finding`, or None for nothing to say.
+    expected_failure : str
+        Why it is known to fail; empty if it should pass.
 
     Examples
     --------
@@ -33,19 +56,208 @@ class Check:
     """
 
     name: str
-    run: Callable[[], None]
+    examine: Callable[[], Finding | None]
+    expected_failure: str = ""
+
+    def run(self) -> None:
+        """Run the check.
+
+        Raises
+        ------
+        AssertionError
+            If the subject fails; whatever else it raises is named by the check.
+        """
+        self.find()
+
+    def find(self) -> Finding:
+        """Run the check and return what it has to say; raises as `run` does."""
+        try:
+            return self.examine() or Finding()
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise UnfinishedCheck(
+                f"{self.title}: {self.name} came to no end, for {error!r} came up"
+            ) from error
+
+    @property
+    def title(self) -> str:
+        """What is checked, without the class: the key of `expected_failures`."""
+        return self.name.rpartition("-")[2].replace("_", " ")
 
 
-def named_checks(prefix: str, subject: Any, checks: Sequence[Callable[[Any], None]]) -> list[Check]:
+class UnfinishedCheck(AssertionError):
+    """The subject raised in the middle of a check, which is a fault by itself or follows from another."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """How one check ended.
+
+    Attributes
+    ----------
+    name : str
+        The check's name without the class, as in `expected_failures`.
+    text : str
+        What it tried and would have noticed; the fault if its failure was expected.
+    false_alarm : float
+        Probability with which a sound subject fails it.
+    seconds : float
+        Wall-clock seconds.
+    expected_failure : str
+        The reason that was given; empty if it passed.
+    """
+
+    name: str
+    text: str
+    false_alarm: float
+    seconds: float
+    expected_failure: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the checks of a subject that passed them tried, and what they would have noticed.
+
+    Attributes
+    ----------
+    subject : str
+        The class's name.
+    results : tuple of CheckResult
+        One for each check, in order.
+
+    Examples
+    --------
+    >>> from cmab import CUCB
+    >>> from cmab.testing import check_policy
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(3, k=2)
+    >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
+    >>> report.false_alarm < 1e-6
+    True
+    """
+
+    subject: str
+    results: tuple[CheckResult, ...]
+
+    @property
+    def false_alarm(self) -> float:
+        """Bound on the probability with which a sound subject fails any of the checks."""
+        return sum(result.false_alarm for result in self.results)
+
+    def __str__(self) -> str:
+        passed = [result for result in self.results if not result.expected_failure]
+        lines = [
+            f"{self.subject}: {len(passed)} of {len(self.results)} checks passed in"
+            f" {sum(result.seconds for result in self.results):.1f} s; a sound one fails with probability"
+            f" below {max(self.false_alarm, 1e-12):.0e}"
+        ]
+        for result in self.results:
+            what = result.text or "passed"
+            if result.expected_failure:
+                what = f"failed as expected ({result.expected_failure}): {result.text}"
+            lines.append(f"  {result.name}: {what}")
+        return "\n".join(lines)
+
+
+class ConformanceError(AssertionError):
+    """All faults that the checks of one subject found; its text begins with the first one's name.
+
+    Attributes
+    ----------
+    faults : dict of str to str
+        What each failed check says, by the check's name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.testing import ConformanceError, check_oracle
+    >>> from oracles import TopK
+    >>> class Forgetful(TopK):
+    ...     def solve(self, means, rng):
+    ...         return np.array([0.0, 1.0])
+    >>> try:
+    ...     check_oracle(Forgetful(4, k=2))
+    ... except ConformanceError as error:
+    ...     print(*error.faults)
+    form feasibility
+    """
+
+    def __init__(
+        self, subject: str, faults: Mapping[str, str], unfinished: Mapping[str, str], total: int
+    ) -> None:
+        self.faults = dict(faults)
+        lines = list(faults.values())
+        if len(faults) > 1:
+            names = f"{', '.join(faults)}; the others may follow from the first"
+            lines.append(f"({len(faults)} of {total} checks of {subject} failed: {names})")
+        if unfinished:
+            lines.append(f"(not finished, for what {subject} raised: {', '.join(unfinished)})")
+        super().__init__("\n".join(lines))
+
+
+def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]:
+    """Run all checks, and return their results or raise one `ConformanceError` with all faults."""
+    results: list[CheckResult] = []
+    faults: dict[str, str] = {}
+    unfinished: dict[str, str] = {}
+    for check in checks:
+        started = perf_counter()
+        text, false_alarm, expected = "", 0.0, check.expected_failure
+        try:
+            finding = check.find()
+        except UnfinishedCheck as error:
+            if not expected:
+                # What another check has named already is not told once more.
+                (unfinished if faults else faults)[check.title] = str(error)
+            text = str(error)
+        except AssertionError as error:
+            if not expected:
+                faults[check.title] = str(error)
+            text = str(error)
+        else:
+            text, false_alarm = finding.text, finding.false_alarm
+            if expected:
+                faults[check.title] = (
+                    f"expected failures: {check.title} passed, though it was said to fail ({expected});"
+                    " take it out of expected_failures"
+                )
+        seconds = perf_counter() - started
+        results.append(CheckResult(check.title, text, false_alarm, seconds, expected))
+    if faults:
+        raise ConformanceError(subject, faults, unfinished, len(checks))
+    return tuple(results)
+
+
+def named_checks(
+    prefix: str,
+    subject: Any,
+    checks: Sequence[CheckFunction],
+    expected_failures: Mapping[str, str] | None = None,
+) -> list[Check]:
     """Return one `Check` of `subject` for each function, named ``prefix-function``."""
     names = [check.__name__.removeprefix("_").removeprefix("check_") for check in checks]
+    reasons = dict(expected_failures or {})
+    titles = [name.replace("_", " ") for name in names]
+    if unknown := sorted(set(reasons) - set(titles)):
+        raise ValueError(f"expected_failures must name checks, some of {titles}, got {unknown}")
+    if silent := sorted(title for title, reason in reasons.items() if not reason):
+        raise ValueError(f"expected_failures must give a reason for each check, got none for {silent}")
     return [
-        Check(f"{prefix}-{name}", partial(check, subject)) for name, check in zip(names, checks, strict=True)
+        Check(f"{prefix}-{name}", _bound(check, subject), reasons.get(title, ""))
+        for name, title, check in zip(names, titles, checks, strict=True)
     ]
+
+
+def _bound(check: CheckFunction, subject: Any) -> Callable[[], Finding | None]:
+    return lambda: check(subject)
 
 
 def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
     """Return a pytest decorator that makes one item, with a readable id, of each check.
+
+    A check whose failure is expected is marked as such, and fails the suite once it passes.
 
     Parameters
     ----------
@@ -62,8 +274,26 @@ def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
     """
     import pytest
 
-    items = [pytest.param(check, id=check.name) for group in checks for check in group]
-    return pytest.mark.parametrize("check", items)
+    def item(check: Check) -> Any:
+        reason = check.expected_failure
+        marks = [pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True)] if reason else []
+        return pytest.param(check, id=check.name, marks=marks)
+
+    return pytest.mark.parametrize("check", [item(check) for group in checks for check in group])
+
+
+class Stopwatch:
+    """Seconds of work since it was made: of the processors here, or of a solver that is waited for.
+
+    On a crowded machine both go on more slowly than the clock, and checks should not try less for that.
+    """
+
+    def __init__(self) -> None:
+        self._work, self._clock = process_time(), perf_counter()
+
+    def seconds(self) -> float:
+        """Return processor seconds, or a tenth of the wall clock's if that is more."""
+        return max(process_time() - self._work, (perf_counter() - self._clock) / 10)
 
 
 def pickled(value: object) -> bytes:
@@ -87,33 +317,3 @@ def require_same(first: AnyArray, second: AnyArray, fault: str, what: str, *valu
     """Raise unless two answers are equal; `what` is a format string."""
     if not np.array_equal(first, second):
         raise AssertionError(f"{fault}: {what.format(*values)} gave {second} instead of {first}")
-
-
-def require_mean(fault: str, what: str, sample: FloatArray, claimed: float) -> None:
-    """Compare a sample mean with its claim; a true claim fails with probability below 1e-6.
-
-    Seven standard errors, and twenty parts in n of the range for samples too rare or too small for the
-    normal law; samples of fewer than 30 say nothing and pass.
-    """
-    n = len(sample)
-    if n < 30:
-        return
-    spread = float(np.ptp(sample))
-    margin = 7 * float(sample.std()) / math.sqrt(n) + 20 * (spread if spread > 0 else 1.0) / n + 1e-9
-    mean = float(sample.mean())
-    require(
-        abs(mean - claimed) <= margin,
-        fault,
-        "{} average {:.6g} over {}, claimed {:.6g}",
-        what,
-        mean,
-        n,
-        claimed,
-    )
-
-
-def binomial_tail(failures: int, trials: int, probability: float) -> float:
-    """Return the probability of at least `failures` failures in `trials` of the given probability."""
-    from scipy.special import bdtrc
-
-    return float(bdtrc(failures - 1, trials, probability)) if failures > 0 else 1.0

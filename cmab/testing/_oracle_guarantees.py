@@ -2,53 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 import numpy as np
 
-from cmab.arrays import FloatArray
-from cmab.oracle import LinearOracle
-from cmab.testing._checks import binomial_tail, require
-from cmab.testing._oracle_subject import LEVEL, TOLERANCE, Subject, key
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.oracle import LinearOracle, Oracle
+from cmab.testing._checks import LEVEL, Finding, require
+from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, key
+from cmab.testing._statistics import binomial_tail, refused_rate, seen_rate
 
 _LONGER = 20
+_MANY = 50_000
+_CHUNK = 256
 _FORCED = "with {} forced in, {} forced out and means {}"
 
 
-def check_guarantee(subject: Subject) -> None:
+def check_guarantee(subject: Subject) -> Finding:
     """Answers are worth alpha times the optimum with probability beta (sense included)."""
-    oracle, problems = subject.oracle, list(subject.all_means())
+    oracle, problems = subject.oracle, list(subject.timed(subject.problems))
+    if np.isnan(oracle.alpha):
+        return Finding("no ratio is promised")
     if oracle.beta < 1:
-        _check_probability(subject, problems)
-        return
-    shortfalls = [_shortfall(subject, means) for means in problems]
-    failed = [means for means, shortfall in zip(problems, shortfalls, strict=True) if shortfall > TOLERANCE]
-    if not failed and oracle.alpha != 1:
-        failed = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
+        return _check_probability(subject, problems)
+    # Each in a generator state of its own, for an oracle may fail in some states only.
+    tried = list(subject.timed(enumerate(problems)))
+    shortfalls = [_shortfall(subject, means, state) for state, means in tried]
+    failed = [state for state, shortfall in enumerate(shortfalls) if shortfall > TOLERANCE]
     if failed:
-        means = subject.shrink(failed[0], lambda tried: _shortfall(subject, tried) > TOLERANCE)
-        _accuse(subject, means, f"{len(failed)} of {len(problems)}", len(failed) > 0.75 * len(problems))
+        fails = problems[failed[0]]
+        means = subject.shrink(fails, lambda means: _shortfall(subject, means, failed[0]) > TOLERANCE)
+        share = f"{len(failed)} of {len(tried)}"
+        _accuse(subject, means, share, len(failed) > 0.75 * len(tried), failed[0])
+    if oracle.alpha != 1:
+        hunted = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
+        if hunted:
+            _accuse(subject, hunted[0], "some", False)
+    calls = len(tried) + _check_many(subject)
+    known = "the optimum over all super arms" if subject.family is not None else "its own other answers"
+    rate = f"a wrong answer in {1 / seen_rate(calls):.0f} would be seen with probability .99"
+    return Finding(f"{calls} answers, compared with {known}; {rate}")
 
 
-def _check_probability(subject: Subject, problems: list[FloatArray]) -> None:
+def _check_probability(subject: Subject, problems: list[FloatArray]) -> Finding:
     """Count failures, each answer with a generator state of its own; if there are many, count longer."""
     failed: list[FloatArray] = []
     allowed, count = 1 - subject.oracle.beta, 0
     for length in (len(problems), _LONGER * len(problems)):
-        for state in range(count, length):
+        for state in subject.timed(range(count, length)):
             means = problems[state % len(problems)]
             if _shortfall(subject, means, state) > TOLERANCE:
                 failed.append(means)
-        count = length
+            count += 1
         if binomial_tail(len(failed), count, allowed) < LEVEL / 2:
             # A shortfall may be chance, and shrinking would chase it.
             _accuse(subject, failed[0], f"{len(failed)} of {count}", len(failed) > 0.75 * count)
         if len(failed) <= allowed * count:
-            return
+            break
+    rate = refused_rate(count, allowed, LEVEL / 2)
+    text = (
+        f"{len(failed)} of {count} answers failed, {allowed:.3g} may; a rate of {rate:.2g} would be refused"
+    )
+    return Finding(text + " with probability .99", LEVEL)
 
 
-def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool) -> None:
+def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool, state: int = 7) -> None:
     """Raise, naming the likely fault."""
     oracle, rivals = subject.oracle, subject.rivals
-    answer = subject.solve(means)
+    answer = subject.solve(means, state)
     values = [oracle.expected_reward(arm, means) for arm in rivals]
     best, worst = (max(values), min(values)) if oracle.sense == "max" else (min(values), max(values))
     value = oracle.expected_reward(answer, means)
@@ -57,72 +79,173 @@ def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool) -> No
         f" sense={oracle.sense!r}); for means {means} the answer {answer} is worth {value:.6g},"
         f" {rivals[values.index(best)]} is worth {best:.6g}"
     )
-    if len({key(subject.solve(other)) for other in subject.all_means()}) == 1:
+    if len({key(subject.answer(other)) for other in subject.timed(subject.problems)}) == 1:
         raise AssertionError(f"guarantee: {text}; it ignores its means")
     if abs(value - worst) <= TOLERANCE < abs(best - worst) and mostly:
         raise AssertionError(f"sense: {text}; it seems to optimise the other way")
     raise AssertionError(f"guarantee: {text}")
 
 
+def _missed(oracle: Oracle, value: float, best: float) -> float:
+    """Return by how much a value misses alpha times the best one, in units of its worth."""
+    missed = oracle.alpha * best - value if oracle.sense == "max" else value - oracle.alpha * best
+    return float(missed / (1.0 + abs(value)))
+
+
+def _best(oracle: Oracle, values: AnyArray) -> AnyArray:
+    """Return the best along the last axis."""
+    best: AnyArray = values.max(axis=-1) if oracle.sense == "max" else values.min(axis=-1)
+    return best
+
+
 def _shortfall(subject: Subject, means: FloatArray, state: int = 7) -> float:
     """Return by how much the answer misses alpha times the best rival, in units of its worth."""
     oracle = subject.oracle
-    values = [oracle.expected_reward(arm, means) for arm in subject.rivals]
     value = oracle.expected_reward(subject.solve(means, state), means)
-    missed = (
-        oracle.alpha * max(values) - value if oracle.sense == "max" else value - oracle.alpha * min(values)
-    )
-    return float(missed / (1.0 + abs(value)))
+    return _missed(oracle, value, float(_best(oracle, subject.worths(means))))
 
 
 def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
     """Return means that miss the guarantee, if moving the worst ones entry by entry leads to some."""
     rng, middle = np.random.default_rng(subject.seed), (subject.low + subject.high) / 2
-    for means in starts:
-        worst = _shortfall(subject, means)
-        for arm in np.tile(rng.permutation(len(means)), 3)[:40]:
-            nudge = 0.01 * (subject.high - subject.low)
-            near = np.add.outer(rng.choice(means, 2), (-nudge, nudge)).ravel()
-            for value in (subject.low, subject.high, middle, *np.clip(near, subject.low, subject.high)):
-                moved = np.where(np.arange(len(means)) == arm, value, means)
-                shortfall = _shortfall(subject, moved)
-                if shortfall > TOLERANCE:
-                    return [moved]
-                if shortfall > worst:
-                    means, worst = moved, shortfall
+    moves = (
+        (start, arm)
+        for start in range(len(starts))
+        for arm in np.tile(rng.permutation(len(starts[0])), 3)[:40]
+    )
+    worst = [_shortfall(subject, means) for means in starts]
+    for start, arm in subject.timed(moves):
+        means = starts[start]
+        nudge = 0.01 * (subject.high - subject.low)
+        near = np.add.outer(rng.choice(means, 2), (-nudge, nudge)).ravel()
+        for value in (subject.low, subject.high, middle, *np.clip(near, subject.low, subject.high)):
+            moved = np.where(np.arange(len(means)) == arm, value, means)
+            shortfall = _shortfall(subject, moved)
+            if shortfall > TOLERANCE:
+                return [moved]
+            if shortfall > worst[start]:
+                starts[start], worst[start] = moved, shortfall
     return []
 
 
-def check_scale(subject: Subject) -> None:
-    """A LinearOracle takes a thousand times the means too, or refuses them: indices may exceed the range."""
-    oracle = subject.oracle
-    if not isinstance(oracle, LinearOracle) or subject.low < 0 or oracle.beta < 1:
+def _check_many(subject: Subject) -> int:
+    """Answer many new problems, each in a new state of the generator; return how many."""
+    oracle, rng, calls = subject.oracle, np.random.default_rng((subject.seed, 1)), 0
+    for means, best in subject.timed(islice(_new_problems(subject), _MANY), 0.2):
+        answer = oracle.solve(means.copy(), rng)
+        value = oracle.expected_reward(answer, means)
+        calls += 1
+        if _missed(oracle, value, best) > TOLERANCE:
+            if _shortfall(subject, means) > TOLERANCE:  # in the state that shrinking uses, too
+                means = subject.shrink(means, lambda tried: _shortfall(subject, tried) > TOLERANCE)
+                _accuse(subject, means, f"1 of the first {calls} new", False)
+            text = (
+                "answer {} of many misses alpha={:.6g} (beta={:.6g}, sense={!r}); for means {} the answer {}"
+                " is worth {:.6g}, another {:.6g}; it is not always wrong there: random, or tired"
+            )
+            promise = (oracle.alpha, oracle.beta, oracle.sense)
+            require(False, "guarantee", text, calls, *promise, means, answer, value, best)
+        known = subject.family is None or key(answer) in subject.members
+        require(known, "guarantee", "answer {} of many, {}, is none of the super arms", calls, answer)
+    return calls
+
+
+def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
+    """Yield random means with the worth of the best rival; sums are taken of many means at once."""
+    oracle, rivals = subject.oracle, subject.rivals
+    drawn = subject.random_means(stream=2)
+    if type(oracle).expected_reward is not LinearOracle.expected_reward:
+        for means in drawn:
+            yield (
+                means,
+                float(_best(oracle, np.array([oracle.expected_reward(arm, means) for arm in rivals]))),
+            )
         return
-    for means in subject.all_means():
-        large = 1000.0 * means
-        try:
-            answer = subject.solve(large)
-        except ValueError:  # the oracle says that it takes no such means
-            return
-        values = [oracle.expected_reward(arm, large) for arm in subject.rivals]
-        value = oracle.expected_reward(answer, large)
-        slack = TOLERANCE * (1 + abs(value))
-        good = (
-            value >= oracle.alpha * max(values) - slack
-            if oracle.sense == "max"
-            else value <= oracle.alpha * min(values) + slack
-        )
-        require(
-            good,
-            "scale",
-            "for means {}, beyond {:g}, {} is worth {:.6g} and misses alpha={:.6g}; take them or refuse them"
-            " by a ValueError",
-            large,
-            subject.high,
-            answer,
-            value,
-            oracle.alpha,
-        )
+    membership = np.zeros((len(rivals), oracle.n_arms))
+    for row, arm in zip(membership, rivals, strict=True):
+        row[arm] = 1.0
+    while True:
+        rows = np.array(list(islice(drawn, _CHUNK)))
+        yield from zip(rows, _best(oracle, rows @ membership.T).tolist(), strict=True)
+
+
+def check_neighbours(subject: Subject) -> Finding | None:
+    """No feasible set that differs from an answer in one or two entries, and no random one, is better."""
+    oracle = subject.oracle
+    if subject.family is not None or oracle.beta < 1 or np.isnan(oracle.alpha):
+        return None
+    if type(oracle).is_feasible is Oracle.is_feasible:
+        return Finding("not tried: neither super_arms nor is_feasible tells which sets are feasible")
+    rng, tried = np.random.default_rng(subject.seed), 0
+    for means, arms in subject.timed(_tempting(subject, rng)):
+        answer = subject.answer(means)
+        value = oracle.expected_reward(answer, means)
+        for other in _neighbours(oracle, answer, arms, rng):
+            if not oracle.is_feasible(other):
+                continue
+            tried += 1
+            worth = oracle.expected_reward(other, means)
+            text = (
+                "for means {} the answer {} is worth {:.6g}, {}, feasible too, {:.6g}: it misses alpha={:g}"
+            )
+            good = _missed(oracle, value, worth) <= TOLERANCE
+            require(good, "neighbours", text, means, answer, value, other, worth, oracle.alpha)
+    return Finding(f"{tried} feasible sets near its answers")
+
+
+def _tempting(subject: Subject, rng: np.random.Generator) -> Iterator[tuple[FloatArray, IntArray]]:
+    """Yield means, and entries that may be missing in the answer: the best, or one that was raised."""
+    n_arms, n_choices = subject.oracle.n_arms, subject.oracle.n_choices
+    drawn = subject.problems[1::2]
+    if n_arms == n_choices:
+        middle = (subject.low + subject.high) / 2
+        for number, arm in enumerate(rng.permutation(n_arms)):
+            others = (drawn[number % len(drawn)] + middle) / 2  # none of them ties with the raised one
+            raised = np.where(np.arange(n_arms) == arm, best_end(subject), others)
+            if arm not in subject.answer(raised):
+                yield raised, np.array([arm])
+    for means in drawn:
+        by_worth = np.argsort(np.abs(means - best_end(subject))) if n_arms == n_choices else None
+        yield means, (rng.permutation(n_choices) if by_worth is None else by_worth)[:10]
+
+
+def _neighbours(
+    oracle: Oracle, answer: IntArray, arms: IntArray, rng: np.random.Generator
+) -> Iterator[IntArray]:
+    for arm in np.setdiff1d(arms, answer):
+        yield np.sort(np.append(answer, arm))
+        for position in rng.permutation(len(answer))[:5]:
+            yield np.sort(np.append(np.delete(answer, position), arm))
+    for position in range(min(len(answer), 5)):
+        yield np.sort(np.delete(answer, position))
+    yield np.sort(rng.choice(oracle.n_choices, len(answer), replace=False))
+
+
+def check_scale(subject: Subject) -> Finding | None:
+    """A LinearOracle takes tiny and huge means too, or refuses them: indices may exceed the range."""
+    oracle = subject.oracle
+    if not isinstance(oracle, LinearOracle) or oracle.beta < 1 or np.isnan(oracle.alpha):
+        return None
+    factors = [1e-6] * (subject.low <= 0 <= subject.high) + [1e3, 1e6] * (subject.low >= 0)
+    for factor in factors:
+        for means in subject.timed(subject.problems, 0.05):
+            scaled = factor * means
+            try:
+                answer = subject.solve(scaled)
+            except ValueError:  # the oracle says that it takes no such means
+                if factor < 1:
+                    raise
+                break
+            value = oracle.expected_reward(answer, scaled)
+            best = factor * float(_best(oracle, subject.worths(means)))
+            slack = TOLERANCE * max(abs(value), factor)
+            limit = oracle.alpha * best
+            good = value >= limit - slack if oracle.sense == "max" else value <= limit + slack
+            text = "for means {}, {:g} times those in range, {} is worth {:.6g}, another {:.6g}: it misses"
+            advice = " alpha={:.6g}; take them or refuse them by a ValueError"
+            told = (scaled, factor, answer, value, best, oracle.alpha)
+            require(good, "scale", text + advice, *told)
+    return Finding(f"factors {', '.join(f'{factor:g}' for factor in factors)}" if factors else "")
 
 
 def check_constraints(subject: Subject) -> None:
@@ -135,7 +258,7 @@ def check_constraints(subject: Subject) -> None:
     ):
         return
     family = [(frozenset(arm.tolist()), arm) for arm in subject.family]
-    for means in subject.all_means():
+    for means in subject.timed(subject.problems):
         sides = rng.choice(3, oracle.n_arms, p=(0.6, 0.2, 0.2))
         include, exclude = np.flatnonzero(sides == 1), np.flatnonzero(sides == 2)
         left = {key: arm for key, arm in family if key.issuperset(include) and key.isdisjoint(exclude)}

@@ -1,4 +1,4 @@
-"""The answers of oracles in another process, with another order of sets of strings."""
+"""Work in another process: with another order of sets of strings, or that may end it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
-from cmab.testing._checks import pickled
+from cmab.testing._checks import Stopwatch, pickled
 
+T = TypeVar("T")
+THREADS = 4
 _IDLE_SECONDS = 60
 # What an oracle prints must not reach the pipe of the answers. Nobody asking for a while ends the process.
 _PROGRAM = """
 import os, pickle, sys, threading
 answers = os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)
-import numpy as np
 while True:
     idle = threading.Timer(float(sys.argv[1]), os._exit, (0,))
     idle.daemon = True
@@ -33,8 +39,8 @@ while True:
         break
     idle.cancel()
     try:
-        oracle, problems = pickle.loads(question)
-        answer = pickle.dumps([oracle.solve(means, np.random.default_rng(7)) for means in problems])
+        function, arguments = pickle.loads(question)
+        answer = pickle.dumps(function(*arguments))
     except BaseException as error:
         answer = f"{type(error).__name__}: {error}"
     pickle.dump(answer, answers)
@@ -43,7 +49,7 @@ while True:
 
 
 class _Helper:
-    """A fresh interpreter that answers for one oracle after the other: starting one takes a second."""
+    """A fresh interpreter that works for one oracle after the other: starting one takes a second."""
 
     def __init__(self) -> None:
         # Two seeds differ in the order of almost all sets; whichever this process has, one is another.
@@ -93,9 +99,9 @@ _helpers: list[_Helper] = []
 _lock = threading.Lock()
 
 
-def answers_of_another_process(oracle: Oracle, problems: list[FloatArray]) -> list[IntArray]:
-    """Return what another interpreter answers, in the generator state of `Subject.solve`."""
-    question = pickled((oracle, problems))
+def in_another_process(fault: str, function: Callable[..., T], *arguments: object) -> T:
+    """Return what `function`, of an importable module, returns in another interpreter, or raise the fault."""
+    question = pickled((function, arguments))
     with _lock:
         answer: bytes | str = "no process was running"
         if _helpers and _helpers[-1].is_current():
@@ -105,9 +111,46 @@ def answers_of_another_process(oracle: Oracle, problems: list[FloatArray]) -> li
             _helpers.append(_Helper())
             answer = _helpers[-1].ask(question)
     if isinstance(answer, str):
-        raise AssertionError(f"hashing: the oracle could not be used in another process: {answer}")
-    answers: list[IntArray] = pickle.loads(answer)
-    return answers
+        raise AssertionError(f"{fault}: the oracle could not be used in another process: {answer}")
+    result: T = pickle.loads(answer)
+    return result
+
+
+def solve_all(oracle: Oracle, problems: list[FloatArray]) -> list[IntArray]:
+    """Return the answers in the generator state of `Subject.solve`."""
+    return [oracle.solve(means, np.random.default_rng(7)) for means in problems]
+
+
+def share(
+    oracle: Oracle, problems: list[FloatArray], answers: list[IntArray], rounds: int, seconds: float
+) -> tuple[int, str]:
+    """Let threads solve all problems `rounds` times each, or for some seconds: calls, and what is wrong."""
+    watch = Stopwatch()
+
+    def work(thread: int) -> tuple[int, str]:
+        order, calls = np.random.default_rng(thread).permutation(len(problems)), 0
+        for position in np.tile(order, rounds):
+            if calls >= len(problems) and watch.seconds() > seconds:
+                break
+            try:
+                answer = oracle.solve(problems[position].copy(), np.random.default_rng(7))
+            except RuntimeError:  # the oracle says that another thread is using it
+                continue
+            except Exception as error:
+                return calls, f"solve raised {error!r} for means {problems[position]}"
+            calls += 1
+            if not np.array_equal(answers[position], answer):
+                return calls, f"means {problems[position]} gave {answer} instead of {answers[position]}"
+        return calls, ""
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # threads of Python take turns far more often than they do by themselves
+    try:
+        with ThreadPoolExecutor(THREADS) as pool:
+            ends = list(pool.map(work, range(THREADS)))
+    finally:
+        sys.setswitchinterval(interval)
+    return sum(calls for calls, _ in ends), next((wrong for _, wrong in ends if wrong), "")
 
 
 @atexit.register

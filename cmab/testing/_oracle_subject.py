@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial, wraps
-from itertools import chain, combinations
+from itertools import chain, combinations, count, islice, zip_longest
+from typing import Any, TypeVar
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
+from cmab.testing._checks import Finding, Stopwatch
 from cmab.theory import Smoothness
 
+T = TypeVar("T")
 TOLERANCE = 1e-9
-LEVEL = 1e-6
 _ENUMERABLE = 12
 _ALONE = 12
+_AT_LEAST = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,9 @@ class Subject:
     trials: int
     seed: int
     smoothness: Smoothness | None
+    seconds: float
+    _answers: dict[bytes, IntArray] = field(default_factory=dict)
+    _rewards: dict[bytes, FloatArray] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -40,7 +46,23 @@ class Subject:
         """The family where it is known; otherwise every answer, for each is a rival of the others."""
         if self.family is not None:
             return self.family
-        return list({key(answer): answer for answer in map(self.solve, self.all_means())}.values())
+        return list({key(answer): answer for answer in map(self.answer, self._rival_means())}.values())
+
+    @cached_property
+    def members(self) -> set[tuple[int, ...]]:
+        """The family as sets."""
+        return {key(arm) for arm in self.family or ()}
+
+    def _rival_means(self) -> Iterator[FloatArray]:
+        """Yield the problems, and some of them with one arm raised: what is second best loses to these."""
+        rng = np.random.default_rng(self.seed)
+        yield from self.timed(self.problems)
+        raised = (
+            np.where(np.arange(len(means)) == arm, best_end(self), means)
+            for means in self.problems[-10:]
+            for arm in rng.permutation(len(means))[:_ALONE]
+        )
+        yield from self.timed(raised)
 
     def degenerate_means(self) -> Iterator[tuple[str, FloatArray]]:
         """Yield the means that break oracles: all high, all low, all tied, one arm apart from the others."""
@@ -53,30 +75,78 @@ class Subject:
             yield f"arm {arm} alone at the top", np.where(is_alone, self.high, self.low)
             yield f"arm {arm} alone at the bottom", np.where(is_alone, self.low, self.high)
 
-    def random_means(self) -> Iterator[FloatArray]:
+    def random_means(self, stream: int = 0) -> Iterator[FloatArray]:
         """Yield means with many ties; in turn with them, means that nearly tie and means far apart."""
-        rng = np.random.default_rng(self.seed)
-        for trial in range(self.trials):
-            ties = rng.choice(np.linspace(self.low, self.high, 4), self.oracle.n_arms)
-            anywhere = rng.uniform(self.low, self.high, self.oracle.n_arms)
-            near = np.clip(ties + 1e-3 * (anywhere - (self.low + self.high) / 2), self.low, self.high)
+        rng = np.random.default_rng(self.seed if stream == 0 else (self.seed, stream))
+        low, high = self.low, self.high
+        for trial in count():
+            ties = rng.choice(np.linspace(low, high, 4), self.oracle.n_arms)
+            anywhere = rng.uniform(low, high, self.oracle.n_arms)
+            # Alternately differences that single precision sees, and some that it does not.
+            closeness = 1e-3 if trial % 2 else 3e-8
+            near = np.clip(ties + closeness * (anywhere - (low + high) / 2), low, high)
             yield ties
             yield near if trial % 3 == 2 else anywhere
 
-    def all_means(self) -> Iterator[FloatArray]:
-        """Yield the degenerate and the random means."""
-        return chain((means for _, means in self.degenerate_means()), self.random_means())
+    @cached_property
+    def problems(self) -> list[FloatArray]:
+        """The degenerate and the random means, mixed: whoever has no time for all meets both kinds."""
+        degenerate = [means for _, means in self.degenerate_means()]
+        drawn = list(islice(self.random_means(), 2 * self.trials))
+        mixed = chain.from_iterable(zip_longest(degenerate, drawn))
+        return [means for means in mixed if means is not None]
+
+    def timed(self, items: Iterable[T], share: float = 0.1) -> Iterator[T]:
+        """Yield items until a share of the seconds is over, the longest item aside: it may have compiled."""
+        spent, longest = 0.0, 0.0
+        for number, item in enumerate(items):
+            if number >= _AT_LEAST and spent - longest > share * self.seconds:
+                return
+            watch = Stopwatch()
+            yield item
+            step = watch.seconds()
+            spent, longest = spent + step, max(longest, step)
 
     def solve(self, means: FloatArray, state: int = 7) -> IntArray:
         """Return the oracle's answer in the generator state that belongs to `state`."""
         return self.oracle.solve(means.copy(), np.random.default_rng(state))
 
+    def answer(self, means: FloatArray) -> IntArray:
+        """Return a copy of the first answer of `solve` for these means: most checks begin with it."""
+        known = self._answers.get(means.tobytes())
+        if known is None:
+            known = np.array(self.solve(means))
+            self._answers[means.tobytes()] = known
+        return known.copy()
+
+    @cached_property
+    def draws(self) -> bool:
+        """Whether `solve` draws from its generator, or spawns others, for any of the problems."""
+        rng = np.random.default_rng(7)
+        before = _position(rng)
+        for means in self.timed(self.problems):
+            self.oracle.solve(means.copy(), rng)
+            if _position(rng) != before:
+                return True
+        return False
+
+    def worths(self, means: FloatArray) -> FloatArray:
+        """Return what the rivals are worth, kept for the next check."""
+        known = self._rewards.get(means.tobytes())
+        if known is None:
+            known = np.array([self.oracle.expected_reward(arm, means) for arm in self.rivals])
+            self._rewards[means.tobytes()] = known
+        return known
+
     def shrink(self, entries: FloatArray, fails: Callable[[FloatArray], bool]) -> FloatArray:
         """Return simpler numbers that still fail: each at an end or in the middle where possible."""
         simple = (self.low, self.high, (self.low + self.high) / 2)
+        watch = Stopwatch()
         for _ in range(3):  # an entry may become simple once the others are
             for position in np.flatnonzero(~np.isin(entries, simple)):
                 for value in simple:
+                    if watch.seconds() > self.seconds:
+                        return entries
                     simpler = np.where(np.arange(len(entries)) == position, value, entries)
                     if fails(simpler):
                         entries = simpler
@@ -84,18 +154,31 @@ class Subject:
         return entries
 
 
-def on_each_means(check: Callable[[Subject, FloatArray], None]) -> Callable[[Subject], None]:
+def _position(rng: np.random.Generator) -> tuple[Any, int]:
+    seeds: Any = rng.bit_generator.seed_seq
+    return rng.bit_generator.state["state"], seeds.n_children_spawned
+
+
+def best_end(subject: Subject) -> float:
+    """Return the end of the range at which a mean is most attractive."""
+    return subject.high if subject.oracle.sense == "max" else subject.low
+
+
+def on_each_means(check: Callable[[Subject, FloatArray], None]) -> Callable[[Subject], Finding]:
     """Return a check over all means from one of single means; it fails for the simplest means found."""
 
     @wraps(check)
-    def check_all(subject: Subject) -> None:
-        for means in subject.all_means():
+    def check_all(subject: Subject) -> Finding:
+        tried = 0
+        for means in subject.timed(subject.problems):
+            tried += 1
             try:
                 check(subject, means)
             except AssertionError as error:
                 fails = partial(_fails, check, subject, str(error).partition(":")[0])
                 check(subject, subject.shrink(means, fails))
                 raise  # by chance, or for what came before, the simple means did not fail again
+        return Finding(f"{tried} of {len(subject.problems)} problems")
 
     return check_all
 
@@ -124,6 +207,7 @@ def make_subject(
     trials: int,
     seed: int,
     smoothness: Smoothness | None,
+    seconds: float,
 ) -> Subject:
     """Return the oracle with its family, listed or enumerated where possible."""
     family = None
@@ -133,7 +217,7 @@ def make_subject(
         own = oracle.is_feasible if type(oracle).is_feasible is not Oracle.is_feasible else None
         family = _enumerate(oracle.n_choices, is_feasible or own)
     declared = smoothness or oracle.smoothness()
-    return Subject(oracle, family, low, high, trials, seed, declared)
+    return Subject(oracle, family, low, high, trials, seed, declared, seconds)
 
 
 def _enumerate(n_choices: int, is_feasible: Callable[[IntArray], bool] | None) -> list[IntArray] | None:

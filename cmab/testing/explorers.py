@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
-from cmab.identification import identify
-from cmab.session import Session
-from cmab.testing._checks import Check, binomial_tail, named_checks, pickled, require, require_same
-from cmab.testing.policies import resumed
+from cmab.testing import _explorer_answers as answers
+from cmab.testing import _explorer_runs as runs_
+from cmab.testing._checks import Check, CheckFunction, Report, named_checks, run_checks
+from cmab.testing._explorer_runs import Subject
 
-_LEVEL = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class _Subject:
-    explorer: AnyExplorer
-    environment: Environment
-    delta: float | None
-    runs: int
-    max_samples: int
-    seed: int
+_CHECKS: tuple[CheckFunction, ...] = (
+    runs_.check_form,
+    runs_.check_determinism,
+    runs_.check_state,
+    runs_.check_resuming,
+    runs_.check_memory,
+    runs_.check_clock,
+    runs_.check_global_randomness,
+    runs_.check_budget,
+    answers.check_errors,
+    answers.check_places,
+)
 
 
 def check_explorer(
@@ -36,9 +32,14 @@ def check_explorer(
     delta: float | None = None,
     runs: int = 30,
     max_samples: int = 100_000,
+    seconds: float = 3.0,
+    expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
-) -> None:
+) -> Report:
     """Check that an explorer stops, answers in the right form, errs rarely, and can be saved and resumed.
+
+    All checks run, and one error lists all faults. Errors are counted until they speak for `delta` or against
+    it (a sequential test against 1.5 `delta`), and again with the arms in other places.
 
     Parameters
     ----------
@@ -49,29 +50,46 @@ def check_explorer(
     delta : float, optional
         Error probability that it promises; errors are not counted if left out.
     runs : int
-        Number of runs for the error rate.
+        Fewest runs for the error rate.
     max_samples : int
         Most samples of a run; reaching it counts as an error.
+    seconds : float
+        Longest time of all checks together, roughly, beyond `runs` runs: the report says which error rate
+        would have been seen.
+    expected_failures : mapping of str to str, optional
+        Names of checks that are known to fail, each with the reason. One that passes is a fault.
     rng : int
         Seed.
 
+    Returns
+    -------
+    Report
+        Of each check, what it tried and which faults it would have seen.
+
     Raises
     ------
-    AssertionError
-        At the first fault: ``determinism``, ``state`` (`select`, `is_done` or `recommend` changes it),
-        ``form`` (of what is selected or recommended), ``resuming``, or ``errors`` (more than `delta` allows,
-        a binomial test that a sound explorer fails with probability below 1e-6).
+    ConformanceError
+        With all faults, the first one's name first: ``form`` (of what is selected or recommended),
+        ``determinism``, ``state`` (`select`, `is_done` or `recommend` changes it), ``resuming``, ``memory``
+        (outside the state), ``clock``, ``global randomness``, ``budget`` (more outcomes than its `budget`),
+        ``errors`` (more than `delta` allows) or ``places`` (it errs, or answers the same, when the arms have
+        changed places). A sound explorer fails with probability below 1e-6.
+    ValueError
+        If `expected_failures` names no check, or gives no reason.
 
     Examples
     --------
     >>> from cmab import LUCBPlusPlus
     >>> from cmab.testing import check_explorer
     >>> from instances import GaussianArms
-    >>> check_explorer(LUCBPlusPlus(4, 1, delta=0.1), GaussianArms([2.0, 0.0, 0.0, 0.0], 0.5), delta=0.1)
+    >>> arms = GaussianArms([2.0, 0.0, 0.0, 0.0], 0.5)
+    >>> check_explorer(LUCBPlusPlus(4, 1, delta=0.1), arms, delta=0.1).false_alarm < 1e-6
+    True
     """
-    settings = {"delta": delta, "runs": runs, "max_samples": max_samples, "rng": rng}
-    for check in explorer_checks(explorer, environment, **settings):  # type: ignore[arg-type]
-        check.run()
+    settings = {"delta": delta, "runs": runs, "max_samples": max_samples, "seconds": seconds}
+    settings |= {"expected_failures": expected_failures, "rng": rng}  # type: ignore[dict-item]
+    checks = explorer_checks(explorer, environment, **settings)  # type: ignore[arg-type]
+    return Report(type(explorer).__name__, run_checks(type(explorer).__name__, checks))
 
 
 def explorer_checks(
@@ -81,6 +99,8 @@ def explorer_checks(
     delta: float | None = None,
     runs: int = 30,
     max_samples: int = 100_000,
+    seconds: float = 3.0,
+    expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
     name: str | None = None,
 ) -> list[Check]:
@@ -88,7 +108,7 @@ def explorer_checks(
 
     Parameters
     ----------
-    explorer, environment, delta, runs, max_samples, rng
+    explorer, environment, delta, runs, max_samples, seconds, expected_failures, rng
         As for `check_explorer`.
     name : str, optional
         Begins the name of each check; the class's name if left out.
@@ -105,118 +125,5 @@ def explorer_checks(
     >>> explorer_checks(SequentialHalving(3, budget=60), BernoulliArms([0.9, 0.2, 0.1]))[0].name
     'SequentialHalving-form'
     """
-    subject = _Subject(explorer, environment, delta, runs, max_samples, rng)
-    return named_checks(name or type(explorer).__name__, subject, _CHECKS)
-
-
-def _requests(
-    subject: _Subject, steps: int, between: Callable[[Session[Any], int], Session[Any]]
-) -> list[IntArray]:
-    """Play up to `steps` requests; `between` may replace the session before each."""
-    session: Session[Any] = Session(subject.explorer, rng=subject.seed)
-    coins, asked = np.random.default_rng(subject.seed), []
-    for step in range(steps):
-        session = between(session, step)
-        if session.is_done:
-            break
-        ticket = session.ask()
-        asked.append(ticket.super_arm)
-        session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, coins))
-    return asked
-
-
-def _check_form(subject: _Subject) -> None:
-    """Requests are distinct arms, at least one, pulled at least once; answers are distinct arms in order."""
-    n_arms = subject.explorer.n_arms
-
-    def look(session: Session[Any], step: int) -> Session[Any]:
-        if step > 0:
-            _check_answer(session.recommend(), n_arms)
-        if not session.is_done:
-            arms = subject.explorer.select(session.state, np.random.default_rng(step))
-            pulls = subject.explorer.pulls(session.state)
-            sound = (
-                len(arms) > 0 and len(np.unique(arms)) == len(arms) and 0 <= min(arms) <= max(arms) < n_arms
-            )
-            require(sound, "form", "select must return distinct arms of range({}), got {}", n_arms, arms)
-            require(pulls >= 1, "form", "pulls must be at least 1, got {}", pulls)
-        return session
-
-    _requests(subject, 40, look)
-
-
-def _check_answer(arms: IntArray, n_arms: int) -> None:
-    in_order = len(arms) < 2 or (np.diff(arms) > 0).all()
-    inside = len(arms) == 0 or (arms.min() >= 0 and arms.max() < n_arms)
-    require(
-        in_order and inside, "form", "recommend must return arms of range({}) in order, got {}", n_arms, arms
-    )
-
-
-def _check_determinism(subject: _Subject) -> None:
-    """The same seed gives the same requests."""
-    first, second = (_requests(subject, 60, lambda session, _: session) for _ in range(2))
-    require(len(first) == len(second), "determinism", "the same seed stopped at another time")
-    for a, b in zip(first, second, strict=True):
-        require_same(a, b, "determinism", "the same seed")
-
-
-def _check_state(subject: _Subject) -> None:
-    """Questions leave the state as it is, and a run leaves the explorer as it is."""
-    _requests(subject, 5, lambda session, _: session)  # parameters derived at first use are in place now
-    parameters = pickled(subject.explorer)
-
-    def look(session: Session[Any], step: int) -> Session[Any]:
-        before = pickled(session.state)
-        if not subject.explorer.is_done(session.state):
-            subject.explorer.select(session.state, np.random.default_rng(0))
-        if step > 0:
-            subject.explorer.recommend(session.state)
-        require(pickled(session.state) == before, "state", "questions must leave the state unchanged")
-        return session
-
-    _requests(subject, 40, look)
-    require(pickled(subject.explorer) == parameters, "state", "a run must leave the explorer unchanged")
-
-
-def _check_resuming(subject: _Subject) -> None:
-    """A session that is saved and loaded in the middle asks for the same arms."""
-    whole = _requests(subject, 40, lambda session, _: session)
-    middle = len(whole) // 2
-    again = _requests(subject, 40, lambda session, step: resumed(session) if step == middle else session)
-    require(len(whole) == len(again), "resuming", "a saved and loaded session stopped at another time")
-    for a, b in zip(whole, again, strict=True):
-        require_same(a, b, "resuming", "a saved and loaded session")
-
-
-def _check_errors(subject: _Subject) -> None:
-    """Wrong answers and runs without an answer are no more than `delta` allows."""
-    if subject.delta is None or subject.explorer.goal is None:
-        return
-    found = identify(
-        subject.explorer,
-        subject.environment,
-        replications=subject.runs,
-        rng=subject.seed,
-        max_samples=subject.max_samples,
-    )
-    wrong: FloatArray | Any = ~(found.correct & found.stopped)
-    errors = int(wrong.sum())
-    possible = binomial_tail(errors, subject.runs, subject.delta) >= _LEVEL
-    require(
-        possible,
-        "errors",
-        "{} of {} runs failed, delta={:g} was promised",
-        errors,
-        subject.runs,
-        subject.delta,
-    )
-
-
-_CHECKS: tuple[Callable[[_Subject], None], ...] = (
-    _check_form,
-    _check_determinism,
-    _check_state,
-    _check_resuming,
-    _check_errors,
-)
+    subject = Subject(explorer, environment, delta, runs, max_samples, rng, seconds)
+    return named_checks(name or subject.name, subject, _CHECKS, expected_failures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,40 +14,49 @@ from cmab.oracle import Oracle
 from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_rewards as rewards
-from cmab.testing._checks import Check, named_checks
+from cmab.testing import _oracle_surroundings as surroundings
+from cmab.testing._checks import Check, CheckFunction, CheckResult, Report, named_checks, run_checks
 from cmab.testing._oracle_subject import Subject, make_subject
 from cmab.theory import Smoothness
 
-_CHECKS: tuple[Callable[[Subject], None], ...] = (
+_CHECKS: tuple[CheckFunction, ...] = (
+    answers.check_declaration,
     answers.check_ties,
     answers.check_errors,
     answers.check_form,
     answers.check_feasibility,
     answers.check_input,
-    answers.check_global_randomness,
+    surroundings.check_global_randomness,
     answers.check_determinism,
     answers.check_memory,
-    answers.check_batch,
-    answers.check_compiled,
+    surroundings.check_layout,
+    surroundings.check_clock,
     answers.check_pickling,
     answers.check_buffer,
+    answers.check_batch,
+    answers.check_compiled,
     guarantees.check_guarantee,
+    guarantees.check_neighbours,
     guarantees.check_scale,
     answers.check_membership,
     rewards.check_monotonicity,
     rewards.check_triggering,
     rewards.check_smoothness,
     guarantees.check_constraints,
-    answers.check_hashing,  # last, for it may start a process
+    surroundings.check_growth,
+    answers.check_hashing,  # the last two may start a process
+    surroundings.check_threads,
 )
 
 
 @dataclass(frozen=True)
-class OracleReport:
-    """What the checks saw of an oracle's cost.
+class OracleReport(Report):
+    """What the checks tried, and what they saw of an oracle's cost.
 
     Attributes
     ----------
+    subject, results
+        As in `Report`.
     seconds_per_call : float
         Median wall-clock seconds of `solve`.
     bytes_per_call : int
@@ -77,9 +86,13 @@ def check_oracle(
     high: float = 1.0,
     smoothness: Smoothness | None = None,
     trials: int = 50,
+    seconds: float = 2.0,
+    expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> OracleReport:
     """Check that `oracle` keeps its promises on random, tied and degenerate means.
+
+    All checks run, and one error lists all faults.
 
     Parameters
     ----------
@@ -98,24 +111,33 @@ def check_oracle(
         either, the check looks for jumps only.
     trials : int
         Number of random means; each is used with ties and without.
+    seconds : float
+        Longest time of all checks together, roughly. Each takes a tenth of it at most, the two that look for
+        rare faults a fifth, and tries fewer problems on a slow oracle: the report says how many.
+    expected_failures : mapping of str to str, optional
+        Names of checks that are known to fail, each with the reason. One that passes is a fault.
     rng : int
         Seed.
 
     Returns
     -------
     OracleReport
-        Time and memory of a call.
+        Of each check, what it tried and would have noticed; time and memory of a call.
 
     Raises
     ------
-    AssertionError
-        At the first fault. Its text begins with the fault's name: ``ties``, ``errors``, ``form``,
-        ``feasibility``, ``input``, ``global randomness``, ``determinism``, ``memory``, ``batch``,
-        ``compiled`` (`kernel` and `solve` differ), ``pickling``, ``hashing`` (another process has another
-        order of sets), ``buffer`` (answers share memory), ``sense``, ``guarantee``, ``scale`` (means beyond
-        `high`), ``membership`` (`is_feasible` and the family differ), ``monotonicity``, ``smoothness``,
-        ``triggering`` or ``constraints``; it goes on with the simplest means found. An oracle that keeps
-        its promise fails with probability below 1e-6.
+    ConformanceError
+        With all faults, the first one's name first: ``declaration``, ``ties``, ``errors``, ``form``,
+        ``feasibility``, ``input``, ``global randomness``, ``determinism``, ``memory``, ``layout`` (strided,
+        read-only or mapped means), ``clock``, ``pickling``, ``buffer`` (answers share memory), ``batch``,
+        ``compiled`` (`kernel` and `solve` differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible
+        set near the answer is better), ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the
+        family differ), ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``growth`` (of
+        memory), ``hashing`` (another process has another order of sets) or ``threads`` (which share it). Each
+        goes on with the simplest means found. An oracle that keeps its promise fails with probability below
+        1e-6.
+    ValueError
+        If `expected_failures` names no check, or gives no reason.
 
     Examples
     --------
@@ -125,10 +147,9 @@ def check_oracle(
     >>> check_oracle(TopK(n_arms=5, k=2), super_arms=combinations(range(5), 2)).exhaustive
     True
     """
-    subject = make_subject(oracle, super_arms, is_feasible, low, high, trials, rng, smoothness)
-    for check in _CHECKS:
-        check(subject)
-    return _report(subject)
+    subject = make_subject(oracle, super_arms, is_feasible, low, high, trials, rng, smoothness, seconds)
+    results = run_checks(subject.name, named_checks(subject.name, subject, _CHECKS, expected_failures))
+    return _report(subject, results)
 
 
 def oracle_checks(
@@ -139,13 +160,16 @@ def oracle_checks(
     high: float = 1.0,
     smoothness: Smoothness | None = None,
     trials: int = 50,
+    seconds: float = 2.0,
+    expected_failures: Mapping[str, str] | None = None,
+    rng: int = 0,
     name: str | None = None,
 ) -> list[Check]:
     """Return the checks of `check_oracle` one by one, for `parametrize_with_checks`.
 
     Parameters
     ----------
-    oracle, super_arms, low, high, smoothness, trials
+    oracle, super_arms, low, high, smoothness, trials, seconds, expected_failures, rng
         As for `check_oracle`.
     name : str, optional
         Begins the name of each check; the class's name if left out.
@@ -159,15 +183,15 @@ def oracle_checks(
     >>> from cmab.testing import oracle_checks
     >>> from oracles import TopK
     >>> oracle_checks(TopK(5, k=2))[0].name
-    'TopK-ties'
+    'TopK-declaration'
     """
-    subject = make_subject(oracle, super_arms, None, low, high, trials, 0, smoothness)
-    return named_checks(name or subject.name, subject, _CHECKS)
+    subject = make_subject(oracle, super_arms, None, low, high, trials, rng, smoothness, seconds)
+    return named_checks(name or subject.name, subject, _CHECKS, expected_failures)
 
 
-def _report(subject: Subject) -> OracleReport:
+def _report(subject: Subject, results: tuple[CheckResult, ...]) -> OracleReport:
     seconds = []
-    for means in subject.random_means():
+    for means in subject.timed(subject.problems, 0.05):
         started = time.perf_counter()
         subject.solve(means)
         seconds.append(time.perf_counter() - started)
@@ -175,4 +199,5 @@ def _report(subject: Subject) -> OracleReport:
     subject.solve(means)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return OracleReport(float(np.median(seconds)), peak, subject.family is not None)
+    exhaustive = subject.family is not None
+    return OracleReport(subject.name, results, float(np.median(seconds)), peak, exhaustive)

@@ -1,0 +1,202 @@
+"""Checks of the rounds that an environment plays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab.feedback import Feedback
+from cmab.oracle import LinearOracle, Oracle
+from cmab.testing._checks import Finding, require, require_same
+from cmab.testing._environment_subject import Subject
+from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, require_mean
+from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
+
+_ARMS = 50
+_SUSPECTED = 2.0
+_LOOKS = (0.1, 2.0)
+_MOST = 400_000
+_LEVEL = 1e-9
+
+
+def check_determinism(subject: Subject) -> None:
+    """The same generator state gives the same round."""
+    for first, again in zip(subject.first_rounds, subject.fixed_rounds(), strict=True):
+        _require_same_round(first, again, "determinism", "the same generator state")
+
+
+def _require_same_round(first: Feedback, again: Feedback, fault: str, what: str) -> None:
+    require_same(first.arms, again.arms, fault, what)
+    require_same(first.outcomes, again.outcomes, fault, what)
+    same = first.reward == again.reward or (np.isnan(first.reward) and np.isnan(again.reward))
+    require(same, fault, what + " gave reward {} instead of {}", again.reward, first.reward)
+
+
+def check_coins(subject: Subject) -> None:
+    """In the same round, two super arms see the same outcome of an arm that both observe."""
+    for seed in range(20):
+        seen: dict[int, float] = {}
+        for super_arm in subject.super_arms:
+            feedback = subject.environment.play(super_arm, np.random.default_rng(seed))
+            for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
+                same = seen.setdefault(arm, outcome) == outcome
+                require(same, "coins", "arm {} showed {} and {} in one round", arm, outcome, seen[arm])
+
+
+def check_support(subject: Subject) -> Finding:
+    """Outcomes lie in the support and the feedback's arms in range."""
+    low, high = subject.environment.support
+    arms, pulled = subject.pulled
+    outside = np.flatnonzero((pulled < low).any(axis=1) | (pulled > high).any(axis=1))
+    text = "outcomes must lie in [{}, {}], pulls of arms {} do not"
+    require(not len(outside), "support", text, low, high, arms[outside])
+    rounds = [f for rounds in subject.rounds for f in rounds if f.arms.size]
+    for feedback in rounds:
+        inside = low <= feedback.outcomes.min() and feedback.outcomes.max() <= high
+        require(inside, "support", "outcomes must lie in [{}, {}], got {}", low, high, feedback.outcomes)
+        in_range = feedback.arms.max() < subject.environment.n_arms
+        text = "arms must lie in range({}), got {}"
+        require(in_range, "support", text, subject.environment.n_arms, feedback.arms)
+    return Finding(f"{len(rounds)} rounds, {pulled.shape[1]} pulls of each arm")
+
+
+def check_outcomes(subject: Subject) -> Finding:
+    """Observed outcomes average to the claimed means, whatever triggered them."""
+    arms = np.concatenate([f.arms for rounds in subject.rounds for f in rounds])
+    outcomes = np.concatenate([f.outcomes for rounds in subject.rounds for f in rounds])
+    doubted, widest = [], 0.0
+    tested = np.unique(arms)[:_ARMS]
+    for arm in tested:
+        sample, mean = outcomes[arms == arm], float(subject.environment.means[arm])
+        require_mean("outcomes", f"outcomes of arm {arm}", sample, mean)
+        widest = max(widest, mean_margin(sample))
+        if abs(sample.mean() - mean) > _SUSPECTED * sample.std() / np.sqrt(len(sample)):
+            doubted.append(int(arm))
+    longer, level = _look_longer(subject, doubted)
+    # Each arm is judged twice at most: by the normal law, and by the bound for outcomes in an interval.
+    text = f"{len(tested)} arms; a mean wrong by {2 * widest:.2g} would be seen with probability .99{longer}"
+    return Finding(text, len(tested) * (MEAN_LEVEL + level))
+
+
+def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
+    """Play many fresh rounds for arms two standard errors off, as one in twenty sound ones is."""
+    low, high = subject.environment.support
+    if not doubted or not np.isfinite([low, high]).all():
+        return "", 0.0
+    rng = np.random.default_rng((13, subject.seed))
+    for arm in doubted:
+        claimed = (float(subject.environment.means[arm]) - low) / (high - low)
+        super_arm = next((s for s in subject.super_arms if arm in s), subject.super_arms[0])
+        total = count = 0.0
+        for share in _LOOKS:
+            for feedback in subject.timed(subject.more(super_arm, _MOST, rng), share, subject.draws):
+                found = feedback.outcomes[feedback.arms == arm]
+                total, count = total + found.sum(), count + len(found)
+            if not count:
+                break
+            mean = (total / count - low) / (high - low)
+            possible = bounded_level(mean, claimed, count) >= _LEVEL
+            text = "outcomes of arm {} average {:.6g} over {:.0f}, claimed {:.6g}"
+            told = (arm, total / count, count, float(subject.environment.means[arm]))
+            require(possible, "outcomes", text, *told)
+            if abs(mean - claimed) <= 3 * np.sqrt(claimed * (1 - claimed) / count):
+                break
+    return f"; arms {doubted} were looked at for longer", len(_LOOKS) * _LEVEL
+
+
+def check_triggers(subject: Subject) -> Finding:
+    """Base arms are seen as often as declared, and only those that the super arm may trigger."""
+    environment, tests = subject.environment, 0
+    has_oracle = isinstance(subject.oracle, Oracle)
+    for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
+        seen = np.zeros((len(rounds), environment.n_arms))
+        for row, feedback in zip(seen, rounds, strict=True):
+            row[feedback.arms] = 1.0
+        if has_oracle:
+            stray = np.setdiff1d(np.flatnonzero(seen.any(axis=0)), subject.oracle.triggered_arms(super_arm))
+            text = "{} showed arms {}, which it does not trigger"
+            require(not len(stray), "triggers", text, super_arm.tolist(), stray)
+        chances = environment.triggering_probabilities(super_arm)
+        if chances is None:
+            continue
+        for arm in range(min(environment.n_arms, _ARMS)):
+            what = f"observations of arm {arm} by {super_arm.tolist()}"
+            require_mean("triggers", what, seen[:, arm], float(chances[arm]))
+            tests += 1
+    return Finding("" if tests else "no probabilities are declared", tests * MEAN_LEVEL)
+
+
+def check_rewards(subject: Subject) -> Finding:
+    """Realised rewards average to the expected reward; for sums, each is that of the outcomes."""
+    is_sum = isinstance(subject.oracle, LinearOracle)
+    widest = 0.0
+    for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
+        rewards = np.array([f.reward for f in rounds])
+        claimed = subject.environment.expected_reward(super_arm)
+        require_mean("rewards", f"rewards of {super_arm.tolist()}", rewards, claimed)
+        widest = max(widest, mean_margin(rewards))
+        for feedback in rounds if is_sum else ():
+            if len(feedback.arms) != len(super_arm) or np.isnan(feedback.reward):
+                continue  # some arms were not seen: their share of the reward is not known
+            total = float(feedback.outcomes.sum())
+            apart = abs(feedback.reward - total) > 1e-9 * (1 + abs(total))
+            require(
+                not apart, "rewards", "outcomes {} of a sum, reward {}", feedback.outcomes, feedback.reward
+            )
+    text = f"{len(rewards)} rounds; a reward wrong by {2 * widest:.2g} would be seen with probability .99"
+    return Finding(text, len(subject.super_arms) * MEAN_LEVEL)
+
+
+def check_optimum(subject: Subject) -> Finding | None:
+    """No super arm is better than the optimum, and an exact oracle's answer to the true means reaches it."""
+    environment, oracle = subject.environment, subject.oracle
+    optimum, sense = environment.optimum, getattr(oracle, "sense", "max")
+    sign = -1.0 if sense == "min" else 1.0
+    slack = 1e-9 * (1 + abs(optimum))
+    for super_arm in subject.super_arms:
+        value = environment.expected_reward(super_arm)
+        better = sign * (value - optimum) > slack
+        require(not better, "optimum", "{} is worth {:.6g}, the optimum {:.6g}", super_arm, value, optimum)
+    if np.isnan(optimum):
+        return Finding("no optimum is declared")
+    if not isinstance(oracle, Oracle) or not oracle.is_exact:
+        return Finding("whether any super arm reaches it is not tried: there is no exact oracle")
+    best = oracle.solve(np.array(environment.means), np.random.default_rng(0))
+    value = environment.expected_reward(best)
+    reached = abs(value - optimum) <= slack
+    text = "the oracle's answer to the true means, {}, is worth {:.6g}, the optimum {:.6g}"
+    require(reached, "optimum", text, best, value, optimum)
+    return None
+
+
+def check_stationarity(subject: Subject) -> Finding:
+    """Whatever was played before, a generator state gives the round that it gave; the means stay."""
+    means = np.array(subject.environment.means)
+    played = sum(map(len, subject.rounds))
+    for first, again in zip(subject.first_rounds, subject.fixed_rounds(), strict=True):
+        what = f"after {played} rounds, the same generator state"
+        _require_same_round(first, again, "stationarity", what)
+    same = np.array_equal(means, subject.environment.means)
+    require(same, "stationarity", "the means moved from {} to {}", means, subject.environment.means)
+    return Finding(f"{len(subject.first_rounds)} rounds again after {played} others")
+
+
+def check_clock(subject: Subject) -> None:
+    """The round does not depend on the time of day."""
+    with later(subject.environment):
+        again = list(subject.fixed_rounds())
+    for first, second in zip(subject.first_rounds, again, strict=True):
+        _require_same_round(first, second, "clock", "hours later, the same generator state")
+
+
+def check_global_randomness(subject: Subject) -> None:
+    """The global generators are neither drawn from, nor seeded, nor listened to."""
+    games = []
+    with kept_generators():
+        for seed in (1, 2):
+            seed_generators(seed)
+            before = repr(global_state())
+            games.append(list(subject.fixed_rounds()))
+            text = "play drew from a global generator, or seeded it, instead of using rng"
+            require(before == repr(global_state()), "global randomness", text)
+    for first, second in zip(*games, strict=True):
+        _require_same_round(first, second, "global randomness", "another seed of the global generators")

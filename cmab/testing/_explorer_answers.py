@@ -1,0 +1,129 @@
+"""Checks of an explorer's answers: how often they are wrong, here and with the arms in other places."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.environment import Environment
+from cmab.feedback import Feedback
+from cmab.identification import Identification, identify
+from cmab.testing._checks import LEVEL, Finding, Stopwatch, require
+from cmab.testing._explorer_runs import Subject
+from cmab.testing._statistics import binomial_tail, refused_rate
+
+_WORSE = 1.5
+_MOST_RUNS = 3000
+_BELIEVED = math.log(0.01)
+_PLACES = 60
+_AT_LEAST = 10
+_MOST_SAMPLES = 5000
+
+
+def check_errors(subject: Subject) -> Finding | None:
+    """Wrong answers and runs without an answer are no more than `delta` allows.
+
+    Wald's sequential test of `delta` against 1.5 times as much: by Ville's inequality, the likelihood ratio
+    of a sound explorer ever reaches ``1 / LEVEL`` with probability `LEVEL` at most. The most decisive
+    explorers need some 80 runs at delta 0.1 until an error rate of 1.5 `delta` would have been seen with
+    probability .99; with fewer runs, as time
+    allows, a binomial test ends it, and the report says which rate would.
+    """
+    delta = subject.delta
+    if delta is None or subject.explorer.goal is None:
+        return None
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
+    worse = min(_WORSE * delta, (1 + delta) / 2)
+    errors = runs = 0
+    watch = Stopwatch()
+    while runs < _MOST_RUNS:
+        size = min(subject.runs * (1 + runs // 30), 300)
+        found = _identify(subject, subject.environment, size, subject.max_samples, (1, runs))
+        errors += int((~(found.correct & found.stopped)).sum())
+        runs += size
+        # The logarithm of the likelihood ratio.
+        doubt = errors * math.log(worse / delta) + (runs - errors) * math.log((1 - worse) / (1 - delta))
+        refused = doubt >= -math.log(LEVEL)
+        text = "{} of {} runs failed, delta={:g} was promised"
+        require(not refused, "errors", text, errors, runs, delta)
+        # Who errs more often than he may is given ten times as long.
+        share = 0.4 if doubt <= 0 else 4.0
+        if doubt <= _BELIEVED or watch.seconds() > share * subject.seconds:
+            break
+    possible = binomial_tail(errors, runs, delta) >= LEVEL
+    require(possible, "errors", text, errors, runs, delta)
+    seen = worse if doubt <= _BELIEVED else refused_rate(runs, delta, LEVEL)
+    text = f"{errors} of {runs} runs failed, {delta:g} may; a rate of {seen:.2g} would be refused"
+    return Finding(text + " with probability .99", 2 * LEVEL)
+
+
+def _identify(
+    subject: Subject, environment: Environment, runs: int, max_samples: int, stream: tuple[int, int]
+) -> Identification:
+    seed = np.random.SeedSequence((subject.seed, *stream))
+    return identify(subject.explorer, environment, replications=runs, rng=seed, max_samples=max_samples)
+
+
+class Moved(Environment):
+    """The arms of another environment in other places."""
+
+    def __init__(self, environment: Environment, order: IntArray) -> None:
+        self.environment = environment
+        self.order = order
+        self.n_arms = environment.n_arms
+        self.means = np.array(environment.means)[order]
+        self.support = environment.support
+
+    @property
+    def sigma(self) -> float:
+        return self.environment.sigma
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        raise NotImplementedError("explorers sample base arms")
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        raise NotImplementedError("explorers sample base arms")
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        return self.environment.pull(self.order[arms], rng)
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        return self.environment.pull_many(self.order[arms], pulls, rng)
+
+
+def check_places(subject: Subject) -> Finding | None:
+    """With the arms in other places it names others: it looks at outcomes, not at numbers or at the truth.
+
+    A place may be harder, so runs that do not stop say nothing here. An explorer that promises `delta` may
+    not err more often than that; one that promises nothing may not be always right here and never there.
+    """
+    explorer, environment = subject.explorer, subject.environment
+    if explorer.goal is None:
+        return None
+    rng, runs = np.random.default_rng(subject.seed), 10
+    before = _identify(subject, environment, runs, _MOST_SAMPLES, (2, 0))
+    if not before.stopped.all() or not before.correct.all():
+        return Finding(f"not tried: it does not always answer, and rightly, within {_MOST_SAMPLES} samples")
+    limit = min(subject.max_samples, 3 * int(before.samples.max()))
+    wrong, tried, watch = 0, 0, Stopwatch()
+    for place in range(_PLACES):
+        moved = Moved(environment, rng.permutation(environment.n_arms))
+        if any(explorer.goal.is_correct(arms, moved.means) for arms in before.arms):
+            continue  # what it named before is right here, too
+        found = _identify(subject, moved, 1, limit, (3, place))
+        wrong += int((found.stopped & ~found.correct).sum())
+        tried += int(found.stopped.sum())
+        if tried >= _AT_LEAST and watch.seconds() > 0.15 * subject.seconds:
+            break
+    if subject.delta is not None:
+        refused = binomial_tail(wrong, tried, subject.delta) < LEVEL
+    else:
+        refused = wrong == tried >= _AT_LEAST
+    text = "{} of {} answers are wrong when the arms have changed places; before, all were right: {}"
+    require(not refused, "places", text, wrong, tried, sorted({str(arms) for arms in before.arms}))
+    return Finding(f"{tried} runs in other places of the arms, {wrong} of them wrong", LEVEL)

@@ -1,0 +1,185 @@
+"""Checks that an explorer's requests have the right form and depend on its state and generator alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.environment import Environment
+from cmab.explorer import AnyExplorer
+from cmab.session import Session
+from cmab.testing._checks import Finding, pickled, require, require_same
+from cmab.testing._policy_runs import resumed
+from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
+
+_BUDGET_REQUESTS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """An explorer, arms to try it on, and the error probability that it promises."""
+
+    explorer: AnyExplorer
+    environment: Environment
+    delta: float | None
+    runs: int
+    max_samples: int
+    seed: int
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return type(self.explorer).__name__
+
+
+def requests(
+    subject: Subject, steps: int, between: Callable[[Session[Any], int], Session[Any]]
+) -> list[IntArray]:
+    """Play up to `steps` requests; `between` may replace the session before each."""
+    session: Session[Any] = Session(subject.explorer, rng=subject.seed)
+    coins, asked = np.random.default_rng(subject.seed), []
+    for step in range(steps):
+        session = between(session, step)
+        if session.is_done:
+            break
+        ticket = session.ask()
+        asked.append(ticket.super_arm)
+        session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, coins))
+    return asked
+
+
+def check_form(subject: Subject) -> None:
+    """Requests are distinct arms, at least one, pulled at least once; answers are distinct arms in order."""
+    n_arms = subject.explorer.n_arms
+
+    def look(session: Session[Any], step: int) -> Session[Any]:
+        if step > 0:
+            require_answer(session.recommend(), n_arms)
+        if not session.is_done:
+            arms = subject.explorer.select(session.state, np.random.default_rng(step))
+            pulls = subject.explorer.pulls(session.state)
+            sound = (
+                len(arms) > 0 and len(np.unique(arms)) == len(arms) and 0 <= min(arms) <= max(arms) < n_arms
+            )
+            require(sound, "form", "select must return distinct arms of range({}), got {}", n_arms, arms)
+            is_count = _is_integer(pulls) and pulls >= 1
+            require(is_count, "form", "pulls must be a positive integer, got {!r}", pulls)
+        return session
+
+    requests(subject, 40, look)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def require_answer(arms: IntArray, n_arms: int) -> None:
+    in_order = len(arms) < 2 or (np.diff(arms) > 0).all()
+    inside = len(arms) == 0 or (arms.min() >= 0 and arms.max() < n_arms)
+    require(
+        in_order and inside, "form", "recommend must return arms of range({}) in order, got {}", n_arms, arms
+    )
+
+
+def check_determinism(subject: Subject) -> None:
+    """The same seed gives the same requests."""
+    first, second = (requests(subject, 60, _unchanged) for _ in range(2))
+    require(len(first) == len(second), "determinism", "the same seed stopped at another time")
+    for a, b in zip(first, second, strict=True):
+        require_same(a, b, "determinism", "the same seed")
+
+
+def check_state(subject: Subject) -> None:
+    """Questions leave the state as it is, and a run leaves the explorer as it is."""
+    requests(subject, 5, _unchanged)  # parameters derived at first use are in place now
+    parameters = pickled(subject.explorer)
+
+    def look(session: Session[Any], step: int) -> Session[Any]:
+        before = pickled(session.state)
+        if not subject.explorer.is_done(session.state):
+            subject.explorer.select(session.state, np.random.default_rng(0))
+        if step > 0:
+            subject.explorer.recommend(session.state)
+        require(pickled(session.state) == before, "state", "questions must leave the state unchanged")
+        return session
+
+    requests(subject, 40, look)
+    require(pickled(subject.explorer) == parameters, "state", "a run must leave the explorer unchanged")
+
+
+def check_resuming(subject: Subject) -> None:
+    """A session that is saved and loaded in the middle asks for the same arms."""
+    whole = requests(subject, 40, _unchanged)
+    middle = len(whole) // 2
+    again = requests(subject, 40, lambda session, step: resumed(session) if step == middle else session)
+    require(len(whole) == len(again), "resuming", "a saved and loaded session stopped at another time")
+    for a, b in zip(whole, again, strict=True):
+        require_same(a, b, "resuming", "a saved and loaded session")
+
+
+def check_memory(subject: Subject) -> Finding:
+    """What was learned is in the state: two campaigns that take turns ask for what each asks for alone."""
+    sessions: list[Session[Any]] = [Session(subject.explorer, rng=subject.seed + i) for i in range(2)]
+    coins = [np.random.default_rng(subject.seed + i) for i in range(2)]
+    alone = requests(subject, 60, _unchanged)
+    for number, expected in enumerate(alone):
+        for session, rng in zip(sessions, coins, strict=True):
+            if session.is_done:
+                continue
+            ticket = session.ask()
+            session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, rng))
+            if session is sessions[0]:
+                what = "taking turns with another campaign, request {}"
+                require_same(expected, ticket.super_arm, "memory", what, number)
+    return Finding(f"{len(alone)} requests")
+
+
+def check_clock(subject: Subject) -> None:
+    """Requests do not depend on the time of day."""
+    alone = requests(subject, 60, _unchanged)
+    with later(subject.explorer):
+        again = requests(subject, 60, _unchanged)
+    require(len(alone) == len(again), "clock", "hours later, the same seed stopped at another time")
+    for first, second in zip(alone, again, strict=True):
+        require_same(first, second, "clock", "hours later, the same seed")
+
+
+def check_global_randomness(subject: Subject) -> None:
+    """The global generators are neither drawn from, nor seeded, nor listened to."""
+    asked = []
+    with kept_generators():
+        for seed in (1, 2):
+            seed_generators(seed)
+            before = repr(global_state())
+            asked.append(requests(subject, 60, _unchanged))
+            text = "a run drew from a global generator, or seeded it, instead of using rng"
+            require(before == repr(global_state()), "global randomness", text)
+    for first, second in zip(*asked, strict=False):
+        require_same(first, second, "global randomness", "another seed of the global generators")
+
+
+def check_budget(subject: Subject) -> Finding | None:
+    """An explorer with a `budget` draws no more outcomes than that, and then stops."""
+    budget = getattr(subject.explorer, "budget", None)
+    if not isinstance(budget, int | np.integer):
+        return None
+    session: Session[Any] = Session(subject.explorer, rng=subject.seed)
+    coins, drawn = np.random.default_rng(subject.seed), 0
+    for _ in range(min(int(budget), _BUDGET_REQUESTS)):
+        if session.is_done:
+            break
+        ticket = session.ask()
+        drawn += len(ticket.super_arm) * ticket.pulls
+        require(drawn <= budget, "budget", "{} outcomes were asked for, the budget is {}", drawn, budget)
+        session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, coins))
+    over = session.is_done or budget > _BUDGET_REQUESTS
+    require(over, "budget", "it goes on after {} outcomes, the budget is {}", drawn, budget)
+    return Finding(f"{drawn} outcomes of {budget}")
+
+
+def _unchanged(session: Session[Any], step: int) -> Session[Any]:  # noqa: ARG001
+    return session

@@ -1,0 +1,204 @@
+"""Checks that a policy's play depends on its state, the feedback and the generator, and on nothing else."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.feedback import Feedback
+from cmab.session import Session
+from cmab.testing._checks import Finding, pickled, require, require_same
+from cmab.testing._memory import growth
+from cmab.testing._policy_subject import Subject
+from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
+
+
+def _play(subject: Subject) -> list[IntArray]:
+    session = Session(subject.policy, rng=subject.seed)
+    coins = np.random.default_rng(subject.seed)
+    played = []
+    for _ in range(subject.rounds):
+        ticket = session.ask()
+        session.tell(subject.environment.play(ticket.super_arm, coins))
+        played.append(ticket.super_arm)
+    return played
+
+
+def _require_same_games(first: list[IntArray], second: list[IntArray], fault: str, what: str) -> None:
+    for number, (one, other) in enumerate(
+        zip(first, second, strict=False)
+    ):  # either may have run out of time
+        require_same(one, other, fault, what + " in round {}", number)
+
+
+def check_determinism(subject: Subject) -> Finding:
+    """The same seed gives the same run, whatever was played before."""
+    assert subject.untouched  # taken before the first round
+    for first, second in zip(_play(subject), _play(subject), strict=True):
+        require_same(first, second, "determinism", "the same seed")
+    game = subject.timed(subject.game(subject.policy, subject.environment, subject.seed))
+    again = [arm for arm, _, _ in game]
+    _require_same_games(subject.long_game, again, "determinism", "the same seed")
+    return Finding(f"{len(again)} rounds")
+
+
+def check_feasibility(subject: Subject) -> Finding:
+    """Every super arm that is played belongs to the oracle's family."""
+    oracle = subject.policy.oracle
+    for number, super_arm in enumerate(subject.long_game):
+        distinct = len(np.unique(super_arm)) == len(super_arm)
+        inside = len(super_arm) == 0 or 0 <= super_arm.min() <= super_arm.max() < oracle.n_choices
+        feasible = distinct and inside and oracle.is_feasible(np.sort(super_arm))
+        require(feasible, "feasibility", "{} in round {} is not feasible for {!r}", super_arm, number, oracle)
+    return Finding(f"{len(subject.long_game)} rounds")
+
+
+def check_state(subject: Subject) -> None:
+    """`select` leaves the state as it is, and a run leaves the policy as it is."""
+    session = Session(subject.policy, rng=subject.seed)
+    coins = np.random.default_rng(subject.seed)
+    parameters = pickled(subject.policy)
+    for _ in range(subject.rounds):
+        before = pickled(session.state)
+        ticket = session.ask()
+        require(pickled(session.state) == before, "state", "select must leave the state unchanged")
+        session.tell(subject.environment.play(ticket.super_arm, coins))
+    require(pickled(subject.policy) == parameters, "state", "a run must leave the policy unchanged")
+
+
+def check_resuming(subject: Subject) -> None:
+    """A session that is saved and loaded in the middle plays the same future."""
+    session, coins = Session(subject.policy, rng=subject.seed), np.random.default_rng(subject.seed)
+    for step, expected in enumerate(_play(subject)):
+        if step == subject.rounds // 2:
+            session = resumed(session)
+        ticket = session.ask()
+        require_same(expected, ticket.super_arm, "resuming", "a saved and loaded session")
+        session.tell(subject.environment.play(ticket.super_arm, coins))
+
+
+def resumed(session: Session[Any]) -> Session[Any]:
+    """Return the session as it comes back from a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "session.npz"
+        session.save(file)
+        return Session.load(file, session.policy)
+
+
+def check_late_feedback(subject: Subject) -> None:
+    """Feedback may come in batches, last ticket first."""
+    session, coins = Session(subject.policy, rng=subject.seed), np.random.default_rng(subject.seed)
+    for _ in range(3):
+        tickets = [session.ask() for _ in range(4)]
+        for ticket in reversed(tickets):
+            session.tell(subject.environment.play(ticket.super_arm, coins), ticket)
+    require(not session.pending, "late feedback", "every ticket was told, none may be pending")
+
+
+def check_memory(subject: Subject) -> Finding:
+    """What was learned is in the state: the policy remembers neither another game nor its own."""
+    seed, rounds = subject.seed, min(len(subject.long_game), 200)
+    # Two games take turns at one policy; memory outside the states would mix them up.
+    first, other = (
+        subject.game(subject.policy, subject.environment, s, rounds=rounds) for s in (seed, seed + 1)
+    )
+    mixed = [arm for (arm, _, _), _ in zip(first, other, strict=True)]
+    _require_same_games(subject.long_game, mixed, "memory", "taking turns with another game, it")
+    # A policy as it was before the first round goes on with a state from the middle of a game.
+    for number, (_, _, state) in enumerate(
+        subject.game(subject.policy, subject.environment, seed, rounds=rounds)
+    ):
+        if number % 20 != 19:
+            continue
+        known, rng = pickle.dumps(state), 1000 + number
+        here, there = (
+            policy.select(pickle.loads(known), np.random.default_rng(rng))
+            for policy in (subject.policy, subject.copy)
+        )
+        what = "a policy that was not there, with the same state after round {},"
+        require_same(np.array(here), np.array(there), "memory", what, number)
+    return Finding(f"{rounds} rounds")
+
+
+def check_clock(subject: Subject) -> Finding:
+    """The play does not depend on the time of day."""
+    with later(subject.policy, subject.policy.oracle):
+        played = [
+            arm for arm, _, _ in subject.game(subject.policy, subject.environment, subject.seed, rounds=100)
+        ]
+    _require_same_games(subject.long_game, played, "clock", "hours later, the same seed")
+    return Finding(f"{len(played)} rounds")
+
+
+def check_global_randomness(subject: Subject) -> Finding:
+    """The global generators are neither drawn from, nor seeded, nor listened to."""
+    games: list[list[IntArray]] = []
+    with kept_generators():
+        for seed in (1, 2):
+            seed_generators(seed)
+            before, games_before = pickle.dumps(global_state()), len(games)
+            game = subject.game(subject.policy, subject.environment, subject.seed, rounds=100)
+            games.append([arm for arm, _, _ in game])
+            touched = before != pickle.dumps(global_state())
+            text = "game {} drew from a global generator, or seeded it, instead of using rng"
+            require(not touched, "global randomness", text, games_before + 1)
+    _require_same_games(games[0], games[1], "global randomness", "another seed of the global generators")
+    return Finding("2 games of 100 rounds")
+
+
+def check_feedback(subject: Subject) -> None:
+    """`update` leaves the feedback alone and keeps no part of it: the caller may use its arrays again."""
+    policy, rng = subject.policy, np.random.default_rng(subject.seed)
+    state = policy.start(rng)
+    for _ in range(30):
+        feedback = subject.environment.play(np.array(policy.select(state, rng)), rng)
+        arms, outcomes = feedback.arms.copy(), feedback.outcomes.copy()
+        given = Feedback(arms.copy(), outcomes.copy(), feedback.reward)
+        tried = copy.deepcopy(state)
+        policy.update(tried, given)
+        policy.update(state, feedback)
+        same = np.array_equal(given.arms, arms) and np.array_equal(given.outcomes, outcomes)
+        text = "update must leave {} and {} unchanged, made them {} and {}"
+        require(same, "feedback", text, arms, outcomes, given.arms, given.outcomes)
+        learned = pickled(tried)
+        given.arms[...], given.outcomes[...] = 0, subject.support[1]
+        kept = pickled(tried) != learned
+        require(
+            not kept, "feedback", "the state changed when the told arrays were written to: update copies them"
+        )
+
+
+def check_empty_feedback(subject: Subject) -> None:
+    """A round that shows no arm is no reason to fail, and the next super arm is feasible."""
+    policy, rng = subject.policy, np.random.default_rng(subject.seed)
+    nothing = Feedback(np.empty(0, np.int64), np.empty(0), 0.0)
+    for rounds in (0, 20):
+        state = policy.start(rng)
+        list(subject.game(policy, subject.environment, subject.seed, state, rounds))
+        try:
+            policy.update(state, nothing)
+            super_arm = np.array(policy.select(state, rng))
+        except Exception as error:
+            text = f"empty feedback: after {rounds} rounds, a round that showed no arm raised {error!r}"
+            raise AssertionError(text) from error
+        feasible = policy.oracle.is_feasible(np.sort(super_arm))
+        require(feasible, "empty feedback", "{}, which is not feasible, came next", super_arm)
+
+
+def check_growth(subject: Subject) -> Finding:
+    """Rounds leave no more memory behind than notes of themselves."""
+    policy, rng = subject.policy, np.random.default_rng(subject.seed)
+    state = policy.start(rng)
+
+    def play_round(number: int) -> None:  # noqa: ARG001
+        policy.update(state, subject.environment.play(np.array(policy.select(state, rng)), rng))
+
+    left, leak = growth(play_round, policy.oracle.n_arms)
+    require(not leak, "growth", "each round leaves {:.0f} bytes behind", left)
+    return Finding(f"{left:.0f} bytes a round")

@@ -1,0 +1,123 @@
+"""What the checks of policies share: games against the environment, and against made-up worlds."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.environment import Environment
+from cmab.feedback import Feedback
+from cmab.oracle import LinearOracle, Oracle
+from cmab.policy import AnyPolicy
+from cmab.testing._checks import Stopwatch, pickled
+
+T = TypeVar("T")
+_LONG = 250
+_AT_LEAST = 150
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Arms that each show the best or the worst end of the support, with means made up for a check."""
+
+    oracle: Oracle
+    means: FloatArray
+    support: tuple[float, float]
+    _values: dict[bytes, float] = field(default_factory=dict)
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Return the outcomes of all arms that `super_arm` may trigger."""
+        low, high = self.support
+        arms = np.sort(self.oracle.triggered_arms(super_arm))
+        chances = (self.means[arms] - low) / (high - low)
+        outcomes = np.where(rng.random(len(arms)) < chances, high, low)
+        is_sum = isinstance(self.oracle, LinearOracle)
+        return Feedback(arms, outcomes, float(outcomes.sum()) if is_sum else self.value(super_arm))
+
+    def value(self, super_arm: IntArray) -> float:
+        """Return the expected reward, with the sign of rewards for costs too."""
+        name = np.sort(super_arm).tobytes()
+        if name not in self._values:
+            sign = 1.0 if self.oracle.sense == "max" else -1.0
+            self._values[name] = sign * self.oracle.expected_reward(super_arm, self.means)
+        return self._values[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A policy and an environment to try it on."""
+
+    policy: AnyPolicy
+    environment: Environment
+    rounds: int
+    seed: int
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return type(self.policy).__name__
+
+    @cached_property
+    def untouched(self) -> bytes:
+        """The policy before its first round, pickled."""
+        return pickled(self.policy)
+
+    @property
+    def copy(self) -> AnyPolicy:
+        """A copy of the policy as it was before its first round."""
+        policy: AnyPolicy = pickle.loads(self.untouched)
+        return policy
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The ends that made-up outcomes have: those that the policy or the environment says, if any."""
+        low, high = self.policy.support or self.environment.support
+        return (low, high) if np.isfinite(low) and np.isfinite(high) else (0.0, 1.0)
+
+    def world(self, means: FloatArray) -> World:
+        """Return the world with means given as fractions of the support."""
+        low, high = self.support
+        return World(self.policy.oracle, low + (high - low) * means, self.support)
+
+    @cached_property
+    def worlds(self) -> tuple[World, World] | None:
+        """Two worlds whose best super arms are far apart; None where there is but one super arm."""
+        rng, oracle = np.random.default_rng(self.seed), self.policy.oracle
+        worlds = [self.world(rng.choice([0.1, 0.9], oracle.n_arms)) for _ in range(10)]
+        best = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in worlds]
+        values = np.array([[world.value(arm) for arm in best] for world in worlds])
+        lost = np.diag(values)[:, None] - values
+        first, second = np.unravel_index(np.argmax(lost + lost.T), lost.shape)
+        apart = (lost + lost.T)[first, second] > 1e-6 * np.abs(values).max()
+        return (worlds[first], worlds[second]) if apart else None
+
+    def timed(self, items: Iterable[T], share: float = 0.1) -> Iterator[T]:
+        """Yield items until a share of the seconds is over."""
+        watch = Stopwatch()
+        for number, item in enumerate(items):
+            if number >= _AT_LEAST and watch.seconds() > share * self.seconds:
+                return
+            yield item
+
+    def game(
+        self, policy: AnyPolicy, place: Any, seed: int, state: Any = None, rounds: int = _LONG
+    ) -> Iterator[tuple[IntArray, Feedback, Any]]:
+        """Yield what was played, what was seen, and the state that has taken it in, round by round."""
+        rng, coins = np.random.default_rng(seed), np.random.default_rng((seed, 1))
+        state = policy.start(rng) if state is None else state
+        for _ in range(rounds):
+            super_arm = np.array(policy.select(state, rng))
+            feedback = place.play(super_arm, coins)
+            policy.update(state, feedback)
+            yield super_arm, feedback, state
+
+    @cached_property
+    def long_game(self) -> list[IntArray]:
+        """The super arms of a long game against the environment."""
+        return [arm for arm, _, _ in self.timed(self.game(self.policy, self.environment, self.seed))]

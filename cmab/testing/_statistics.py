@@ -1,0 +1,69 @@
+"""Tests of means and probabilities with a stated false-alarm probability, and their power."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.testing._checks import POWER, require
+
+MEAN_LEVEL = 1e-11
+"""False-alarm probability of `require_mean`: of the normal law at seven standard errors, rounded up."""
+
+
+def mean_margin(sample: FloatArray) -> float:
+    """Return how far the mean of `sample` may lie from a true claim.
+
+    Seven standard errors, and twenty parts in n of the range for samples too rare or too small for the
+    normal law.
+    """
+    spread = float(np.ptp(sample))
+    n = len(sample)
+    return 7 * float(sample.std()) / math.sqrt(n) + 20 * (spread if spread > 0 else 1.0) / n + 1e-9
+
+
+def require_mean(fault: str, what: str, sample: FloatArray, claimed: float) -> None:
+    """Compare a sample mean with its claim; samples of fewer than 30 say nothing and pass."""
+    n = len(sample)
+    if n < 30:
+        return
+    mean = float(sample.mean())
+    is_near = abs(mean - claimed) <= mean_margin(sample)
+    require(is_near, fault, "{} average {:.6g} over {}, claimed {:.6g}", what, mean, n, claimed)
+
+
+def binomial_tail(failures: int, trials: int, probability: float) -> float:
+    """Return the probability of at least `failures` failures in `trials` of the given probability."""
+    from scipy.special import bdtrc
+
+    return float(bdtrc(failures - 1, trials, probability)) if failures > 0 else 1.0
+
+
+def seen_rate(calls: int) -> float:
+    """Return the rate of failures of which `calls` independent calls show one with probability `POWER`."""
+    return float(1 - (1 - POWER) ** (1 / max(calls, 1)))
+
+
+def refused_rate(trials: int, allowed: float, level: float) -> float:
+    """Return the smallest rate above `allowed` that `trials` trials refuse with probability `POWER`."""
+    critical = next((f for f in range(trials + 1) if binomial_tail(f, trials, allowed) < level), trials + 1)
+    rates = np.linspace(allowed, 1.0, 201)[1:]
+    refused = [rate for rate in rates if binomial_tail(critical, trials, rate) >= POWER]
+    return float(refused[0]) if refused and critical <= trials else math.nan
+
+
+def bounded_level(mean: float, claimed: float, n: float) -> float:
+    """Return a bound on the probability of a sample mean this far from its claim, for outcomes in [0, 1].
+
+    ``2 exp(-n KL(mean, claimed))``, Hoeffding 1963, Theorem 1; no law of the outcomes is assumed.
+    """
+    if not 0 < claimed < 1:
+        return 1.0 if abs(mean - claimed) < 1e-12 else 0.0
+    parts = [
+        part * math.log(part / other)
+        for part, other in ((mean, claimed), (1 - mean, 1 - claimed))
+        if part > 0
+    ]
+    return min(1.0, 2 * math.exp(-n * sum(parts)))

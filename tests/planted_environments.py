@@ -1,0 +1,261 @@
+"""Environments with one planted fault each, and the check that names it."""
+
+import threading
+import time
+
+import networkx as nx
+import numpy as np
+from planted_oracles import START, Fault
+
+from cmab import Environment, Feedback
+from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandit
+from oracles import TopK
+
+MEANS = np.array([0.3, 0.5, 0.8, 0.2, 0.6, 0.4, 0.7])
+SUPER_ARMS = [(0, 1), (1, 2), (4, 6)]
+
+
+class Links(Environment):
+    """Sound: Bernoulli arms, two of which are played."""
+
+    def __init__(self):
+        self.arms = BernoulliArms(MEANS)
+        self.means, self.n_arms = self.arms.means.copy(), len(MEANS)
+        self.oracle = TopK(self.n_arms, 2)
+        self.optimum = float(np.sort(MEANS)[-2:].sum())
+
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, self.arms.play(super_arm, rng).outcomes, rng)
+
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes, float(outcomes.sum()))
+
+    def pull(self, arms, rng):
+        return self.arms.pull(arms, rng)
+
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].sum())
+
+
+class TwoPerCent(Links):
+    """Shows two in a hundred less than it should."""
+
+    def shown(self, arms, outcomes, rng):
+        kept = np.random.default_rng(int(rng.random() * 2**53)).random(len(MEANS))[arms] > 0.02
+        return super().shown(arms, outcomes * kept, rng)
+
+
+class Biased(BernoulliArms):
+    def quantile(self, arms, uniforms):
+        return (uniforms < 0.9 * self.means[arms]).astype(float)
+
+
+class CommonPull(Links):
+    """One coin for all pulls of a call."""
+
+    def pull(self, arms, rng):
+        return (rng.random() < self.means[arms]).astype(float)
+
+
+class CommonCoin(Links):
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, (rng.random() < self.means[super_arm]).astype(float), rng)
+
+
+class Untriggered(Links):
+    def play(self, super_arm, rng):
+        everything = self.arms.play(np.arange(len(MEANS)), rng)
+        return Feedback(everything.arms, everything.outcomes, float(everything.outcomes[super_arm].sum()))
+
+
+class RewardApart(Links):
+    """The reward has the right mean, and nothing to do with the outcomes."""
+
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes, float((rng.random(len(arms)) < self.means[arms]).sum()))
+
+
+class Lying(Links):
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].max())
+
+
+class Autocorrelated(Links):
+    """Repeats the last round's outcome of an arm half of the time."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = np.zeros(len(MEANS))
+
+    def shown(self, arms, outcomes, rng):
+        repeated = rng.random(len(arms)) < 0.5
+        self.last[arms] = np.where(repeated, self.last[arms], outcomes)
+        return super().shown(arms, self.last[arms].copy(), rng)
+
+
+class StickyPulls(Links):
+    def __init__(self):
+        super().__init__()
+        self.last = np.zeros(len(MEANS))
+
+    def pull(self, arms, rng):
+        outcomes = super().pull(arms, rng)
+        for position, arm in enumerate(arms[: 10**5]):
+            if rng.random() < 0.3:
+                outcomes[position] = self.last[arm]
+            self.last[arm] = outcomes[position]
+        return outcomes
+
+
+class OptimumTooHigh(Links):
+    def __init__(self):
+        super().__init__()
+        self.optimum += 0.1
+
+
+class OptimumTooLow(Links):
+    def __init__(self):
+        super().__init__()
+        self.optimum = 0.5
+
+
+class BiasedBeyondFive(Links):
+    def pull(self, arms, rng):
+        return np.where(arms > 5, 1.0, super().pull(arms, rng))
+
+
+class Squares(Links):
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums, 3 * squares
+
+
+class SquaresUnbounded(SemiBandit):
+    def __init__(self):
+        super().__init__(GaussianArms(MEANS, 0.5), TopK(len(MEANS), 2))
+
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums, 3 * squares
+
+
+class HalfSums(Links):
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums / 2, squares
+
+
+class RareOutcome(Links):
+    """Once in ten thousand pulls something impossible."""
+
+    def pull(self, arms, rng):
+        return np.where(rng.random(len(arms)) < 1e-4, 5.0, super().pull(arms, rng))
+
+
+class Doubled(Links):
+    def shown(self, arms, outcomes, rng):
+        return super().shown(arms, 2 * outcomes, rng)
+
+
+class NoNoise(Links):
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, self.means[super_arm], rng)
+
+    def pull(self, arms, rng):
+        return self.means[arms]
+
+
+class Drift(Links):
+    played = 0
+
+    def play(self, super_arm, rng):
+        self.played += 1
+        moved = BernoulliArms(np.clip(MEANS + 1e-6 * self.played, 0, 1))
+        return self.shown(super_arm, moved.play(super_arm, rng).outcomes, rng)
+
+
+class MovingMeans(Links):
+    def play(self, super_arm, rng):
+        self.means[0] += 1e-9
+        return super().play(super_arm, rng)
+
+
+class Unpicklable(Links):
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+class LosesMeans(Links):
+    def __getstate__(self):
+        return {**self.__dict__, "arms": BernoulliArms(np.full(len(MEANS), 0.5))}
+
+
+class WallClock(Links):
+    def play(self, super_arm, rng):
+        outcomes = self.arms.play(super_arm, rng).outcomes
+        return self.shown(super_arm, outcomes if time.time() < START + 3600 else 1 - outcomes, rng)
+
+
+class GlobalDraws(Links):
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, (np.random.random(len(super_arm)) < 0.5) * 1.0, rng)  # noqa: NPY002
+
+
+class Unpaired(Links):
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, self.arms.pull(super_arm, rng), rng)
+
+
+class Distracted(IndependentCascade):
+    def __init__(self):
+        graph = nx.path_graph(4, create_using=nx.DiGraph)
+        super().__init__(graph, [0.5, 0.4, 0.8], k=1)
+
+    def play(self, super_arm, rng):
+        whole = super().play(super_arm, rng)
+        seen = rng.random(len(whole.arms)) < 0.9
+        return Feedback(whole.arms[seen], whole.outcomes[seen], whole.reward)
+
+
+def biased():
+    return Biased(MEANS)
+
+
+biased.__name__ = "Biased"
+
+FAULTS = [
+    Fault(TwoPerCent, "outcomes"),
+    Fault(biased, "outcomes"),
+    Fault(CommonPull, "independence"),
+    Fault(CommonCoin, None, "outcomes of one round may depend on each other"),
+    Fault(Untriggered, "triggers"),
+    Fault(RewardApart, "rewards"),
+    Fault(Lying, "rewards"),
+    Fault(Autocorrelated, "stationarity"),
+    Fault(StickyPulls, "independence"),
+    Fault(OptimumTooHigh, "optimum"),
+    Fault(OptimumTooLow, "optimum"),
+    Fault(BiasedBeyondFive, "pulls"),
+    Fault(Squares, "squares"),
+    Fault(SquaresUnbounded, "squares"),
+    Fault(HalfSums, "pulls"),
+    Fault(RareOutcome, "support"),
+    Fault(Doubled, "support"),
+    Fault(NoNoise, None, "certain outcomes are allowed"),
+    Fault(Drift, "stationarity"),
+    Fault(MovingMeans, "stationarity"),
+    Fault(Unpicklable, "pickling"),
+    Fault(LosesMeans, "pickling"),
+    Fault(WallClock, "clock"),
+    Fault(GlobalDraws, "global randomness"),
+    Fault(Unpaired, "coins"),
+    Fault(Distracted, "triggers"),
+]
+
+SOUND = [Links]
+
+
+def super_arms_of(environment):
+    """Return what is played."""
+    return [(0,), (1,)] if isinstance(environment, IndependentCascade) else SUPER_ARMS
