@@ -1,5 +1,8 @@
 """Combinatorial multi-armed bandits with graph oracles."""
 
+from importlib import import_module
+from typing import Any
+
 from cmab._study_pieces import StudyFailed
 from cmab.environment import Environment
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
@@ -95,11 +98,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
-    if (
-        name == "__version__"
-    ):  # looked up when it is asked for: that takes longer than the import of most modules
+def __getattr__(name: str) -> Any:
+    """Look up what most programs do not need when it is asked for."""
+    if name == "__version__":
         from cmab._registry import version
 
         return version()
+    if name == "plotting":
+        return import_module("cmab.plotting")
     raise AttributeError(f"module 'cmab' has no attribute {name!r}")

@@ -3,6 +3,8 @@
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from cmab.report import write_report
 from cmab.store import Store
 
 NOBODY = 65534
+ROOT = Path(__file__).resolve().parent.parent
 ADVICE = (
     "move it away",
     "run the study again",
@@ -204,6 +207,52 @@ def test_failing_writes_say_what_to_do_and_keep_what_was_there(tmp_path):
         with Store(folder) as store:
             assert store.remove_damaged("simulations") == 0
             assert store.missing("simulations", kept) == []
+
+
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+sys.path.insert(0, "tests")
+from test_store import PIECES, TRUTH, advised, numbers
+from cmab.store import Store
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+for size in (0, 100, 4096, 20_000, 45_000, 60_000, 90_000, 130_000):
+    folder, kept = Path(sys.argv[1]) / str(size), []
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        with Store(folder) as store:
+            for row in PIECES:
+                store.put("simulations", row)
+                kept.append(row["key"])
+    except OSError as error:
+        assert advised(error) or "run again" in str(error), error
+    else:
+        raise AssertionError(size)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    with Store(folder) as store:
+        assert store.remove_damaged("simulations") == 0
+        assert store.missing("simulations", kept) == []
+        for row in PIECES:
+            store.put("simulations", row)
+        assert numbers(store) == TRUTH
+print("done")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
+def test_writes_cut_off_by_the_system(tmp_path):
+    """At sizes from the first byte on: what was acknowledged is there, and the rest can follow."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.stdout.strip() == "done", done.stderr
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,12 @@ def test_version_and_module():
         cmab.nothing  # noqa: B018
 
 
+def test_pictures_need_no_import_of_their_own():
+    code = "import sys, cmab; assert 'cmab.plotting' not in sys.modules; print(cmab.plotting.band.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.stdout.strip() == "band", done.stderr
+
+
 def test_messages_name_the_file_not_the_number(tmp_path, capsys):
     assert cli.main(["validate", str(tmp_path / "none.toml")]) == 1
     assert capsys.readouterr().err == f"cmab: {tmp_path / 'none.toml'}: No such file or directory\n"
