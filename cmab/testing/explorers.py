@@ -50,7 +50,7 @@ def check_explorer(
     delta : float, optional
         Error probability that it promises; errors are not counted if left out.
     runs : int
-        Fewest runs for the error rate.
+        Fewest runs for the error rate, unless they take four times as long as `seconds`.
     max_samples : int
         Most samples of a run; reaching it counts as an error.
     seconds : float
