@@ -522,12 +522,12 @@ def test_budgets_refuse(arguments, message):
 
 
 def test_too_little_memory_is_said_beforehand(monkeypatch):
+    graph = nethept()  # reading it takes memory, too
     monkeypatch.setattr(_memory, "_free", lambda: 10**7)
     with pytest.raises(
         MemoryError, match=r"a graph of 4000000 arcs needs about 0\.1 GB, and 0\.0 GB are free"
     ):
         DirectedGraph.from_edges(np.zeros(4_000_000, np.int8), np.ones(4_000_000, np.int8))
-    graph = nethept()
     oracle = InfluenceMaximization(graph, 50, first_samples=10**7, epsilon=0.01)
     with pytest.raises(MemoryError, match="reverse-reachable sets"):
         oracle.solve(np.full(graph.n_arcs, 0.5), np.random.default_rng(0))

@@ -17,6 +17,7 @@ from oracles._choosing import choose_some
 from oracles._kernels_influence_greedy import is_greedy
 from oracles._reverse_sets import ReverseGraph, SetCollection
 from oracles._spread import estimated_spread, threshold_spread
+from oracles.influence_oracle import InfluenceOracle
 
 DELTA = 1e-9
 WAYS = {model: [case for case in INFLUENCE if case.model == model] for model in ("ic", "lt")}
@@ -24,7 +25,9 @@ WAYS = {model: [case for case in INFLUENCE if case.model == model] for model in 
 
 def test_every_certified_oracle_is_compared():
     graph = DirectedGraph.from_edges([0, 1, 2], [1, 2, 3])
-    certified = {type(case.make()) for case in ORACLES if hasattr(case.make(), "solve_certified")}
+    oracles = [case.make() for case in ORACLES]
+    influence = {type(oracle) for oracle in oracles if isinstance(oracle, InfluenceOracle)}
+    certified = {kind for kind in influence if hasattr(kind, "solve_certified")}
     assert certified == {type(case.make(graph, 1)) for case in INFLUENCE}
 
 
@@ -111,8 +114,8 @@ SHAPES = [core, cliques, chain, components, heavy, certain, stars, hubs, tiny]
 
 def options_of(rng, graph, trial):
     """k, and options: weights over ten orders of magnitude, few candidates, few samples."""
-    options = {"epsilon": 0.1, "delta": DELTA}
     nodes, k = np.arange(graph.n_nodes), int(rng.choice([1, 2, 5, 20]))
+    options = {"epsilon": 0.3 if k < 3 else 0.1, "delta": DELTA}  # ratios near 1 take many sets to show
     if trial % 3 == 1:
         options["weights"] = 10 ** rng.uniform(-5, 5, graph.n_nodes)
     if trial % 4 == 2:
@@ -210,7 +213,7 @@ def test_no_certificate_is_above_what_others_find(shape, model):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_certificate_is_above_what_others_find_at_length(shape):
     rng = np.random.default_rng([1, SHAPES.index(shape)])
-    for trial in range(15):
+    for trial in range(8):
         compare(rng, shape, trial, "ic")
 
 
