@@ -77,8 +77,10 @@ class PuLPOracle(LinearOracle):
         Constraints over the variables; PuLP 3.3 or 4. It is not changed.
     variables : sequence of pulp.LpVariable
         Base arm i is ``variables[i]``; each binary. One that stands in no constraint is free. Other
-        variables of the model may be of any kind and bear no cost. ``problem.add_variable(name,
-        cat="Binary")`` makes one in both versions of PuLP; a bare ``pulp.LpVariable(name)`` is PuLP 3's.
+        variables of the model may be of any kind and bear no cost. A variable of another model is refused,
+        but PuLP 3 does not know whose a variable is: there, one whose name the model lacks counts as free.
+        ``problem.add_variable(name, cat="Binary")`` makes one in both versions of PuLP; a bare
+        ``pulp.LpVariable(name)`` is PuLP 3's.
     sense : {"max", "min"}, optional
         That of `problem` if left out.
     gap : float

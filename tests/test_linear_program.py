@@ -158,13 +158,23 @@ def foreign():
     [
         (infeasible, "feasible"),
         (not_binary, "binary"),
-        (foreign, "distinct variables of problem"),
         (lambda: (packing(0)[0], []), "at least one"),
     ],
 )
 def test_bad_models_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         PuLPOracle(*make())
+
+
+def test_a_variable_of_another_model_with_a_name_of_its_own():
+    """PuLP 4 knows that it is foreign; PuLP 3 cannot tell it from a free arm of this model, and it is one."""
+    if hasattr(pulp.LpVariable, "id"):  # PuLP 4
+        with pytest.raises(ValueError, match="distinct variables of problem"):
+            PuLPOracle(*foreign())
+    else:
+        oracle = PuLPOracle(*foreign())
+        assert oracle.is_feasible(np.array([0, 7]))
+        assert oracle.is_feasible(np.array([0]))
 
 
 @pytest.mark.parametrize("means", [np.full(7, np.nan), np.full(7, np.inf), np.ones(6)])
