@@ -7,7 +7,7 @@ from cmab import Feedback
 
 def explore(explorer, environment, rng, max_samples=10**12):
     """Run to the stopping rule; return the arms and the samples taken, as the environment counts them."""
-    state, samples = explorer.initial_state(), 0
+    state, samples, steps = explorer.initial_state(), 0, 0
     while not explorer.is_done(state) and samples < max_samples:
         arms = explorer.select(state, rng)
         pulls = np.full(len(arms), explorer.pulls(state))
@@ -15,7 +15,8 @@ def explore(explorer, environment, rng, max_samples=10**12):
         assert pulls.min() >= 1
         sums, squares = environment.pull_many(arms, pulls, rng)
         explorer.update(state, Feedback(arms, sums, pulls=pulls, squares=squares))
-        samples += int(pulls.sum())
+        samples, steps = samples + int(pulls.sum()), steps + 1
+        assert steps < 1_000_000, "a livelock is a failure"
     return explorer.recommend(state), samples
 
 
