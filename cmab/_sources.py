@@ -91,6 +91,15 @@ def _top_names(path: Path) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]
+        elif isinstance(node, ast.Call) and node.args and _is_import(node.func):
+            name = getattr(node.args[0], "value", None)
+            if isinstance(name, str) and not name.startswith("."):
+                yield name.partition(".")[0]
+
+
+def _is_import(function: ast.expr) -> bool:
+    """Return whether `function` is ``__import__`` or ``importlib.import_module`` by its name."""
+    return getattr(function, "id", getattr(function, "attr", "")) in {"__import__", "import_module"}
 
 
 def _is_installed(package: str) -> bool:

@@ -79,7 +79,7 @@ def open_closed_descriptors() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # workers need them too
 
 
 def printable(text: str) -> str:

@@ -57,6 +57,7 @@ def shell(line, **names):
     [
         "$cmab run $file --out $out 2>&-",
         "$cmab run $file --out $out >&- 2>&- <&-",
+        "$cmab run $file --out $out --jobs 2 2>&-",
         "$cmab run $file --out $out 2>&1 | true; exit ${PIPESTATUS[0]}",
         "$cmab run $file --out $out > /dev/null 2> /dev/full",
         "$cmab run $file --out $out",  # in ASCII, with a letter that it lacks

@@ -42,20 +42,24 @@ class Base(Environment):
 """,
     "plug/data.json": '{"factor": 1.0}',
     "plughelper.py": """
+import importlib
 def shift():
     from plugdeep.constants import DEEP
-    return DEEP + 0.0
+    modules = importlib.import_module("plugfar.constants"), __import__("plugnear")
+    return DEEP + sum(module.DEEP for module in modules) + 0.0
 """,
     "plugdeep/constants.py": "DEEP = 0.0\n",  # a package without __init__
+    "plugfar/constants.py": "DEEP = 0.0\n",
+    "plugnear.py": "DEEP = 0.0\n",
 }
-PACKAGES = {"plug", "plughelper", "plugdeep"}
+PACKAGES = {"plug", "plughelper", "plugdeep", "plugfar", "plugnear"}
 SPECIFICATION = {
     "horizon": 12,
     "replications": 2,
     "instances": {
         "own": {"oracle": {"class": "TopK", "n_arms": 3, "k": 1}, "environment": {"class": "Plug"}}
     },
-    "learners": {"Random": {"class": "UniformlyRandom"}},
+    "learners": {"Random": {"class": "UniformlyRandom", "support": [-20.0, 20.0]}},
 }
 
 
@@ -113,6 +117,8 @@ CODE = {
     "its base in another module": lambda home: edit(home / "plug/base.py"),
     "a module that it imports": lambda home: edit(home / "plughelper.py"),
     "what that imports within a function": lambda home: edit(home / "plugdeep/constants.py"),
+    "what is imported by a call": lambda home: edit(home / "plugfar/constants.py"),
+    "what is imported by the oldest call": lambda home: edit(home / "plugnear.py"),
     "data in the package": lambda home: edit(home / "plug/data.json", "1.0", "1.25"),
     "compiled data below": lambda home: (home / "plug/inner/table.bin").write_bytes(np.ones(1).tobytes()),
     "the class, with the old times": lambda home: keep_times(home / "plug/env.py", edit),
