@@ -264,7 +264,7 @@ def pages() -> nx.Graph:
 def affordable():
     """Seeds of `NETWORK` within the budget of the case below."""
     costs = np.array([1.0, 2.0, 2.0, 1.0, 0.5, 1.5, 3.0])
-    families = (np.array(s) for size in range(1, 8) for s in combinations(range(7), size))
+    families = (np.array(s, np.int64) for size in range(8) for s in combinations(range(7), size))
     return [seeds for seeds in families if costs[seeds].sum() <= 3.0]
 
 

@@ -74,9 +74,9 @@ class Recorder:
 
         def constructor(thing, *args, **named):
             if self.depth == 0:
-                args, named = copy.deepcopy((tuple(map(owned, args)), named))
-                named = {name: owned(value) for name, value in named.items()}
-                self.seen.append(((args, named), copy.deepcopy((args, named))))
+                args = tuple(owned(copied(value)) for value in args)
+                named = {name: owned(copied(value)) for name, value in named.items()}
+                self.seen.append(((args, named), copied((args, named))))
             self.depth += 1
             try:
                 init(thing, *args, **named)
@@ -84,6 +84,15 @@ class Recorder:
                 self.depth -= 1
 
         return constructor
+
+
+def copied(value):
+    """Return a copy of an argument; what is no data (a model of PuLP 4 cannot be copied) stays itself."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(copied, value))
+    if isinstance(value, dict):
+        return {key: copied(entry) for key, entry in value.items()}
+    return copy.deepcopy(value) if isinstance(value, np.ndarray | nx.Graph) else value
 
 
 def owned(value):
