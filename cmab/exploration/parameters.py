@@ -17,8 +17,8 @@ def length(support: tuple[float, float]) -> float:
 
 
 def check_delta(delta: float) -> None:
-    """Raise unless 1e-200 < delta < 1: ``N / delta`` must be a number, and a level below it too."""
-    real("delta", delta, 1e-200, 1.0, inside=True)
+    """Raise unless 1e-301 < delta < 1: ``N / delta`` must be a number, and a level below it too."""
+    real("delta", delta, 1e-301, 1.0, inside=True)
 
 
 def check_noise(delta: float, sigma: float) -> None:
