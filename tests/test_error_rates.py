@@ -73,7 +73,8 @@ def test_errors_over_many_runs(name, difficulty):
         explorer = explorer.first
     arms = BernoulliArms(means) if name in BOUNDED else GaussianArms(means, sigma=0.5)
     found = identify(explorer, arms, replications=RUNS, rng=1, max_samples=1_000_000)
-    assert found.certified.all()
+    assert found.stopped.all()
+    assert (found.certified == explorer.is_proven).all()
     assert (~found.correct).sum() < TOO_MANY
     if name == "lucb1_halving":
         assert found.samples.max() < halving_samples(len(means), k, 0.05, 0.05)

@@ -25,6 +25,12 @@ class Finding:
         How much was tried, and which faults it would have noticed.
     false_alarm : float
         Probability with which a sound subject fails the check, over its random seeds; 0 for exact checks.
+
+    Examples
+    --------
+    >>> from cmab.testing import Finding
+    >>> Finding("200 problems", false_alarm=1e-9).text
+    '200 problems'
     """
 
     text: str = ""
@@ -106,6 +112,14 @@ class CheckResult:
         Wall-clock seconds.
     expected_failure : str
         The reason that was given; empty if it passed.
+
+    Examples
+    --------
+    >>> from cmab.testing import check_oracle
+    >>> from oracles import TopK
+    >>> results = check_oracle(TopK(4, k=1), super_arms=[[0], [1], [2], [3]], seconds=0.1).results
+    >>> {result.expected_failure for result in results}
+    {''}
     """
 
     name: str
