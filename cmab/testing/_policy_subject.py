@@ -89,7 +89,7 @@ class Subject:
     def worlds(self) -> tuple[World, World] | None:
         """Two worlds whose best super arms are far apart; None where there is but one super arm."""
         rng, oracle = np.random.default_rng(self.seed), self.policy.oracle
-        worlds = [self.world(rng.choice([0.1, 0.9], oracle.n_arms)) for _ in range(10)]
+        worlds = [self.world(rng.choice(np.array([0.1, 0.9]), oracle.n_arms)) for _ in range(10)]
         best = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in worlds]
         values = np.array([[world.value(arm) for arm in best] for world in worlds])
         lost = np.diag(values)[:, None] - values
