@@ -112,9 +112,7 @@ class Session(Generic[State]):
         self.policy = policy
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         self.state = policy.start(self.rng)
-        self.support = _interval(policy.support if support is None else support)
-        if isinstance(policy, Explorer):
-            _check_narrower(self.support, policy.support)
+        self._set_support(support)
         self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
@@ -210,6 +208,14 @@ class Session(Generic[State]):
                 raise
             del self._open[told.number]
 
+    def _set_support(self, declared: Any) -> None:
+        """Check outcomes by what was declared for the session, else by what the policy learns from."""
+        self._declared = _interval(declared)
+        own = _interval(self.policy.support) if self.policy.learns else None
+        self.support = own if self._declared is None else self._declared
+        if isinstance(self.policy, Explorer):
+            _check_narrower(self.support, self.policy.support)
+
     def _find(self, ticket: Ticket | int | None) -> Ticket:
         """Return the pending ticket that is meant."""
         if ticket is None:
@@ -257,7 +263,7 @@ class Session(Generic[State]):
                 "versions": {"cmab": metadata.version("cmab"), "numpy": np.__version__},
                 "session": self._id,
                 **fingerprint(self.policy),
-                "support": None if self.support is None else list(self.support),
+                "support": None if self._declared is None else list(self._declared),
                 "asked": self._asked,
                 "open": [[t.number, t.super_arm.tolist(), t.pulls] for t in self._open.values()],
                 "rng": generator_state(self.rng),
@@ -304,7 +310,7 @@ class Session(Generic[State]):
         if not isinstance(header["session"], str) or not 0 < len(header["session"]) <= 64:
             raise ValueError(f"the session must have a name, got {shown(header['session'])}")
         self._id = header["session"]
-        self.support = _interval(header["support"])
+        self._set_support(header["support"])
         self.rng = generator_from(header["rng"])
         self._asked = integer("the number of tickets asked for", header["asked"], 0)
         last = -1

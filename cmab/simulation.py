@@ -255,7 +255,7 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
             f"policy.oracle and environment must have the same base arms, got {policy.oracle.n_arms}"
             f" and {environment.n_arms}"
         )
-    if policy.support is None:
+    if policy.support is None or not policy.learns:
         return
     (low, high), (least, most) = policy.support, environment.support
     if low <= least and most <= high:

@@ -289,7 +289,15 @@ def test_other_parameters_are_refused_unless_meant(other, said, tmp_path):
     session.save(file)
     with pytest.raises(ValueError, match=rf"{said}.*accept_changes"):
         Session.load(file, other())
-    assert Session.load(file, other(), accept_changes=True).state.rounds == 4
+    changed = Session.load(file, other(), accept_changes=True)
+    assert changed.state.rounds == 4
+    assert changed.support == other().support
+
+
+def test_a_declared_support_is_kept_in_the_file(tmp_path):
+    file, declared = tmp_path / "s.npz", (-np.inf, 2.0)
+    Session(CUCB(TopK(5, 2)), rng=0, support=declared).save(file)
+    assert Session.load(file, CUCB(TopK(5, 2))).support == declared
 
 
 def test_other_classes_and_arms_are_refused_by_name(tmp_path):
