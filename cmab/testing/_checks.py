@@ -306,8 +306,8 @@ class Stopwatch:
         self._work, self._clock = process_time(), perf_counter()
 
     def seconds(self) -> float:
-        """Return processor seconds, or a tenth of the wall clock's if that is more."""
-        return max(process_time() - self._work, (perf_counter() - self._clock) / 10)
+        """Return processor seconds, or a quarter of the wall clock's if that is more."""
+        return max(process_time() - self._work, (perf_counter() - self._clock) / 4)
 
 
 def pickled(value: object) -> bytes:

@@ -147,7 +147,7 @@ def check_determinism(subject: Subject, means: FloatArray) -> None:
 
 def check_memory(subject: Subject) -> Finding:
     """The answer does not depend on the calls before it, nor on whether they were given the same array."""
-    problems, given = list(subject.timed(subject.problems)), np.empty(subject.oracle.n_arms)
+    problems, given = subject.some(), np.empty(subject.oracle.n_arms)
     answers = [subject.answer(means) for means in problems]
     order = np.random.default_rng(subject.seed).permutation(len(problems))
     rng, calls = np.random.default_rng(7), 0
@@ -184,7 +184,7 @@ def check_compiled(subject: Subject) -> None:
     kernel = open_door(subject.oracle, "solve")
     if kernel is None:
         return
-    problems = np.array(list(subject.timed(subject.problems)))
+    problems = np.array(subject.some())
     answers = solve_rows(kernel, subject.oracle.n_choices, problems)
     for means, answer in zip(problems, answers, strict=True):
         require_same(subject.answer(means), answer, "compiled", "the kernel with means {}", means)
@@ -208,7 +208,7 @@ def check_hashing(subject: Subject) -> Finding:
     """A process whose strings have other hashes gives the same answers: no order of a set shows."""
     if copied(subject) is None:
         return Finding("not tried, for the oracle cannot be pickled")
-    problems = list(subject.timed(subject.problems[:40]))
+    problems = subject.some()[:40]
     answers = in_another_process("hashing", solve_all, subject.oracle, problems)
     for means, answer in zip(problems, answers, strict=True):
         require_same(subject.answer(means), answer, "hashing", "another process with means {}", means)
@@ -229,7 +229,7 @@ def check_buffer(subject: Subject) -> Finding:
     copy = copied(subject)  # what the check writes to may be the oracle's own
     if copy is None:
         return Finding("not tried, for the oracle cannot be pickled")
-    problems = list(subject.timed(subject.problems, 0.02))
+    problems = subject.some(0.02)
     for means, other in subject.timed(pairwise(problems)):
         first = copy.solve(means.copy(), np.random.default_rng(7))
         kept = first.copy()

@@ -21,25 +21,25 @@ _FORCED = "with {} forced in, {} forced out and means {}"
 
 def check_guarantee(subject: Subject) -> Finding:
     """Answers are worth alpha times the optimum with probability beta (sense included)."""
-    oracle, problems = subject.oracle, list(subject.timed(subject.problems))
+    oracle, problems = subject.oracle, subject.some()
     if np.isnan(oracle.alpha):
         return Finding("no ratio is promised")
     if oracle.beta < 1:
         return _check_probability(subject, problems)
     # Each in a generator state of its own, for an oracle may fail in some states only.
-    tried = list(subject.timed(enumerate(problems)))
+    tried = enumerate(subject.timed(problems))
     shortfalls = [_shortfall(subject, means, state) for state, means in tried]
     failed = [state for state, shortfall in enumerate(shortfalls) if shortfall > TOLERANCE]
     if failed:
         fails = problems[failed[0]]
         means = subject.shrink(fails, lambda means: _shortfall(subject, means, failed[0]) > TOLERANCE)
-        share = f"{len(failed)} of {len(tried)}"
-        _accuse(subject, means, share, len(failed) > 0.75 * len(tried), failed[0])
+        share = f"{len(failed)} of {len(shortfalls)}"
+        _accuse(subject, means, share, len(failed) > 0.75 * len(shortfalls), failed[0])
     if oracle.alpha != 1:
         hunted = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
         if hunted:
             _accuse(subject, hunted[0], "some", False)
-    calls = len(tried) + _check_many(subject)
+    calls = len(shortfalls) + _check_many(subject)
     known = "the optimum over all super arms" if subject.family is not None else "its own other answers"
     rate = f"a wrong answer in {1 / seen_rate(calls):.0f} would be seen with probability .99"
     return Finding(f"{calls} answers, compared with {known}; {rate}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial, wraps
@@ -95,6 +96,20 @@ class Subject:
         drawn = list(islice(self.random_means(), 2 * self.trials))
         mixed = chain.from_iterable(zip_longest(degenerate, drawn))
         return [means for means in mixed if means is not None]
+
+    @cached_property
+    def cost(self) -> float:
+        """Seconds of a call: the least of a few, for others may have waited or compiled."""
+        seconds = []
+        for means in self.problems[:5]:
+            started = time.perf_counter()
+            self.solve(means)
+            seconds.append(time.perf_counter() - started)
+        return min(seconds)
+
+    def some(self, share: float = 0.1) -> list[FloatArray]:
+        """Return as many problems as can be solved in a share of the seconds."""
+        return self.problems[: max(_AT_LEAST, int(share * self.seconds / max(self.cost, 1e-9)))]
 
     def timed(self, items: Iterable[T], share: float = 0.1) -> Iterator[T]:
         """Yield items until a share of the seconds is over, the longest item aside: it may have compiled."""

@@ -22,7 +22,7 @@ _LEAK = 32 * 2**20
 
 def check_layout(subject: Subject) -> Finding:
     """Means that are a view, read-only or in a file give the answer of an array of their own."""
-    problems = list(subject.timed(subject.problems[:12], 0.05))
+    problems = subject.some(0.02)[:12]
     with tempfile.TemporaryDirectory() as folder:
         for means in problems:
             for what, laid_out in _layouts(means, Path(folder) / "means"):
@@ -50,7 +50,7 @@ def _layouts(means: FloatArray, file: Path) -> Iterator[tuple[str, FloatArray]]:
 
 def check_clock(subject: Subject) -> Finding:
     """The answer does not depend on when it is asked for."""
-    problems = list(subject.timed(subject.problems, 0.05))
+    problems = subject.some()
     for means in problems:
         with later(subject.oracle):
             answer = subject.solve(means)
@@ -84,7 +84,7 @@ def _under_seed(subject: Subject, means: FloatArray, seed: int) -> IntArray:
 
 def check_threads(subject: Subject) -> Finding:
     """Several threads that share the oracle get the answers that each would get alone, or are refused."""
-    problems = list(subject.timed(subject.problems, 0.02))
+    problems = subject.some(0.02)
     answers = [subject.answer(means) for means in problems]
     told = (subject.oracle, problems, answers, max(1, _CALLS // len(problems)), 0.1 * subject.seconds)
     # In another process, for what threads do to each other may end it.
@@ -100,7 +100,7 @@ def check_threads(subject: Subject) -> Finding:
 
 def check_growth(subject: Subject) -> Finding:
     """Calls leave no memory behind: the same few problems, again and again."""
-    problems = list(subject.timed(subject.problems[:3]))
+    problems = subject.problems[:3]
     stages = [resident()]
     calls = 0
     for _ in range(4):
