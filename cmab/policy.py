@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, ClassVar, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from cmab._guard import Check, generator, guard
 from cmab._validation import shown
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
-from cmab.statistics import ArmStatistics
+from cmab.statistics import ArmStatistics, RememberingStatistics
 
 State = TypeVar("State")
 
@@ -62,6 +65,11 @@ class Policy(ABC, Generic[State]):
     support: tuple[float, float] | None = None
     learns: ClassVar[bool] = True
 
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Guard all methods that take a state, or a generator after it."""
+        super().__init_subclass__(**named)
+        guard(cls, {name: takes for name, method in vars(cls).items() if (takes := _takes(name, method))})
+
     def __repr__(self) -> str:
         oracle = getattr(self, "oracle", None)
         return f"{type(self).__name__}({'' if oracle is None else repr(oracle)})"
@@ -84,6 +92,42 @@ class Policy(ABC, Generic[State]):
     @abstractmethod
     def update(self, state: State, feedback: Feedback) -> None:
         """Take in one round of feedback, changing `state`."""
+
+
+_MEMORY: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+
+def _takes(name: str, method: object) -> tuple[Check, ...]:
+    if name.startswith("_") or not isinstance(method, FunctionType):
+        return ()
+    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
+    if names == ("rng",):
+        return (generator,)
+    if names[:1] not in (("state",), ("stats",)):
+        return ()
+    return (_state, generator) if names[1:2] == ("rng",) else (_state,)
+
+
+def _state(policy: Any, state: Any, _: object) -> Any:
+    """Refuse statistics of another number of arms, which compiled code would look for in the state."""
+    if isinstance(state, ArmStatistics):
+        n_arms = getattr(policy, "n_arms", None)
+        n_arms = policy.oracle.n_arms if n_arms is None else n_arms
+        if len(state.means) != n_arms:
+            raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
+        if isinstance(state, RememberingStatistics) and len(state.memory) != _memory_size(policy):
+            raise ValueError(
+                f"state must be one of {policy!r}, got {state!r} with the memory of another rule"
+            )
+    return state
+
+
+def _memory_size(policy: Any) -> int:
+    """Return how much a rule keeps in mind; asked in every step, so remembered."""
+    size = _MEMORY.get(policy)
+    if size is None:
+        size = _MEMORY[policy] = len(getattr(policy.initial_state(), "memory", ()))
+    return size
 
 
 AnyPolicy = Policy[Any]

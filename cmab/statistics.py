@@ -28,6 +28,11 @@ def _alike(array: object, fresh: AnyArray) -> bool:
     return isinstance(array, np.ndarray) and array.shape == fresh.shape and array.dtype == fresh.dtype
 
 
+def _require_vector(name: str, array: object, dtype: type) -> None:
+    if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == dtype):
+        raise ValueError(f"{name} must be a 1-D array of {dtype.__name__}, got {shown(array)}")
+
+
 def _equal(one: IntArray | None, other: IntArray | None) -> bool:
     return one is other or (one is not None and other is not None and np.array_equal(one, other))
 
@@ -65,6 +70,23 @@ class ArmStatistics:
     deviations: FloatArray
     rounds: int = 0
     clusters: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not fit each other: compiled code goes by the length of one of them."""
+        for name, dtype in (("counters", np.int64), ("means", np.float64), ("deviations", np.float64)):
+            _require_vector(name, getattr(self, name), dtype)
+        n_arms, n_counters, owners = len(self.means), len(self.counters), self.clusters
+        fits = n_counters == n_arms
+        if owners is not None:
+            _require_vector("clusters", owners, np.int64)
+            numbers = range(n_counters)
+            fits = len(owners) == n_arms
+            fits = fits and (n_arms == 0 or (owners.min() in numbers and owners.max() in numbers))
+        if not fits or len(self.deviations) != n_arms:
+            raise ValueError(
+                "counters must be as many as arms, or as clusters numbered from 0, and deviations as means,"
+                f" got {n_counters} counters and {len(self.deviations)} deviations for {n_arms} arms"
+            )
 
     @classmethod
     def empty(cls, n_arms: int, clusters: IntArray | None = None) -> Self:
@@ -205,6 +227,11 @@ class RememberingStatistics(ArmStatistics):
     """
 
     memory: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        """Refuse memory that is no array of floats."""
+        super().__post_init__()
+        _require_vector("memory", self.memory, np.float64)
 
     def check(self, fresh: Self) -> None:
         """Refuse what no feedback could have led to, and memory of another shape or without a value."""

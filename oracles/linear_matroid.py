@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cmab._validation import real, shown
+from cmab._validation import real, real_array, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Sense
 from oracles.matroids import Matroid
@@ -44,7 +44,7 @@ class LinearMatroid(Matroid):
     """
 
     def __init__(self, matrix: ArrayLike, tolerance: float = 1e-8, sense: Sense = "max") -> None:
-        columns = np.array(matrix, np.float64)
+        columns = real_array("matrix", matrix)
         if columns.ndim != 2 or 0 in columns.shape:
             raise ValueError(f"matrix must be 2-D with rows and columns, got shape {columns.shape}")
         if not np.isfinite(columns).all():

@@ -76,7 +76,7 @@ class Recorder:
             if self.depth == 0:
                 args = tuple(owned(copied(value)) for value in args)
                 named = {name: owned(copied(value)) for name, value in named.items()}
-                self.seen.append(((args, named), copied((args, named))))
+                self.seen.append((type(thing), (args, named), copied((args, named))))
             self.depth += 1
             try:
                 init(thing, *args, **named)
@@ -125,10 +125,59 @@ def test_what_the_caller_owns_stays_his(kind, case, monkeypatch):
         recorder = Recorder(patch)
         subject = Subject(kind, case)
     before = answers(subject)
-    for given, untouched in recorder.seen:
+    for _, given, untouched in recorder.seen:
         assert same(list(given[0]), list(untouched[0]))
         assert same(given[1], untouched[1])
-    for given, _ in recorder.seen:
+    for _, given, _ in recorder.seen:
         for thing in list(arrays_and_graphs([*given[0], *given[1].values()])):
             spoil(thing)
     assert answers(subject) == before
+
+
+def not_real(values):
+    """Yield what numpy would take for these numbers, or trip over, though it is none of them."""
+    shape, flat = values.shape, values.ravel()
+    yield from (
+        values + 0j,
+        values + 1j,
+        values.astype(str),
+        np.zeros(shape, "m8[s]"),
+        np.zeros(shape, "M8[s]"),
+    )
+    yield from (
+        np.full(shape, np.nan),
+        np.full(shape, None),
+        dict(enumerate(flat)),
+        set(flat.tolist()),
+        "0.5",
+    )
+    yield from (
+        (value for value in flat),
+        object(),
+        np.ma.masked_array(values, np.arange(values.size).reshape(shape) == 0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [(kind, case) for kind in TABLES for case in getattr(cases, kind)],
+    ids=lambda v: getattr(v, "name", v),
+)
+def test_arrays_of_constructors_hold_real_numbers(kind, case, monkeypatch):
+    with monkeypatch.context() as patch:
+        recorder = Recorder(patch)
+        Subject(kind, case)
+    for cls, (args, named), _ in recorder.seen:
+        given = {**dict(enumerate(args)), **named}
+        for key, value in given.items():
+            if not (isinstance(value, np.ndarray) and value.dtype.kind in "fi"):
+                continue
+            for wrong in not_real(value):
+                if isinstance(wrong, set) and value.dtype.kind == "i":
+                    continue  # sets of arms are welcome
+                changed = {**given, key: wrong}
+                with pytest.raises(ValueError, match=r"must|every"):
+                    cls(
+                        *[changed[i] for i in range(len(args))],
+                        **{name: changed[name] for name in named},
+                    )

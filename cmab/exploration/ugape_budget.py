@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer
+from cmab._validation import integer, shown
 from cmab.arrays import IntArray
 from cmab.exploration.gap_based import OneByOne, Rule
 from cmab.exploration.parameters import check_epsilon, check_factor, length
@@ -38,7 +38,8 @@ class _UGapEb(OneByOne):
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the surest answers so far; before every arm was seen, the best means."""
-        assert isinstance(state, RememberingStatistics)
+        if not isinstance(state, RememberingStatistics):
+            raise ValueError(f"state must be one of {self!r}, got {shown(state)}")
         if len(self.unseen(state)):
             return super().recommend(state)
         return np.flatnonzero(state.memory[len(self.sizes) :])

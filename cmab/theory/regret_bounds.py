@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from cmab._validation import vector
+from cmab._validation import real_array, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.confidence import LogRadius
 from cmab.theory.gaps import RewardGaps
@@ -117,7 +117,7 @@ def theorem_2(gaps: RewardGaps, smoothness: Smoothness | None, rounds: ArrayLike
 
 
 def _rounds(rounds: ArrayLike) -> FloatArray:
-    n = np.asarray(rounds, dtype=np.float64)
+    n = real_array("rounds", rounds)
     vector("rounds", n.ravel(), low=1.0)
     return n
 
