@@ -304,6 +304,7 @@ def child(kind, case, skip, stride):
 def main(kind, stride):
     """Print the faults of a table; return the number of calls."""
     made = 0
+    foreign_states()  # here, lest each child makes them
     for case in getattr(cases, kind):
         subject, skip = Subject(kind, case), 0
         for method, names in subject.methods().items():
