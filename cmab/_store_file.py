@@ -121,7 +121,7 @@ class StoreFile:
         self._connect(self.file, "rwc")
         if not self._is_ours():
             self.execute("BEGIN IMMEDIATE")
-            if not self._is_ours():  # nobody was faster
+            if not self._is_ours_now():  # nobody was faster
                 self._create()
             self.execute("COMMIT")
         self.execute("PRAGMA journal_mode=WAL")
@@ -160,6 +160,13 @@ class StoreFile:
         self.execute(f"PRAGMA user_version={self._format}")
 
     def _is_ours(self) -> bool:
+        """Return what `_is_ours_now` does, of one state of a file that others may just be setting up."""
+        self.execute("BEGIN")
+        ours = self._is_ours_now()
+        self.execute("COMMIT")
+        return ours
+
+    def _is_ours_now(self) -> bool:
         """Return whether it is a store, or empty; refuse what another program or version wrote."""
         (application,) = self.execute("PRAGMA application_id").fetchone()
         (number,) = self.execute("PRAGMA user_version").fetchone()

@@ -164,7 +164,7 @@ def test_an_argument_of_the_wrong_kind_is_named_with_its_place():
     given = specification()
     given["instances"]["ads"]["environment"]["arms"] = MEANS
     with pytest.raises(
-        ValueError, match=r"instances\.ads\.environment must have arguments that fit together"
+        ValueError, match=r"instances\.ads\.environment: arms must be Arms such as BernoulliArms"
     ):
         Study(given)
     with pytest.raises(
