@@ -10,15 +10,17 @@ from pathlib import Path
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
     """Put a file with `data` at `path` in one step, in the place of the one that is there.
 
-    A link stays, and what it points to is replaced. The new file gets the mode of the old one. What a process
-    killed on the way leaves behind begins with a dot and ends with ``.part``; nobody reads it.
+    A link stays, and what it points to is replaced; without `follow` the link itself is. The new file gets
+    the mode of the old one. What a process killed on the way leaves behind begins with a dot and ends
+    with ``.part``; nobody reads it.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path)) if follow else path.absolute()
     try:
-        mode = stat.S_IMODE(target.stat().st_mode)
+        status = target.lstat()
+        mode = None if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
     except FileNotFoundError:
         mode = None
     # A name that nobody can guess, and that must not exist: a link planted there is not followed.

@@ -63,6 +63,7 @@ class StoreFile:
         self.file, self._columns, self._indexes, self._format = file, columns, indexes, number
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self.connection = _nothing()
+        self._check_places()
         try:
             with self.faults():
                 if reading:
@@ -106,6 +107,14 @@ class StoreFile:
                 is_known = isinstance(error, sqlite3.OperationalError)
                 advice = "run again" if is_known else f"it seems to be damaged; {_MOVE}"
             raise OSError(f"{self.file}: {error}; {advice}") from error
+
+    def _check_places(self) -> None:
+        """Refuse links, which lead elsewhere in a folder that came by mail, and whatever is no file."""
+        for end in ("", "-wal", "-shm", "-journal"):
+            place = self.file.with_name(f"{self.file.name}{end}")
+            if place.is_symlink() or (place.exists() and not place.is_file()):
+                what = "a link" if place.is_symlink() else "something else"
+                raise OSError(f"{place} must be a file of its own, got {what}; {_MOVE}")
 
     def _connect(self, file: Path, mode: str = "rw") -> None:
         """Open a file that is there; damaged text stays text that differs from what was written."""

@@ -82,6 +82,20 @@ def open_closed_descriptors() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # workers need them too
 
 
+@contextmanager
+def open_streams() -> Iterator[None]:
+    """Have standard streams that lead nowhere where there are none, as under a service without a terminal."""
+    open_closed_descriptors()
+    missing = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
+    for name in missing:
+        setattr(sys, name, Lossy(None, ()))
+    try:
+        yield
+    finally:
+        for name in missing:
+            setattr(sys, name, None)
+
+
 def printable(text: str) -> str:
     """Return `text` with escapes for control characters, which would command the terminal."""
     if text.isprintable():

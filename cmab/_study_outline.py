@@ -20,6 +20,7 @@ _KNOWN = {"instances", "learners", "explorers", "replications", "seed", *_FOR_LE
 _MOST_PIECES = 10_000_000
 _MOST_ROUNDS = 2**53
 _MOST_LEVELS = 50
+_MOST_BITS = 1024  # Python writes out no number of over 4,300 digits
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,36 @@ def plain(specification: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy that holds only what a file can."""
     try:
         copy: dict[str, Any] = json.loads(json.dumps(specification, allow_nan=False))
-    except (TypeError, ValueError) as error:  # its number or object, but not the place
+    except (TypeError, ValueError) as error:
+        # What json names is the number or the object, but not the place.
+        where, what = next(_foreign(specification, ""), ("a study", str(error)))
         raise ValueError(
-            f"a study must hold text, booleans, finite numbers, lists and tables only, got: {error}"
+            f"{where} must hold text, booleans, finite numbers of at most {_MOST_BITS} bits, lists and tables"
+            f" only, got {what}"
         ) from None
     except RecursionError:
         copy = {}
     if not copy or _depth(copy) > _MOST_LEVELS:
         raise ValueError(f"a study must have tables, nested at most {_MOST_LEVELS} deep")
     return copy
+
+
+def _foreign(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Yield the place and a description of what no file can hold."""
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            if not isinstance(key, str):
+                yield where or "a study", f"the key {shown(key)}"
+            yield from _foreign(entry, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list | tuple):
+        for i, entry in enumerate(value):
+            yield from _foreign(entry, f"{where}[{i}]")
+    elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _MOST_BITS:
+        yield where, f"one of {value.bit_length()} bits"
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield where, str(value)
+    elif not isinstance(value, str | bool | int | float | None):
+        yield where, shown(value)
 
 
 def _depth(value: Any) -> int:
@@ -137,6 +159,8 @@ def _grid(kind: str, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     grid = table.get("grid", {})
     if not (isinstance(grid, dict) and all(isinstance(entry, list) and entry for entry in grid.values())):
         raise ValueError(f"{kind}.{name}.grid must hold a list for each parameter, got {shown(grid)}")
+    if twice := sorted(grid.keys() & table.keys()):
+        raise ValueError(f"{kind}.{name} must have {', '.join(twice)} in its table or in its grid, got both")
     return grid
 
 

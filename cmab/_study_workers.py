@@ -16,6 +16,8 @@ from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
+from cmab._streams import open_streams
+
 Backend = Literal["loky", "dask", "ray"]
 Result = TypeVar("Result")
 
@@ -43,6 +45,13 @@ def spread(
     if n_jobs == 1:
         yield from (_alone(function, *task) for task in tasks)
         return
+    with open_streams():  # joblib's workers inherit them
+        yield from _in_workers(function, tasks, n_jobs)
+
+
+def _in_workers(
+    function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], n_jobs: int
+) -> Iterator[Result]:
     from joblib import Parallel, delayed, parallel_config
     from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cmab._atomic import write_bytes
 from cmab._streams import printable
 
 _DIGITS = 4
@@ -73,10 +75,12 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
     Text that a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets write it.
     """
     names = columns(rows)
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(map(_inert, names))
-        writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(map(_inert, names))
+    writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
+    # A folder of results may have come by mail, with a link in it that leads elsewhere.
+    write_bytes(Path(path), text.getvalue().encode("utf-8"), follow=False)
 
 
 def _inert(value: object) -> object:

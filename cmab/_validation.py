@@ -43,10 +43,15 @@ def integer(name: str, value: object, low: int | None = None, high: int | None =
 def real(
     name: str, value: object, low: float = -math.inf, high: float = math.inf, *, inside: bool = False
 ) -> float:
-    """Return `value` as a finite ``float`` in ``[low, high]`` (in ``(low, high)`` when `inside`)."""
+    """Return `value` as a finite ``float`` in ``[low, high]`` (in ``(low, high)`` when `inside`).
+
+    Text and booleans are refused.
+    """
     bounds = _interval(low, high, *("()" if inside else "[]"))
     try:
-        number = math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
+        number = float(value)  # type: ignore[arg-type]
+        if isinstance(value, str | bytes | bool | np.bool_):
+            number = math.nan
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a real number{bounds}, got {shown(value)}") from None
     within = low < number < high if inside else low <= number <= high

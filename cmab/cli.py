@@ -103,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         running.set_defaults(command=_run, group=group, word=name, missing=running.error, names=names)
     study = commands.add_parser("run", help="run a study, or what is missing of it")
     study.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
-    study.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the results")
+    study.add_argument("--out", type=_folder, required=True, metavar="DIR", help="folder of the results")
     study.add_argument("--jobs", type=int, metavar="N", help="workers, -1 for all; 1, or all of a cluster")
     study.add_argument("--backend", choices=get_args(Backend), default="loky", help="where the workers are")
     study.add_argument("--address", metavar="ADDRESS", help="of the cluster; one is started here without it")
@@ -204,7 +204,7 @@ def _run(options: argparse.Namespace) -> int:
     parser = parser_of(function, f"cmab {options.word} {options.name}")
     takes_out = "out" in inspect.signature(function).parameters
     if not takes_out:
-        parser.add_argument("--out", type=Path, metavar="PATH", help="folder for the table as CSV")
+        parser.add_argument("--out", type=_folder, metavar="PATH", help="folder for the table as CSV")
     settings = vars(parser.parse_args(options.arguments))
     out = settings["out"] if takes_out else settings.pop("out")
     if out is not None:
@@ -239,6 +239,13 @@ def _finish(rows: Sequence[_tables.Row], out: Path | None, name: str = "table.cs
         print(_tables.text(rows))
         if out is not None:
             print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
+
+
+def _folder(text: str) -> Path:
+    """Return the path of a folder; nothing at all would be the current one."""
+    if not text:
+        raise argparse.ArgumentTypeError("must name a folder, got nothing")
+    return Path(text)
 
 
 def _check_output(folder: Path) -> None:

@@ -134,6 +134,12 @@ class Store:
                 self._file.execute(f"DELETE FROM {kind} WHERE rowid = ?", (place,))
         return len(damaged)
 
+    def check(self, kind: Kind) -> None:
+        """Raise ``ValueError`` if a piece is not what was written, whatever its key says now."""
+        for row in self._select(f"SELECT * FROM {kind}"):
+            if _is_damaged(kind, row):
+                raise ValueError(f"{self.file}: {_damaged(row)}")
+
     def get(self, kind: Kind, key: str, by: By = "key") -> dict[str, Any] | None:
         """Return a piece with its curves as arrays, the last one of those that are alike, or None.
 
@@ -144,10 +150,7 @@ class Store:
         """
         for piece in self._select(f"SELECT * FROM {kind} WHERE {by} = ? ORDER BY rowid DESC LIMIT 1", key):
             if _is_damaged(kind, piece):
-                raise ValueError(
-                    f"{self.file}: replication {piece['replication']} of {piece['learner']} on"
-                    f" {piece['instance']} is damaged; run the study again, which plays it anew"
-                )
+                raise ValueError(f"{self.file}: {_damaged(piece)}")
             for name in _ARRAYS:
                 if name in piece:
                     piece[name] = np.frombuffer(piece[name], np.int64 if name == "rounds" else np.float64)
@@ -199,6 +202,13 @@ def _stored(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tobytes()
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _damaged(piece: Mapping[str, Any]) -> str:
+    return (
+        f"replication {piece['replication']} of {piece['learner']} on {piece['instance']} is damaged;"
+        " run the study again, which plays it anew"
+    )
 
 
 def _is_damaged(kind: str, row: Mapping[str, Any]) -> bool:

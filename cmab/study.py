@@ -312,6 +312,7 @@ class Study:
         if not Path(folder).is_dir():
             raise ValueError(f"folder must be one in which the study ran, got {folder}")
         stored: dict[tuple[str, str], list[Any]] = {pair: [] for pair in self._outline.pairs}
+        n_found = 0
         with Store(folder, reading=True) as store:
             for piece in self.pieces:
                 if self._kind(piece) != kind:
@@ -321,6 +322,9 @@ class Study:
                     found = store.get(kind, piece.alike, "alike")
                 if found is not None:
                     stored[piece.pair].append(found)
+                    n_found += 1
+            if n_found < sum(self._kind(piece) == kind for piece in self.pieces):
+                store.check(kind)  # a piece whose key was changed looks like one that is still to be played
         return {pair: rows for pair, rows in stored.items() if rows}
 
     def table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from test_study import specification
 
 from cmab import Study
 from cmab._store_file import StoreFile
+from cmab._tables import write_csv
 from cmab.cli import main
 from cmab.report import write_report
 from cmab.store import Store
@@ -306,9 +307,7 @@ def foreign(tmp_path):
 
 
 def test_databases_of_others_stay_untouched(foreign, tmp_path, capsys):
-    """Other tables, or ours with views or with somebody's application number; also behind a link."""
-    (tmp_path / "link").mkdir()
-    (tmp_path / "link" / "results.sqlite").symlink_to(foreign)
+    """Other tables, or ours with views or with somebody's application number."""
     (tmp_path / "ours").mkdir()
     for number, change in enumerate(("PRAGMA application_id=7", "CREATE VIEW v AS SELECT 1", "")):
         with Store(tmp_path / f"ours{number}"):
@@ -316,7 +315,7 @@ def test_databases_of_others_stay_untouched(foreign, tmp_path, capsys):
         with sqlite3.connect(tmp_path / f"ours{number}" / "results.sqlite") as connection:
             connection.execute(change)
         connection.close()
-    for folder in (tmp_path, tmp_path / "link", tmp_path / "ours0", tmp_path / "ours1"):
+    for folder in (tmp_path, tmp_path / "ours0", tmp_path / "ours1"):
         before = (folder / "results.sqlite").read_bytes()
         for reading in (False, True):
             with pytest.raises(
@@ -379,3 +378,39 @@ def test_stores_know_each_other(tmp_path):
         assert store._file.execute("PRAGMA application_id").fetchone() == (int.from_bytes(b"cmab", "big"),)
         assert store._file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert isinstance(store._file, StoreFile)
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["link", "dangling", "folder"])
+def test_only_files_are_opened(end, kind, tmp_path):
+    """A folder that came by mail may hold links, and everything written through them would go elsewhere."""
+    folder, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    folder.mkdir()
+    place = folder / f"results.sqlite{end}"
+    if kind == "link":
+        elsewhere.write_text("mine")
+    place.mkdir() if kind == "folder" else place.symlink_to(elsewhere)
+    for reading in (False, True):
+        with pytest.raises(OSError, match=f"results.sqlite{end} must be a file of its own"):
+            Store(folder, reading=reading)
+    assert elsewhere.exists() == (kind == "link")
+
+
+def test_tables_replace_links(tmp_path):
+    (tmp_path / "table.csv").symlink_to(tmp_path / "elsewhere")
+    write_csv(tmp_path / "table.csv", [{"a": 1}])
+    assert (tmp_path / "table.csv").read_bytes() == b"a\r\n1\r\n"
+    assert not (tmp_path / "table.csv").is_symlink()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_changed_key_is_told_where_only_results_are_read(tmp_path):
+    """Changed keys alone would look like pieces that are still to be played."""
+    Study(specification()).run(tmp_path)
+    with sqlite3.connect(tmp_path / "results.sqlite") as connection:
+        connection.execute(
+            "UPDATE simulations SET key = 'x' || key WHERE learner = 'CTS' AND replication = 1"
+        )
+    connection.close()
+    with pytest.raises(ValueError, match="replication 1 of CTS on ads is damaged"):
+        Study.open(tmp_path).results(tmp_path)

@@ -190,3 +190,21 @@ def test_ctrl_c_at_any_moment_prints_no_traceback(study, tmp_path):
         assert first == "ready\n"
         assert process.returncode in (0, 130, -signal.SIGINT), err
         assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_two_workers_without_standard_streams(tmp_path):
+    """As a service has it: descriptors closed, and None in their place in `sys`."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys\n"
+        "if __name__ == '__main__':\n"
+        "    for descriptor in range(3):\n"
+        "        os.close(descriptor)\n"
+        "    sys.stdin = sys.stdout = sys.stderr = None\n"
+        "    from cmab._study_workers import spread\n"
+        "    done = sorted(spread(abs, [(-1,), (-2,)], 2))\n"
+        "    sys.exit(0 if done == [1, 2] and sys.stdout is None else 3)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    assert subprocess.run([sys.executable, script], env=environment, timeout=200).returncode == 0

@@ -1,6 +1,7 @@
 """Study files of every kind: whatever is wrong is a message that names the place, and is said at once."""
 
 import copy
+import datetime
 import tomllib
 from pathlib import Path
 
@@ -207,3 +208,32 @@ def test_results_of_a_study_are_drawn_as_they_are(tmp_path):
         plotting.pyplot().close("all")
     with pytest.raises(KeyError, match=r"by \(instance, learner\), such as \('ads', 'CUCB'\); got 'ads'"):
         results["ads"]
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        ({"radius": 3}, r"learners\.x: radius must be a LogRadius, got 3"),
+        ({"scale": True}, r"learners\.x: scale must be a finite number in \[0, inf\), got True"),
+        ({"scale": float("nan")}, r"learners\.x\.scale must hold .*, got nan"),
+        ({"support": [0, float("inf")]}, r"learners\.x\.support\[1\] must hold .*, got inf"),
+        ({"scale": datetime.date(2020, 1, 1)}, r"learners\.x\.scale must hold .*, got datetime\.date"),
+        ({"scale": 16**5000}, r"learners\.x\.scale must hold .*, got one of 20001 bits"),
+        ({3: 4}, r"learners\.x must hold .*, got the key 3"),
+        (
+            {"scale": 0.5, "grid": {"scale": [1.0]}},
+            r"learners\.x must have scale in its table or in its grid",
+        ),
+    ],
+)
+def test_what_no_file_can_hold_is_named_with_its_place(learner, message):
+    with pytest.raises(ValueError, match=message):
+        Study(specification(learners={"x": {"class": "CUCB"} | learner}))
+
+
+def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["run", "study.toml", "--out", ""])
+    assert "--out: must name a folder" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

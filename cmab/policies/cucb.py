@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from cmab._validation import real
+from cmab._validation import real, shown
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.confidence import LogRadius
 from cmab.policies._compiled import CompiledIndexPolicy, pack_optimism
@@ -68,5 +68,7 @@ class CUCB(CompiledIndexPolicy):
 
     def _pack(self) -> FloatArray:
         scale = real("scale", self.scale, 0.0)
+        if not isinstance(self.radius, LogRadius):
+            raise ValueError(f"radius must be a LogRadius, got {shown(self.radius)}")
         radius = (self.radius.coefficient, self.radius.loglog, scale)
         return pack_optimism(self.oracle, self.support, self.prior_mean, self.prior_weight, *radius)
