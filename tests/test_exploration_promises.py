@@ -61,6 +61,16 @@ def test_what_is_proven_certifies_at_its_stop_only(name):
     assert not identify(explorer, arms, rng=0, max_samples=4).certified.any()
 
 
+@pytest.mark.parametrize("name", ROWS)
+def test_what_is_right_is_counted_as_right(name):
+    """A rule without a goal had every answer of a clear problem counted as wrong."""
+    explorer = ROWS[name].make()
+    found = identify(explorer, BernoulliArms(CLEAR), rng=0, max_samples=100_000)
+    assert explorer.goal.is_correct(found.arms[0], CLEAR)
+    assert found.correct.all()
+    assert not found.wrong.any()
+
+
 class Unsaid(GaussianArms):
     """Arms whose noise is not a number."""
 

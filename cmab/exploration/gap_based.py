@@ -17,7 +17,7 @@ from cmab.doors import ExplorerKernel
 from cmab.exploration.parameters import MOST, check_factor, check_support, length
 from cmab.exploration.sampling import SamplingExplorer, scan
 from cmab.feedback import Feedback
-from cmab.goals import bandit_sizes, best_of_each
+from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics, RememberingStatistics
 
 
@@ -39,8 +39,14 @@ class OneByOne(SamplingExplorer):
     budget: int
     sizes: Sequence[int]
     k: int
+    epsilon: float = 0.0
     is_proven = False
     is_bounded = True
+
+    @property
+    def goal(self) -> Goal:
+        """The k best arms of each bandit, up to `epsilon` where the rule has one."""
+        return ExploreEach(self.sizes, self.k, self.epsilon)
 
     @abstractmethod
     def _rule(self) -> Rule:

@@ -64,7 +64,7 @@ class MultiBanditUGapEb(_UGapEb):
         `cmab.hardness.ugape_hardness`. Left out, H is estimated at each step from the empirical gaps plus
         ``b sqrt(1 / 2T)``, our choice, for which nothing is proven.
     epsilon : float
-        Tolerance, at least 0; used only where `a` is left out.
+        Tolerance, at least 0, of `goal`; the rule itself uses it only where `a` is left out.
     support : tuple of float
         Interval of the outcomes, of length b.
     c : float
