@@ -83,6 +83,7 @@ class KeptProgram:
             self._highs.setOptionValue(name, value)
         self._highs.passModel(self._model())
         self._all = np.arange(feasible.n_columns, dtype=np.int32)
+        self._deadline = np.inf
 
     def _model(self) -> Any:
         lp, feasible = self._hi.HighsLp(), self._set
@@ -116,8 +117,9 @@ class KeptProgram:
         highs.changeObjectiveSense(kinds.kMaximize if sense == "max" else kinds.kMinimize)
         fitting, exponent = scaled(costs)
         highs.changeColsCost(len(self._all), self._all, fitting)
-        # HiGHS compares the limit with the time of all runs of the object so far.
-        highs.setOptionValue("time_limit", highs.getRunTime() + seconds)
+        # The simplex method compares the limit with the time of all runs of the object so far.
+        self._deadline = highs.getRunTime() + seconds
+        highs.setOptionValue("time_limit", self._deadline)
         for column, value in (fixed or {}).items():
             highs.changeColBounds(column, value, value)
         try:
@@ -157,6 +159,8 @@ class KeptProgram:
         costs = np.ldexp(self._highs.getLp().col_cost_, _INTEGER_EXPONENT)
         self._highs.changeColsCost(len(self._all), self._all, costs)
         self._highs.changeColsIntegrality(len(whole), whole, [kinds.kInteger] * len(whole))
+        # Branch and bound counts from its own start: what is left of this call.
+        self._highs.setOptionValue("time_limit", max(self._deadline - self._highs.getRunTime(), 0.0))
         try:
             found = self._run()
             bound = self._highs.getInfo().mip_dual_bound
