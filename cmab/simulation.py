@@ -92,7 +92,7 @@ class Simulation:
     >>> from instances import BernoulliArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=3, k=1)
-    >>> result = simulate(CUCB(oracle), SemiBandit(BernoulliArms([0.9, 0.2, 0.1]), oracle), 50, rng=0)
+    >>> result = simulate(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.9, 0.1]), oracle), 50, rng=0)
     >>> bool(result.regret[0, -1] == 50 * 0.9 - result.expected_rewards[0, -1])
     True
     """
@@ -205,7 +205,7 @@ def simulate(
     >>> from instances import BernoulliArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=5, k=2)
-    >>> arms = BernoulliArms([0.9, 0.8, 0.3, 0.2, 0.1])
+    >>> arms = BernoulliArms([0.2, 0.9, 0.1, 0.8, 0.3])
     >>> result = simulate(CUCB(oracle), SemiBandit(arms, oracle), horizon=200, replications=3, rng=0)
     >>> result.regret.shape
     (3, 200)

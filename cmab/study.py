@@ -73,7 +73,7 @@ class Study:
     ...         "oracle": {"class": "TopK", "n_arms": 3, "k": 1},
     ...         "environment": {
     ...             "class": "SemiBandit",
-    ...             "arms": {"class": "BernoulliArms", "means": [0.9, 0.5, 0.1]},
+    ...             "arms": {"class": "BernoulliArms", "means": [0.5, 0.1, 0.9]},
     ...             "oracle": "$oracle",
     ...         },
     ...     }},
@@ -87,7 +87,7 @@ class Study:
     >>> list(results)
     [('ads', 'CUCB scale=0.5'), ('ads', 'CUCB scale=1.0')]
     >>> found["ads", "halving"].arms
-    [array([0]), array([0])]
+    [array([2]), array([2])]
     """
 
     def __init__(

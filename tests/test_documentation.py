@@ -4,6 +4,7 @@ import pkgutil
 import re
 import shlex
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,22 @@ def test_commands_in_the_pages_are_commands():
 )
 def test_studies_are_valid(file):
     assert Study.load(file).pieces
+
+
+def test_no_example_plays_on_falling_means():
+    """Ties go to the lower index, so that falling means make a learner's first guess the optimum."""
+    number = r"\d*\.\d+"
+    lists = re.compile(rf"\[((?:\s*{number}\s*,){{2,}}\s*{number}\s*),?\s*\]")
+    ranges = re.compile(rf"linspace\(\s*({number})\s*,\s*({number})")
+    docs, seen = ROOT / "docs", 0
+    for file in [*PAGES, *docs.rglob("*.toml"), *docs.rglob("*.py"), *(ROOT / "cmab").glob("policies/*.py")]:
+        text = file.read_text(encoding="utf-8")
+        for values in [*(found.split(",") for found in lists.findall(text)), *ranges.findall(text)]:
+            means = [float(value) for value in values if value.strip()]
+            falls = means[0] > means[-1] and all(one >= other for one, other in pairwise(means))
+            assert not falls, (file.name, values)
+            seen += 1
+    assert seen >= 10
 
 
 PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]

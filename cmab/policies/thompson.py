@@ -51,9 +51,9 @@ class CTS(CompiledIndexPolicy):
     >>> from instances import BernoulliArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=3, k=1)
-    >>> environment = SemiBandit(BernoulliArms([0.9, 0.2, 0.1]), oracle)
+    >>> environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1]), oracle)
     >>> simulate(CTS(oracle), environment, horizon=500, rng=0).super_arms
-    [array([0])]
+    [array([1])]
 
     References
     ----------

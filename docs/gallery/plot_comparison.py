@@ -19,7 +19,8 @@ from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
 oracle = TopK(20, k=4)
-environment = SemiBandit(BernoulliArms(np.linspace(0.9, 0.1, 20)[::-1]), oracle)
+shuffled = np.random.default_rng(0).permutation(np.linspace(0.1, 0.9, 20))
+environment = SemiBandit(BernoulliArms(shuffled), oracle)
 learners = [
     UniformlyRandom(oracle),
     LLR(oracle),

@@ -26,7 +26,7 @@ class Unreliable(TopK):
         return super().solve(means, rng)
 
 
-means = np.linspace(0.9, 0.1, 20)
+means = np.random.default_rng(0).permutation(np.linspace(0.1, 0.9, 20))
 environment = SemiBandit(BernoulliArms(means), TopK(20, k=4))
 result = simulate(CUCB(Unreliable(20, k=4)), environment, horizon=5000, replications=10, rng=0)
 
