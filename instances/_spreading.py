@@ -18,7 +18,7 @@ from oracles import DirectedGraph
 from oracles._choosing import choose_some
 from oracles._memory import require_memory
 from oracles._reverse_sets import Model, ReverseGraph, SetCollection
-from oracles._spread import MOST_OUTCOMES, triggering_probabilities
+from oracles._spread import MOST_CASCADES, MOST_OUTCOMES, triggering_probabilities
 from oracles.directed_graph import as_directed_graph
 from oracles.influence_certificate import estimate
 
@@ -98,7 +98,7 @@ class SpreadingInfluence(Environment):
 
         The answer is the same for any number of threads; each gets 1,024 cascades at a time.
         """
-        cascades, threads = integer("cascades", cascades, 2), integer("threads", threads, 1)
+        cascades, threads = integer("cascades", cascades, 2, MOST_CASCADES), integer("threads", threads, 1)
         return self._estimated(super_arm, cascades, round_key(rng), threads)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:

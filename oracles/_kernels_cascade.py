@@ -81,8 +81,9 @@ def spread_sums(
     key: int,
     first: int,
     last: int,
+    origin: float,
 ) -> tuple[float, float]:
-    """Return sum and sum of squares of the spreads of cascades `first`, ..., ``last - 1`` of `key`.
+    """Return sum, and norm of distances from `origin`, of the spreads of cascades `first`, ..., ``last - 1``.
 
     Arrays as in `cascade`, and the same loop, which keeps nodes instead of coins.
     """
@@ -90,7 +91,7 @@ def spread_sums(
     dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
     starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     active = np.empty(n + 1, np.int32)
-    total, squares = 0.0, 0.0
+    total, norm = 0.0, 0.0
     for i in range(first, last):
         run = int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
         hits, size, at, spread = seeds.shape[0], 0, 0, 0.0
@@ -114,8 +115,8 @@ def spread_sums(
             spread += weights[v]
             dormant[v] = 1
         total += spread
-        squares += spread * spread
-    return total, squares
+        norm = math.hypot(norm, spread - origin)
+    return total, norm
 
 
 @kernel

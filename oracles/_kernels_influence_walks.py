@@ -1,5 +1,7 @@
 """Linear thresholds: sets that are reverse walks, and cascades by thresholds."""
 
+import math
+
 import numpy as np
 
 from cmab._kernels import kernel
@@ -71,8 +73,9 @@ def threshold_sums(
     key: int,
     first: int,
     last: int,
+    origin: float,
 ) -> tuple[float, float]:
-    """Return sum and sum of squares of the spreads of cascades by thresholds, as `spread_sums` does.
+    """Return what `spread_sums` does, of the spreads of cascades by thresholds.
 
     A node becomes active when the weights of the arcs from active nodes exceed its threshold, which belongs
     to (key, cascade, node). `heads` and `means` come in the order of the nodes that arcs leave.
@@ -80,7 +83,7 @@ def threshold_sums(
     n = offsets.shape[0] - 1
     stamps, pressed = np.zeros(n, np.int32), np.zeros(n, np.int32)
     active, pressure = np.empty(n, np.int32), np.zeros(n)
-    total, squares = 0.0, 0.0
+    total, norm = 0.0, 0.0
     for i in range(first, last):
         run = int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
         size, at, spread = 0, 0, 0.0
@@ -103,5 +106,5 @@ def threshold_sums(
                     active[size] = w
                     size += 1
         total += spread
-        squares += spread * spread
-    return total, squares
+        norm = math.hypot(norm, spread - origin)
+    return total, norm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,6 +18,10 @@ MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
 
 _KEY = 0x5EED
 _RANGE = 1024
+_LARGE = 2.0**900
+MOST_CASCADES = 2**31 - 1
+"""Cascades are numbered by 32 bits."""
+
 # What cascades read, and what each thread keeps for itself.
 _BYTES_OF_ARC, _BYTES_OF_ARC_AND_THREAD, _BYTES_OF_NODE_AND_THREAD = 24, 4, 25
 
@@ -85,9 +90,12 @@ def estimated_spread(
 
     _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
-    arcs, worth = arcs_in_rows(arms, graph.heads, means), _worth(graph, weights)
+    arcs = arcs_in_rows(arms, graph.heads, means)
     return _mean_and_error(
-        cascades, threads, lambda a, b: spread_sums(offsets, arcs, worth, seeds, key, a, b)
+        cascades,
+        threads,
+        _worth(graph, weights),
+        lambda *at: spread_sums(offsets, arcs, at[0], seeds, key, *at[1:]),
     )
 
 
@@ -105,8 +113,13 @@ def threshold_spread(
 
     _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
-    arcs = (offsets, graph.out_heads, means[arms], _worth(graph, weights))
-    return _mean_and_error(cascades, threads, lambda a, b: threshold_sums(*arcs, seeds, key, a, b))
+    arcs = (offsets, graph.out_heads, means[arms])
+    return _mean_and_error(
+        cascades,
+        threads,
+        _worth(graph, weights),
+        lambda *at: threshold_sums(*arcs, at[0], seeds, key, *at[1:]),
+    )
 
 
 def _require_memory(graph: DirectedGraph, threads: int) -> None:
@@ -120,19 +133,39 @@ def _worth(graph: DirectedGraph, weights: FloatArray | None) -> FloatArray:
 
 
 def _mean_and_error(
-    count: int, threads: int, sums: Callable[[int, int], tuple[float, float]]
+    count: int,
+    threads: int,
+    worth: FloatArray,
+    sums: Callable[[FloatArray, int, int, float], tuple[float, float]],
 ) -> tuple[float, float]:
     """Return mean and standard error of `count` spreads, `sums` being those of a range of them.
 
-    Ranges are the same for any number of threads, so that sums of weights are rounded alike.
+    Ranges are the same for any number of threads, so that sums of weights are rounded alike. Distances are
+    from one of the spreads, and never squared: weights may have any size, and one may outweigh the others.
     """
+    scaled, unit = summable(worth)
+    origin, _ = sums(scaled, 0, 1, 0.0)
     cuts = [*range(0, count, _RANGE), count]
+
+    def part(first: int, last: int) -> tuple[float, float]:
+        return sums(scaled, first, last, origin)
+
     if threads == 1:
-        parts = list(map(sums, cuts[:-1], cuts[1:]))
+        parts = list(map(part, cuts[:-1], cuts[1:]))
     else:
         with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(sums, cuts[:-1], cuts[1:]))
-    total, squares = (float(sum(part[i] for part in parts)) for i in (0, 1))
-    mean = total / count
-    variance = max(0.0, squares / count - mean**2)
-    return mean, float(np.sqrt(variance / max(count - 1, 1)))
+            parts = list(pool.map(part, cuts[:-1], cuts[1:]))
+    mean = float(sum(total for total, _ in parts)) / count
+    error = standard_error(math.hypot(*(norm for _, norm in parts)), mean - origin, count)
+    return mean / unit, error / unit
+
+
+def summable(worth: FloatArray) -> tuple[FloatArray, float]:
+    """Return `worth` in units of which any number of spreads has a finite sum, and one over the unit."""
+    return (worth * 2.0**-64, 2.0**-64) if worth.sum() > _LARGE else (worth, 1.0)
+
+
+def standard_error(norm: float, shift: float, count: int) -> float:
+    """Return that of the mean of `count` numbers; `norm` is of their distances from a point `shift` off."""
+    size, shift = norm / math.sqrt(count), abs(shift)
+    return math.sqrt(max(0.0, size - shift)) * math.sqrt(size + shift) / math.sqrt(max(count - 1, 1))

@@ -164,10 +164,10 @@ class BudgetedInfluence(InfluenceOracle):
         degrees = np.diff(offsets)
         chosen, covered, left = cover_within(sets.ends, sets.pool, offsets, index, costs, _PARTS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
-        chosen = _spent(chosen, costs, sets.graph.masses)
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         if degrees[single] > covered:
             chosen, covered = np.array([single]), int(degrees[single])
+        chosen = _spent(chosen, costs, sets.graph.masses)
         bound = min(bound, float(sets.n_sets))
         return chosen, covered, upper_bound(bound, sets.n_sets, sets.graph.scale, log_term)
 

@@ -112,7 +112,7 @@ class Schedule:
         # as in (2) do not. With O >= floor this takes delta/3; the n_tests pairs of bounds take the rest.
         log_6 = math.log(6.0 / delta)
         root = greedy * math.sqrt(log_6) + math.sqrt(greedy * (log_choices + log_6))
-        last = max(1, math.ceil(min(2.0 * (scale / floor) * (root / epsilon) ** 2, _NEVER)))
+        last = max(1, math.ceil(min(2.0 * (scale / floor) * (root / epsilon) * (root / epsilon), _NEVER)))
         start = max(1, ahead * math.ceil(2.0 * root**2)) if first is None else first
         start = min(start, last)
         n_tests = max(1, math.ceil(math.log2(last / start)) + 1)

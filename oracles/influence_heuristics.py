@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
-from oracles._spread import estimated_spread
+from oracles._spread import MOST_CASCADES, estimated_spread
 from oracles.directed_graph import DirectedGraph
 from oracles.influence_oracle import InfluenceOracle
 
@@ -139,7 +139,7 @@ class MonteCarloGreedy(InfluenceOracle):
         candidates: IntArray | None = None,
     ) -> None:
         super().__init__(graph, k, weights=weights, candidates=candidates)
-        self.cascades = integer("cascades", cascades, 1)
+        self.cascades = integer("cascades", cascades, 1, MOST_CASCADES)
 
     def __repr__(self) -> str:
         return f"MonteCarloGreedy({self.graph!r}, k={self.k}, cascades={self.cascades})"

@@ -14,6 +14,7 @@ from cmab.oracle import Oracle
 from cmab.theory import Smoothness
 from oracles._reverse_sets import MODELS, Model
 from oracles._spread import (
+    MOST_CASCADES,
     estimated_spread,
     exact_spread,
     threshold_spread,
@@ -99,7 +100,7 @@ class InfluenceOracle(Oracle):
     ) -> tuple[float, float]:
         """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
         probabilities = self._probabilities(means)
-        cascades = integer("cascades", cascades, 2)
+        cascades = integer("cascades", cascades, 2, MOST_CASCADES)
         if self.model == "lt":
             return threshold_spread(self.graph, probabilities, super_arm, cascades, weights=self.weights)
         exact = exact_spread(self.graph, probabilities, super_arm, self.weights)

@@ -114,7 +114,7 @@ class LaminarMatroid(Matroid):
     def _set_up(self, members: list[IntArray], capacities: list[int], n_arms: int, sense: Sense) -> None:
         """Build the tree of the sets, given from the largest to the smallest."""
         self._members = members
-        self._room = np.array(capacities, np.int64)
+        self._room = np.array([min(capacity, n_arms) for capacity in capacities], np.int64)
         self._innermost = np.full(n_arms, -1, np.int64)
         self._parent = np.full(len(members), -1, np.int64)
         for s, arms in enumerate(members):

@@ -10,6 +10,7 @@ from cmab._validation import integer, shown
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.theory import Smoothness
 from oracles._reverse_sets import ReverseGraph
+from oracles._spread import MOST_CASCADES, standard_error, summable
 from oracles._triggering_sets import TriggeringSets, WholeWorlds, stream
 from oracles.directed_graph import DirectedGraph
 from oracles.influence import InfluenceMaximization
@@ -115,14 +116,16 @@ class TriggeringInfluence(InfluenceMaximization):
         from oracles._kernels_cascade import reachable
 
         probabilities = self._probabilities(means)
-        cascades = integer("cascades", cascades, 2)
-        worth = np.ones(self.graph.n_nodes) if self.weights is None else self.weights
+        cascades = integer("cascades", cascades, 2, MOST_CASCADES)
+        worth, unit = summable(np.ones(self.graph.n_nodes) if self.weights is None else self.weights)
         spreads = np.empty(cascades)
         for i in range(cascades):
             live = self._live(probabilities, stream(_KEY, i))
             nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, super_arm)
             spreads[i] = worth[nodes].sum()
-        return float(spreads.mean()), float(spreads.std(ddof=1) / np.sqrt(cascades))
+        mean = float(spreads.mean())
+        error = standard_error(float(np.hypot.reduce(spreads - mean)), 0.0, cascades)
+        return mean / unit, error / unit
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
         """Return None: worlds can be drawn, not listed."""

@@ -430,3 +430,10 @@ def test_exchanges_keep_the_distance_that_independence_asks_for():
 def test_bad_input_is_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("capacity", [2**31, 2**63, 10**30])
+def test_capacities_beyond_all_arms_bind_nothing(capacity):
+    means = np.array([0.1, 0.2, 0.3])
+    for oracle in (PartitionMatroid([0, 0, 1], capacity), LaminarMatroid(3, [([0, 1], capacity)])):
+        assert oracle.solve(means, np.random.default_rng(0)).tolist() == [0, 1, 2]
