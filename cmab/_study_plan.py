@@ -102,6 +102,8 @@ class Plan:
         found = builder.build(given | table, names, where)
         if not isinstance(found, Explorer):
             raise ValueError(f"{where} must describe an explorer (policies go under learners)")
+        if found.goal is None:
+            raise ValueError(f"{where} must have a goal, by which answers are right or wrong")
         try:
             check_fit(found, self.problems[instance])
         except ValueError as error:

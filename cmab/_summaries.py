@@ -69,9 +69,9 @@ def sample_rows(results: Mapping[str, Identification], kind: Band = "t", level: 
                 if np.ptp(found.samples)
                 else "all equal",
                 "cut off": capped,
-                "wrong": wrong,
-                "share wrong": wrong / runs,
-                "interval of share": f"{shown(low)} to {shown(high)}",
+                "wrong": wrong if found.judged else None,
+                "share wrong": wrong / runs if found.judged else None,
+                "interval of share": f"{shown(low)} to {shown(high)}" if found.judged else None,
                 "median seconds": float(np.median(found.seconds)),
             }
         )

@@ -40,7 +40,7 @@ class Identification:
     samples : IntArray, shape (R,)
         Outcomes that were drawn; after a capped run, fewer than its rule would have needed.
     correct : BoolArray, shape (R,)
-        Whether the arms meet the explorer's goal, whether or not it stopped by itself.
+        Whether the arms meet the explorer's goal, stopped or not; nowhere unless `judged`.
     stopped : BoolArray, shape (R,)
         Whether the explorer's own stopping rule (or its budget) ended the run; where false, `max_samples`
         did, and the arms carry no guarantee.
@@ -51,6 +51,8 @@ class Identification:
         Wall-clock seconds.
     path : str
         Which loop ran: ``"compiled"`` or ``"python"``.
+    judged : bool
+        Whether the explorer has a goal, by which answers are right or wrong.
 
     Examples
     --------
@@ -69,11 +71,12 @@ class Identification:
     certified: BoolArray
     seconds: FloatArray
     path: str = "python"
+    judged: bool = True
 
     @property
     def wrong(self) -> BoolArray:
         """Whether a run ended by its own rule with a wrong answer; the guess of a capped run is none."""
-        return self.stopped & ~self.correct
+        return self.stopped & ~self.correct & self.judged
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean samples with its 95 % interval and the replications; return the matplotlib axes."""
@@ -83,9 +86,10 @@ class Identification:
 
     def __repr__(self) -> str:
         runs, least = len(self.arms), "" if self.stopped.all() else "at least "
+        wrong = f"{int(self.wrong.sum())} of them wrong" if self.judged else "not judged for want of a goal"
         return (
-            f"Identification({self.explorer}: {runs} runs, {int(self.stopped.sum())} stopped,"
-            f" {int(self.wrong.sum())} of them wrong, mean samples {least}{self.samples.mean():.4g})"
+            f"Identification({self.explorer}: {runs} runs, {int(self.stopped.sum())} stopped, {wrong},"
+            f" mean samples {least}{self.samples.mean():.4g})"
         )
 
     def _repr_html_(self) -> str:
@@ -170,10 +174,10 @@ def identify(
     # Compiled runs release the interpreter lock: threads then need no copies of the instance.
     prefer: Prefer = "threads" if open_doors(explorer, environment) else "processes"
     runs = sorted(_runs(run, replications, n_jobs, prefer, progress), key=lambda r: r.replication)
-    return collect(type(explorer).__name__, runs)
+    return collect(type(explorer).__name__, runs, judged=explorer.goal is not None)
 
 
-def collect(explorer: str, runs: Sequence[Run]) -> Identification:
+def collect(explorer: str, runs: Sequence[Run], *, judged: bool = True) -> Identification:
     """Return the runs, in their order, as one result."""
     return Identification(
         explorer=explorer,
@@ -184,6 +188,7 @@ def collect(explorer: str, runs: Sequence[Run]) -> Identification:
         certified=np.array([r.certified for r in runs], np.bool_),
         seconds=np.array([r.seconds for r in runs]),
         path=runs[0].path,
+        judged=judged,
     )
 
 

@@ -11,6 +11,7 @@ from cases import EXPLORERS, ORACLES
 
 import cmab
 from cmab import CLUCB, CSAR, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identification, identify
+from cmab._summaries import sample_rows
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
@@ -286,3 +287,16 @@ def test_arguments_of_the_wrong_kind_are_named():
         identify(cmab.LUCB1(2, 1, 0.1), [0.9, 0.8])
     with pytest.raises(TypeError, match="explorer must be an Explorer"):
         identify(BernoulliArms([0.9, 0.8]), BernoulliArms([0.9, 0.8]))
+
+
+class WithoutGoal(cmab.UniformAllocation):
+    goal = None
+
+
+def test_without_a_goal_nothing_is_judged():
+    found = identify(WithoutGoal(4, 2, budget=8), BernoulliArms(CLEAR), rng=0, replications=3)
+    assert not found.judged
+    assert not (found.correct | found.wrong).any()
+    assert "not judged for want of a goal" in repr(found)
+    (row,) = sample_rows({"uniform": found})
+    assert row["wrong"] is row["share wrong"] is None
