@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -19,12 +20,15 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
     """
     target = Path(os.path.realpath(path)) if follow else path.absolute()
     try:
-        status = target.lstat()
-        mode = None if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
+        found = target.lstat().st_mode
+        mode = None if stat.S_ISLNK(found) else stat.S_IMODE(found)
     except FileNotFoundError:
-        mode = None
+        found, mode = stat.S_IFREG, None
+    if not (stat.S_ISREG(found) or stat.S_ISLNK(found)):
+        raise OSError(errno.EINVAL, "Must be a regular file, not a folder, pipe or device", str(path))
     # A name that nobody can guess, and that must not exist: a link planted there is not followed.
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    start = os.fsencode(target.name)[:100].decode(errors="ignore")  # a name has at most 255 bytes
+    temporary = target.with_name(f".{start}.{secrets.token_hex(8)}.part")
     descriptor = os.open(temporary, _NEW, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

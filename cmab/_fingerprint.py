@@ -26,8 +26,12 @@ def fingerprint(policy: Any) -> dict[str, Any]:
     arms: dict[str, Any] = {"n_arms": int((oracle if oracle is not None else policy).n_arms)}
     if isinstance(oracle, Oracle):
         labels = oracle.labels(np.arange(oracle.n_choices))
-        graph = getattr(oracle, "graph", None)
-        edges = getattr(oracle, "edges", None)
+        # One that stands in front of another has the base arms of that one.
+        innermost = oracle
+        while isinstance(behind := getattr(innermost, "oracle", None), Oracle):
+            innermost = behind
+        graph = getattr(innermost, "graph", None)
+        edges = getattr(innermost, "edges", None)
         arms |= {
             "n_choices": int(oracle.n_choices),
             "clusters": describe(oracle.clusters),

@@ -62,6 +62,8 @@ def read(path: Path) -> File:
     ValueError
         If `path` holds anything else.
     """
+    if path.exists() and not path.is_file():  # to read a pipe may wait for ever
+        raise ValueError(f"{path} must be a file that Session.save wrote, got a folder, pipe or device")
     data = path.read_bytes()
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} must be a file that Session.save wrote, got something else")
@@ -106,6 +108,9 @@ class _Wrong(Exception):
 def _unpack(data: bytes) -> tuple[dict[str, Any], Any, dict[str, AnyArray]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
+        names = archive.namelist()
+    if len(set(names)) < len(names):
+        raise _Wrong("two parts of one name")
     if size > _WIDEST * len(data):
         raise _Wrong(f"an archive of {size:,} bytes")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+import zlib
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -41,7 +43,8 @@ class Ticket:
     pulls : int
         How many outcomes of each are wanted (explorers; 1 otherwise).
     session : str
-        Whose ticket it is: a session takes no ticket of another one.
+        Whose ticket it is: a session takes no ticket of another one, and none of a copy of itself that asked
+        for another super arm under the same number.
 
     Examples
     --------
@@ -124,8 +127,10 @@ class Session(Generic[State]):
             return f"Session({self.policy!r}, told={told}, pending={len(self._open)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:  # copies and pickles get a lock of their own
-            return {**self.__dict__, "_lock": None, "_open": dict(self._open)}
+        # Copies and pickles get a lock, a state and a generator of their own, all of one moment.
+        with self._lock:
+            own = {"_open": dict(self._open), "state": _state.copied(self.state), "rng": deepcopy(self.rng)}
+            return {**self.__dict__, **own, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
@@ -172,9 +177,9 @@ class Session(Generic[State]):
                 raise
             number = self._asked
             # The caller may write to his; what is told is compared with ours.
-            self._open[number] = Ticket(number, super_arm.copy(), pulls, self._id)
+            ours = self._open[number] = self._ticket(number, super_arm.copy(), pulls)
             self._asked += 1
-            return Ticket(number, super_arm, pulls, self._id)
+            return Ticket(number, super_arm, pulls, ours.session)
 
     def tell(self, feedback: Feedback, ticket: Ticket | int | None = None) -> None:
         """Take in the feedback of a ticket.
@@ -208,6 +213,10 @@ class Session(Generic[State]):
                 raise
             del self._open[told.number]
 
+    def _ticket(self, number: int, super_arm: IntArray, pulls: int) -> Ticket:
+        """Return a ticket that knows its session, and its super arm even if somebody writes to it."""
+        return Ticket(number, super_arm, pulls, f"{self._id}:{zlib.crc32(super_arm.tobytes()):08x}")
+
     def _set_support(self, declared: Any) -> None:
         """Check outcomes by what was declared for the session, else by what the policy learns from."""
         self._declared = _interval(declared)
@@ -222,12 +231,18 @@ class Session(Generic[State]):
             if len(self._open) != 1:
                 raise ValueError(f"ticket must be given unless one is pending, got {len(self._open)} pending")
             return next(iter(self._open.values()))
-        if isinstance(ticket, Ticket) and ticket.session != self._id:
+        if isinstance(ticket, Ticket) and ticket.session.rpartition(":")[0] != self._id:
             raise ValueError(f"ticket must be one of this session, got number {ticket.number} of another one")
         number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)
         if number not in self._open:
             raise ValueError(f"ticket must be pending, one of {shown(list(self._open))}, got {number}")
-        return self._open[number]
+        found = self._open[number]
+        if isinstance(ticket, Ticket) and ticket.session != found.session:
+            raise ValueError(
+                f"ticket must be one of this session, got number {number} of a copy of it, or of one loaded"
+                " from the same file, which asked for another super arm"
+            )
+        return found
 
     def _check(self, feedback: Feedback, ticket: Ticket) -> None:
         """Refuse feedback that the ticket cannot have led to."""
@@ -318,7 +333,7 @@ class Session(Generic[State]):
             last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
             arms = arm_indices("the super arm of an open ticket", super_arm, _n_choices(self.policy)[0])
-            self._open[last] = Ticket(last, arms, pulls, self._id)
+            self._open[last] = self._ticket(last, arms, pulls)
 
 
 def choose(policy: Policy[State], state: State, rng: np.random.Generator) -> tuple[IntArray, int]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import stat
 import threading
 import zipfile
@@ -13,11 +14,19 @@ import pytest
 from cases import EXPLORERS, ORACLES, POLICIES
 from isolated import isolated
 
-from cmab import CTS, CUCB, Feedback, Session, UniformlyRandom, _atomic
+from cmab import CTS, CUCB, Feedback, MemoisedOracle, Session, UniformlyRandom, _atomic
 from cmab._fingerprint import fingerprint
 from cmab._state import seal
 from cmab.explorer import Explorer
-from oracles import DirectedGraph, GraphicMatroid, InfluenceMaximization, MaxCoverage, ShortestPath, TopK
+from oracles import (
+    DegreeHeuristic,
+    DirectedGraph,
+    GraphicMatroid,
+    InfluenceMaximization,
+    MaxCoverage,
+    ShortestPath,
+    TopK,
+)
 
 LIMITED = {case.name: case for case in ORACLES}
 # The families that differ in what a state looks like: linear, clustered, spreading.
@@ -251,6 +260,12 @@ ORDERED = {
     "matroid": GraphicMatroid,
     "coverage": lambda g: MaxCoverage(readers(g), 1),
     "path": lambda g: ShortestPath(g, "ann", "gus"),
+    "heuristic": lambda g: DegreeHeuristic(g.to_directed(), k=1),
+}
+# An oracle in front of another has the base arms of that one, at any depth.
+ORDERED |= {
+    f"memoised_{name}": lambda g, make=ORDERED[name]: MemoisedOracle(MemoisedOracle(make(g)))
+    for name in ("matroid", "coverage", "path", "heuristic")
 }
 FRIENDS_NODES = {name for edge in FRIENDS for name in edge}
 
@@ -325,6 +340,50 @@ def test_links_and_modes_survive(tmp_path):
     assert link.is_symlink()
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert Session.load(link, CUCB(TopK(5, 2))).pending == ()
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_what_is_no_regular_file_is_refused_and_left(kind, tmp_path):
+    """Never replaced by a save, and never waited for by a load."""
+    place = tmp_path / "place"
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/null")
+    before = place.stat()
+    with pytest.raises(OSError, match="regular file"):
+        session().save(place)
+    with pytest.raises(ValueError, match="folder, pipe or device"):
+        Session.load(place, CUCB(TopK(5, 2)))
+    assert (place.stat().st_ino, place.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["place"]
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "字" * 85, "😀" * 63, "aé" * 85, ".x", "x\n"])
+def test_a_file_may_have_any_name(name, tmp_path):
+    for _ in range(2):
+        session().save(tmp_path / name)
+    assert Session.load(tmp_path / name, CUCB(TopK(5, 2))).pending == ()
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("name", list(LEARNERS)[::9])
+def test_two_parts_of_one_name_are_refused(name, tmp_path):
+    file = tmp_path / "s.npz"
+    saved(LEARNERS[name], file)
+    with zipfile.ZipFile(io.BytesIO(file.read_bytes())) as archive:
+        parts = [(entry, archive.read(entry)) for entry in archive.namelist()]
+    for entry, content in parts:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for part in [*parts, (entry, content)]:
+                archive.writestr(*part)
+        file.write_bytes(seal(buffer.getvalue()))
+        with pytest.raises(ValueError, match="two parts of one name"):
+            Session.load(file, LEARNERS[name]())
 
 
 def test_planted_links_are_not_followed(tmp_path, monkeypatch):

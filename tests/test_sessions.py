@@ -1,5 +1,6 @@
 """Sessions and feedback under abuse, threads and strange numbers: refused with nothing changed."""
 
+import copy
 import pickle
 import re
 import sys
@@ -288,11 +289,50 @@ def test_threads_share_a_session(name, tmp_path):
         assert session.state.counts.sum() == 200
 
 
-def test_copies_and_pickles_of_sessions_have_a_lock_of_their_own():
-    session = Session(CUCB(TopK(4, 2)), rng=0)
-    session.ask()
-    copy = pickle.loads(pickle.dumps(session))
-    assert played(copy, 3) == played(session, 3)
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, pickled])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_is_told_to_a_copy_does_not_reach_the_session(name, twin):
+    session = Session(LEARNERS[name](), rng=0)
+    played(session, 3)
+    before, other = repr(vars(session)), twin(session)
+    future = played(other, 4)
+    assert repr(vars(session)) == before
+    assert played(session, 4) == future
+
+
+def test_a_copy_is_of_one_moment():
+    """What other threads tell while a copy is made is in it with all its arms, or not at all."""
+    session = Session(CUCB(TopK(500, 2)), rng=0)
+    kept = session.__getstate__()
+    played(session, 3)
+    assert kept["state"].rounds == kept["state"].counts.sum() == kept["_asked"] == 0
+    assert kept["rng"] is not session.rng
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, pickled, "loaded"])
+def test_a_ticket_of_a_twin_with_another_history_is_refused(twin, tmp_path):
+    """The number alone is the same in both; the super arm that was played is not."""
+    mine = Session(CTS(TopK(6, 2)), rng=0)
+    shared = mine.ask()
+    if twin == "loaded":
+        mine.save(tmp_path / "s.npz")
+        other = Session.load(tmp_path / "s.npz", CTS(TopK(6, 2)))
+    else:
+        other = twin(mine)
+    while True:
+        first, second = mine.ask(), other.ask()
+        if list(first) != list(second):
+            break
+        other.tell(Feedback(second, [1.0, 1.0]), first)  # the same super arm: the same ticket
+    for session, ticket in ((mine, second), (other, first)):
+        with pytest.raises(ValueError, match="copy of it"):
+            session.tell(Feedback([], []), ticket)
+        assert ticket.number in session.pending
+        session.tell(Feedback([], []), shared)
 
 
 # Words -----------------------------------------------------------------------------------------------------
