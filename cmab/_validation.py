@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers as abstract
 import operator
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cmab.feedback import Feedback
 
 Choice = TypeVar("Choice", bound=str)
+Entry = TypeVar("Entry")
 
 _SHOWN = 60
 
@@ -117,6 +118,14 @@ def check_vector(
         raise ValueError(
             f"{name} must be finite{_interval(low, high, '[', ']')}, got {array[bad]} at position {bad}"
         )
+
+
+def listed(name: str, values: Iterable[Entry], of: str) -> list[Entry]:
+    """Return the entries of `values`, refused unless there are such."""
+    try:
+        return list(values)
+    except TypeError:
+        raise ValueError(f"{name} must be a list of {of}, got {shown(values)}") from None
 
 
 def arm_indices(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from cmab._validation import integer
+from cmab._validation import integer, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle
 
@@ -71,6 +71,8 @@ class MemoisedOracle(Oracle):
         return cast(Self, object.__new__(kind))
 
     def __init__(self, oracle: Oracle, size: int = 10_000) -> None:
+        if not isinstance(oracle, Oracle):
+            raise ValueError(f"oracle must be an Oracle, got {shown(oracle)}")
         if oracle.beta != 1.0:
             raise ValueError(f"oracle must keep its guarantee always, beta = 1, got beta = {oracle.beta}")
         self.oracle = oracle

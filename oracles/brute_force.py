@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Set
 import numpy as np
 
 from cmab._guard import unguarded
-from cmab._validation import arm_indices, integer, one_of, shown
+from cmab._validation import arm_indices, integer, listed, one_of, shown
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle, Sense
 
@@ -164,7 +164,8 @@ class BruteForceReward(Oracle):
 def _family(super_arms: Iterable[ArrayLike | Set[int]], n_arms: int) -> list[IntArray]:
     """Return the super arms as arrays, refused if there is none or one comes twice."""
     # Copies: what the caller writes to an array afterwards must not change the family.
-    family = [arm_indices(f"super_arms[{i}]", arms, n_arms).copy() for i, arms in enumerate(super_arms)]
+    given = listed("super_arms", super_arms, "arrays of arms")
+    family = [arm_indices(f"super_arms[{i}]", arms, n_arms).copy() for i, arms in enumerate(given)]
     for arms in family:
         arms.setflags(write=False)
     if not family:

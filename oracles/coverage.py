@@ -169,6 +169,8 @@ class MaxCoverage(Oracle):
 def _weights(graph: nx.Graph[Any], right: list[Any], weight: str | None) -> FloatArray:
     if weight is None:
         return np.ones(len(right))
+    if not isinstance(weight, Hashable):
+        raise ValueError(f"weight must be the name of an attribute, got {shown(weight)}")
     missing = [node for node in right if weight not in graph.nodes[node]]
     if missing:
         raise ValueError(

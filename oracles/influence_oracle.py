@@ -64,6 +64,8 @@ class InfluenceOracle(Oracle):
         self.candidates = np.full(n, candidates is None)
         if candidates is not None:
             self.candidates[arm_indices("candidates", candidates, n)] = True
+            if not self.candidates.any():
+                raise ValueError("candidates must hold at least one node, got none")
         if self.weights is not None and not self.weights[self.candidates].max(initial=0.0) > 0.0:
             raise ValueError("weights must be positive for at least one candidate, got none")
         with np.errstate(over="ignore"):

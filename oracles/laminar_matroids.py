@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from cmab._validation import arm_indices, integer, shown
+from cmab._validation import arm_indices, integer, listed, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.oracle import Sense
@@ -104,9 +104,16 @@ class LaminarMatroid(Matroid):
         self, n_arms: int, sets: Iterable[tuple[ArrayLike | Set[int], int]], sense: Sense = "max"
     ) -> None:
         n_arms = integer("n_arms", n_arms, 1)
+        given = [
+            listed(f"sets[{i}]", pair, "arms and capacity")
+            for i, pair in enumerate(listed("sets", sets, "pairs"))
+        ]
+        for i, pair in enumerate(given):
+            if len(pair) != 2:
+                raise ValueError(f"sets[{i}] must be arms and capacity, got {shown(pair)}")
         pairs = [
             (arm_indices(f"sets[{i}][0]", arms, n_arms), integer(f"sets[{i}][1]", capacity, 0))
-            for i, (arms, capacity) in enumerate(sets)
+            for i, (arms, capacity) in enumerate(given)
         ]
         pairs.sort(key=lambda pair: -len(pair[0]))
         self._set_up([arms for arms, _ in pairs], [capacity for _, capacity in pairs], n_arms, sense)
@@ -188,7 +195,9 @@ class PartitionMatroid(LaminarMatroid):
         sense: Sense = "max",
     ) -> None:
         members: dict[Hashable, list[int]] = {}
-        for arm, name in enumerate(classes):
+        for arm, name in enumerate(listed("classes", classes, "names, one an arm")):
+            if not isinstance(name, Hashable):
+                raise ValueError(f"classes must be names, which can be keys, got {shown(name)} for arm {arm}")
             members.setdefault(name, []).append(arm)
         if not isinstance(capacities, Mapping):
             capacities = dict.fromkeys(members, integer("capacities", capacities, 0))

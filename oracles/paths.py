@@ -200,7 +200,7 @@ class MostReliablePath(Oracle):
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the product of the means of the edges of the path."""
-        return float(np.prod(means[super_arm]))
+        return float(np.prod(self._check_means(means, 0.0, 1.0)[super_arm]))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the edges, in any order, are those of a path from source to target."""

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Set
 
 import numpy as np
 
-from cmab._validation import arm_indices, integer
+from cmab._validation import arm_indices, integer, listed
 from cmab.arrays import ArrayLike, IntArray
 from cmab.oracle import Sense
 from oracles.matroids import Matroid
+
+_MOST = 2**31 - 1
 
 
 class TransversalMatroid(Matroid):
@@ -50,8 +52,9 @@ class TransversalMatroid(Matroid):
     """
 
     def __init__(self, n_arms: int, sets: Iterable[ArrayLike | Set[int]], sense: Sense = "max") -> None:
-        n_arms = integer("n_arms", n_arms, 1)
-        members = [arm_indices(f"sets[{i}]", arms, n_arms) for i, arms in enumerate(sets)]
+        n_arms = integer("n_arms", n_arms, 1, _MOST)
+        given = listed("sets", sets, "arrays of arms")
+        members = [arm_indices(f"sets[{i}]", arms, n_arms) for i, arms in enumerate(given)]
         arms = np.concatenate([np.empty(0, np.int64), *members])
         numbers = np.repeat(np.arange(len(members)), [len(each) for each in members])
         # Sets of arm i, increasing: self._sets[self._offsets[i] : self._offsets[i + 1]].

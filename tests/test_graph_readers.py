@@ -64,14 +64,15 @@ def test_a_guessed_header_is_said(tmp_path):
     assert read_edge_list(file, header=False).n_arcs == 3
 
 
-BREAKS = [chr(code) for code in range(sys.maxunicode + 1) if len(f"a{chr(code)}b".splitlines()) == 2]
+EVERY = "a".join(map(chr, range(sys.maxunicode + 1)))
+BREAKS = {line[-1] for line in EVERY.splitlines(keepends=True)[:-1]}
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_a_comment_ends_with_its_line(tmp_path, line_end):
     """Whatever else Python takes for the end of a line: else its rest would be edges."""
     assert len(BREAKS) >= 9
-    for char in set(BREAKS) - {"\n"}:
+    for char in BREAKS - {"\n"}:
         text = f"# see{char}5 6{line_end}0 1{line_end}"
         assert arcs(read_edge_list(write(tmp_path / "g", text))) == [(0, 1)], repr(char)
 
@@ -200,7 +201,7 @@ def test_networkx_faults(edges, message):
         (([0.5], [0]), "sources"),
         (([0], [2**40]), "targets"),
         (([1], [1]), "self-loops"),
-        (([], []), r"range\(n\)"),
+        (([], []), r"n must be an integer in \[1"),
     ],
 )
 def test_from_edges_refuses(arguments, message):
