@@ -17,13 +17,13 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 from cmab._streams import open_streams
+from cmab._validation import check_jobs
 
 Backend = Literal["loky", "dask", "ray"]
 Result = TypeVar("Result")
 
 _CONNECT_SECONDS = 10.0
 _WATCH_SECONDS = 1.0
-_MOST_WORKERS = 4096
 # Ray's switch, read when it is imported, for clusters of more than this machine.
 _RAY_CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 # Solvers and numerical libraries are a process's own: the threads of a Dask worker must not share them.
@@ -40,8 +40,7 @@ def spread(
     ChildProcessError
         If a worker died.
     """
-    if n_jobs > _MOST_WORKERS:
-        raise ValueError(f"n_jobs must be at most {_MOST_WORKERS:,}, got {n_jobs}")
+    check_jobs(n_jobs)
     if n_jobs == 1:
         yield from (_alone(function, *task) for task in tasks)
         return

@@ -19,6 +19,7 @@ Choice = TypeVar("Choice", bound=str)
 Entry = TypeVar("Entry")
 
 _SHOWN = 60
+_MOST_WORKERS = 4096
 
 
 def shown(value: object, most: int = _SHOWN) -> str:
@@ -39,6 +40,12 @@ def integer(name: str, value: object, low: int | None = None, high: int | None =
     if (low is not None and number < low) or (high is not None and number > high):
         raise ValueError(f"{name} must be an integer{bounds}, got {number}")
     return number
+
+
+def check_jobs(n_jobs: object) -> None:
+    """Raise unless `n_jobs` is a number of workers that a machine may have, or -1."""
+    if integer("n_jobs", n_jobs, -1, _MOST_WORKERS) == 0:
+        raise ValueError(f"n_jobs must be -1 or an integer in [1, {_MOST_WORKERS}], got 0")
 
 
 def real(

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cmab._exploring import Watch, explore_compiled, open_doors
-from cmab._validation import arm_indices, check_outcomes, integer, shown
+from cmab._validation import arm_indices, check_jobs, check_outcomes, integer, shown
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
@@ -167,6 +167,7 @@ def identify(
     array([ True,  True,  True])
     """
     replications = integer("replications", replications, 1)
+    check_jobs(n_jobs)
     if max_samples is not None:
         integer("max_samples", max_samples, 1, _MOST)
     check_fit(explorer, environment)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -114,7 +114,8 @@ class MemoisedOracle(Oracle):
                 return answer.copy()
         # Not under the lock, which would make threads wait for each other's answers; two may ask the same.
         started = time.perf_counter()
-        answer = np.array(self.oracle.solve(values, np.random.default_rng(0)))
+        found: Any = self.oracle.solve(values, np.random.default_rng(0))
+        answer = np.array(sorted(found) if isinstance(found, Set) else found)
         with self._lock:
             self.seconds += time.perf_counter() - started
             self.solved += 1

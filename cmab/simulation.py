@@ -14,7 +14,7 @@ from cmab._fused import open_doors
 from cmab._lockstep import groups, replicate_group
 from cmab._replication import Record
 from cmab._truth import Truth
-from cmab._validation import integer, shown
+from cmab._validation import check_jobs, integer, shown
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.oracle import Sense
@@ -212,6 +212,7 @@ def simulate(
     """
     horizon = integer("horizon", horizon, 1, LONGEST)
     replications = integer("replications", replications, 1)
+    check_jobs(n_jobs)
     check_fit(policy, environment)
     benchmark(policy.oracle, environment.optimum)
     truth = Truth(environment)

@@ -26,7 +26,7 @@ from cmab._study_results import (
     simulation,
 )
 from cmab._study_workers import limited_threads, spread
-from cmab._validation import integer
+from cmab._validation import check_jobs
 from cmab.identification import Identification
 from cmab.simulation import Simulation
 from cmab.store import By, Kind, Store
@@ -241,8 +241,7 @@ class Study:
         KeyboardInterrupt
             On Ctrl-C; what was finished is stored.
         """
-        if n_jobs != -1:
-            integer("n_jobs", n_jobs, 1)
+        check_jobs(n_jobs)
         plan = self._current_plan()
         failures: dict[Piece, str] = {}
         with Store(folder) as store, limited_threads():

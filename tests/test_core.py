@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmab import CUCB, ArmStatistics, Feedback, LinearOracle, Session, SimulationInterrupted, simulate
+from cmab import (
+    CUCB,
+    LUCB1,
+    ArmStatistics,
+    Feedback,
+    LinearOracle,
+    Session,
+    SimulationInterrupted,
+    identify,
+    simulate,
+)
 from cmab.confidence import LogRadius
 from cmab.simulation import default_checkpoints
 from instances import BernoulliArms, SemiBandit
@@ -351,12 +361,19 @@ def test_an_error_names_its_replication():
         ({"horizon": 5, "checkpoints": [6]}, "checkpoints"),
         ({"horizon": 5, "rng": "seed"}, "rng"),
         ({"horizon": 5, "rng": -1}, "rng"),
+        *(({"horizon": 5, "n_jobs": n}, "n_jobs") for n in (0, -2, 1.5, True, None, "2", 10**9)),
     ],
 )
 def test_simulate_refuses(arguments, message):
     oracle, environment = bandit()
     with pytest.raises(ValueError, match=message):
         simulate(CUCB(oracle), environment, **arguments)
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, None, "2", 10**9])
+def test_identify_refuses_the_same_numbers_of_workers(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs"):
+        identify(LUCB1(5, 1, delta=0.1), BernoulliArms([0.9, 0.8, 0.3, 0.2, 0.1]), n_jobs=n_jobs)
 
 
 @given(st.integers(1, 10**7))

@@ -105,3 +105,16 @@ def test_memoised_oracles_travel_to_workers():
         assert type(twin) is type(memoised)
         assert repr(twin) == repr(memoised)
         assert type(twin).__name__ == "MemoisedOracle"
+
+
+@pytest.mark.parametrize("kind", [set, frozenset, list, tuple, np.array])
+def test_answers_of_any_kind_that_oracles_may_give(kind):
+    class Answering(TopK):
+        def solve(self, means, rng):
+            return kind(super().solve(means, rng).tolist())
+
+    plain, memoised = (
+        Session(CUCB(make(Answering(5, k=2))), rng=0) for make in (lambda o: o, MemoisedOracle)
+    )
+    for _ in range(3):
+        assert sorted(plain.ask()) == sorted(memoised.ask())

@@ -87,5 +87,5 @@ def test_clusters_started_here_listen_on_the_loopback_only(name):
 
 
 def test_absurd_numbers_of_workers_are_refused():
-    with pytest.raises(ValueError, match=r"n_jobs must be at most 4,096, got 1000000000"):
+    with pytest.raises(ValueError, match=r"n_jobs must be .*4096.*, got 1000000000"):
         next(spread(abs, [(1,)], 10**9))
