@@ -202,6 +202,132 @@ class GlobalDraws(Links):
         return self.shown(super_arm, (np.random.random(len(super_arm)) < 0.5) * 1.0, rng)  # noqa: NPY002
 
 
+class GlobalPulls(Links):
+    def pull(self, arms, rng):
+        return (np.random.random(len(arms)) < self.means[arms]).astype(float)  # noqa: NPY002
+
+
+class GlobalSums(Links):
+    def pull_many(self, arms, pulls, rng):
+        sums = np.random.binomial(pulls, self.means[arms]).astype(float)  # noqa: NPY002
+        return sums, sums
+
+
+class GlobalSample(Links):
+    def sample(self, arms, pulls, rng):
+        return super().sample(arms, pulls, np.random.default_rng(np.random.randint(2**31)))  # noqa: NPY002
+
+
+class OwnPullGenerator(Links):
+    def __init__(self):
+        super().__init__()
+        self.rng = np.random.default_rng(0)
+
+    def pull(self, arms, rng):
+        return super().pull(arms, self.rng)
+
+
+class ForgetfulSums(Links):
+    """After four calls, no more successes."""
+
+    asked = 0
+
+    def pull_many(self, arms, pulls, rng):
+        self.asked += 1
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return (sums, squares) if self.asked < 5 else (0 * sums, 0 * squares)
+
+    def sample(self, arms, pulls, rng):
+        # Its own draws, so that only the sums above are spoilt.
+        return self.arms.sample(arms, pulls, rng)
+
+
+class WallClockPulls(Links):
+    def pull(self, arms, rng):
+        outcomes = super().pull(arms, rng)
+        return outcomes if time.time() < START + 3600 else 1 - outcomes
+
+
+class LosesPulls(Links):
+    """Its copies play as it does, and pull other arms."""
+
+    shift = 0
+
+    def __getstate__(self):
+        return {**self.__dict__, "shift": 1}
+
+    def pull(self, arms, rng):
+        return self.arms.pull((arms + self.shift) % len(MEANS), rng)
+
+
+class OneOutcomeRepeated(Links):
+    def pull_many(self, arms, pulls, rng):
+        sums = self.arms.pull(arms, rng) * pulls
+        return sums, sums
+
+
+class RoundSums(Links):
+    """Sums that vary too little: half of each is certain."""
+
+    def pull_many(self, arms, pulls, rng):
+        sums = (super().pull_many(arms, pulls, rng)[0] + pulls * self.means[arms]) / 2
+        return sums, pulls * self.means[arms]
+
+
+class SquaresNearTheSums(Links):
+    """Halves how far squares are from the least that the sums allow."""
+
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums, squares / 2 + sums**2 / (2 * pulls)
+
+
+class SquaresAFifthLow(SemiBandit):
+    def __init__(self):
+        super().__init__(GaussianArms(MEANS, 0.5), TopK(len(MEANS), 2))
+
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums, squares - 0.3 * (squares - sums**2 / pulls)
+
+
+class Silent(Links):
+    """Sound: its rounds have no reward."""
+
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes)
+
+
+class RareSuccesses(Links):
+    """Sound: sums of so rare successes vary as if by chance."""
+
+    def __init__(self):
+        super().__init__()
+        self.arms = BernoulliArms([1e-4, 1e-3, 0.999, 0.5, 0.0, 1.0, 0.02])
+        self.means = self.arms.means.copy()
+        self.optimum = 1.999
+
+
+class FewWinners(Environment):
+    """Sound: outcomes without bound, most of them small and few very large."""
+
+    support = (-np.inf, np.inf)
+
+    def __init__(self):
+        self.n_arms, self.means = 3, np.exp([0.5, 1.125, 2.0])
+        self.spreads = np.array([1.0, 1.5, 2.0])
+
+    def play(self, super_arm, rng):
+        outcomes = np.random.default_rng(int(rng.random() * 2**53)).standard_normal(self.n_arms)
+        return Feedback(super_arm, np.exp(self.spreads * outcomes)[super_arm])
+
+    def pull(self, arms, rng):
+        return np.exp(self.spreads[arms] * rng.standard_normal(len(arms)))
+
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].sum())
+
+
 class Unpaired(Links):
     def play(self, super_arm, rng):
         return self.shown(super_arm, self.arms.pull(super_arm, rng), rng)
@@ -249,13 +375,24 @@ FAULTS = [
     Fault(LosesMeans, "pickling"),
     Fault(WallClock, "clock"),
     Fault(GlobalDraws, "global randomness"),
+    Fault(GlobalPulls, "global randomness"),
+    Fault(GlobalSums, "global randomness"),
+    Fault(GlobalSample, "global randomness"),
+    Fault(OwnPullGenerator, "determinism"),
+    Fault(ForgetfulSums, "stationarity"),
+    Fault(WallClockPulls, "clock"),
+    Fault(LosesPulls, "pickling"),
+    Fault(OneOutcomeRepeated, "pulls"),
+    Fault(RoundSums, "pulls"),
+    Fault(SquaresNearTheSums, "squares"),
+    Fault(SquaresAFifthLow, "squares"),
     Fault(Unpaired, "coins"),
     Fault(Distracted, "triggers"),
 ]
 
-SOUND = [Links]
+SOUND = [Links, Silent, RareSuccesses, FewWinners]
 
 
 def super_arms_of(environment):
     """Return what is played."""
-    return [(0,), (1,)] if isinstance(environment, IndependentCascade) else SUPER_ARMS
+    return [(0,), (1,)] if isinstance(environment, IndependentCascade | FewWinners) else SUPER_ARMS

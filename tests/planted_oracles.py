@@ -7,6 +7,7 @@ import ctypes
 import random
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass
 from itertools import combinations
 from time import perf_counter
@@ -162,6 +163,17 @@ class Leak(Best):
         return best(means)
 
 
+class Log(Best):
+    """Keeps a copy of all means that it was ever asked for."""
+
+    def __init__(self):
+        self.kept = []
+
+    def solve(self, means, rng):
+        self.kept.append(means.copy())
+        return best(means)
+
+
 class LeakOutsidePython(Best):
     def solve(self, means, rng):
         ctypes.memset(_malloc(100_000), 1, 100_000)
@@ -170,6 +182,16 @@ class LeakOutsidePython(Best):
 
 _malloc = ctypes.CDLL(None).malloc
 _malloc.restype = ctypes.c_void_p
+
+
+class BatchOfOneRow(Best):
+    def solve_batch(self, means, rng):
+        return [np.arange(K)] if len(means) == 1 else [best(row) for row in means]
+
+
+class BatchOfNone(Best):
+    def solve_batch(self, means, rng):
+        return [best(row) for row in means] or [np.arange(K)]
 
 
 class BatchBeyond200(Best):
@@ -504,7 +526,10 @@ FAULTS = [
     Fault(IgnoresStrides, "layout"),
     Fault(WritesAndRestores, None, "a ValueError for read-only means is a refusal"),
     Fault(Leak, "growth"),
+    Fault(Log, "growth"),
     Fault(LeakOutsidePython, "growth"),
+    Fault(BatchOfOneRow, "batch"),
+    Fault(BatchOfNone, "batch"),
     Fault(BatchBeyond200, "batch"),
     Fault(Scratch, "threads"),
     Fault(SecondBest, "guarantee"),
@@ -630,6 +655,17 @@ class Remembering(Best):
         return known.setdefault(means.tobytes(), best(means)).copy()
 
 
+class Diary(Best):
+    """Keeps the last thousand means that it was asked for."""
+
+    def __init__(self):
+        self.kept = deque(maxlen=1000)
+
+    def solve(self, means, rng):
+        self.kept.append(means.copy())
+        return best(means)
+
+
 class ShortIntegers(Best):
     def solve(self, means, rng):
         return best(means).astype(np.int32)
@@ -691,7 +727,7 @@ class AnyHit(Oracle):
 
 SOUND = [
     Best, HalfOptimal, Sometimes, RandomTies, Spawning, LockedCopies, OneAtATime, ThreadScratch, Remembering,
-    ShortIntegers, Refusing, Contiguous, TwiceTheCost, NoPromise, Timed, AnyHit,
+    Diary, ShortIntegers, Refusing, Contiguous, TwiceTheCost, NoPromise, Timed, AnyHit,
 ]  # fmt: skip
 SOUND_WITHOUT_FAMILY = [Large, LargeKnown]
 

@@ -1,5 +1,6 @@
 """Policies with one planted fault each, and the check that names it."""
 
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -283,6 +284,40 @@ class NotSaved(UCB):
         return Hidden(empty.counters, empty.means, empty.deviations)
 
 
+def with_own_state(oracle):
+    """Return a sound policy with a state of its own, whose classes have not been used before.
+
+    They are those of a script: pickled copies hold them by value.
+    """
+
+    @dataclass
+    class Sums:
+        counts: np.ndarray
+        sums: np.ndarray
+        rounds: int = 0
+
+    class OwnState(Policy):
+        def initial_state(self):
+            return Sums(np.zeros(N), np.zeros(N))
+
+        def select(self, state, rng):
+            tried = np.maximum(state.counts, 1)
+            radius = np.sqrt(np.log(state.rounds + 2) / tried)
+            return self.oracle.solve(np.where(state.counts == 0, 2.0, state.sums / tried + radius), rng)
+
+        def update(self, state, feedback):
+            state.counts[feedback.arms] += 1
+            state.sums[feedback.arms] += feedback.outcomes
+            state.rounds += 1
+
+    for cls in (Sums, OwnState):
+        cls.__module__, cls.__qualname__ = "__main__", cls.__name__
+        setattr(sys.modules["__main__"], cls.__name__, cls)
+    policy = OwnState()
+    policy.oracle = oracle
+    return policy
+
+
 FAULTS = [
     Fault(MinusRadius, "optimism"),
     Fault(ClockOfTheLastRound, None, "it learns as well; no promise is broken"),
@@ -315,4 +350,4 @@ FAULTS = [
     Fault(NotSaved, "resuming"),
 ]
 
-SOUND = [UCB, CUCB]
+SOUND = [UCB, CUCB, with_own_state]

@@ -62,7 +62,12 @@ def test_few_faults_are_beyond_the_checks(kind):
     assert all(fault.why_not for fault in faults if not fault.check)
 
 
-ODD = [planted_oracles.RandomTies, planted_oracles.OneAtATime, planted_oracles.Sometimes]
+ODD = [
+    planted_oracles.Diary,
+    planted_oracles.RandomTies,
+    planted_oracles.OneAtATime,
+    planted_oracles.Sometimes,
+]
 
 
 @pytest.mark.parametrize("make", [*ODD, *planted_oracles.SOUND_WITHOUT_FAMILY])
@@ -85,8 +90,10 @@ def test_sound_policies_environments_and_explorers_pass():
     for policy in planted_policies.SOUND:
         for check in policy_checks(policy(planted_policies.ORACLE), planted_policies.environment(), rng=3):
             check.run()
-    for environment in planted_environments.SOUND:
-        for check in environment_checks(environment(), planted_environments.SUPER_ARMS, rng=3):
+    for make in planted_environments.SOUND:
+        environment = make()
+        super_arms = planted_environments.super_arms_of(environment)
+        for check in environment_checks(environment, super_arms, rng=3):
             check.run()
     for explorer in planted_explorers.SOUND:
         for check in explorer_checks(explorer(), planted_explorers.environment(), delta=0.1, rng=3):

@@ -7,56 +7,80 @@ import pickle
 
 import numpy as np
 
+from cmab.arrays import FloatArray
 from cmab.environment import Environment
-from cmab.testing._checks import Finding, pickled, require, require_same
-from cmab.testing._environment_subject import Subject
+from cmab.testing._checks import Finding, pickled, require
+from cmab.testing._environment_draws import require_same_draws
+from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean
 
-_TIMES = 7
 _PAIRS = 30
 
 
 def check_pulls(subject: Subject) -> Finding:
-    """Single pulls of every arm have the claimed means, and so have sums of many."""
-    environment, rng = subject.environment, np.random.default_rng((5, subject.seed))
+    """Single pulls of every arm have the claimed means; sums of many have theirs, and vary as sums do."""
+    environment = subject.environment
     arms, outcomes = subject.pulled
     for arm, sample in zip(arms, outcomes, strict=True):
         require_mean("pulls", f"pulls of arm {arm}", sample, float(environment.means[arm]))
-    each = max(30, min(200, 20_000 // len(arms)))
-    sums, _ = environment.pull_many(np.repeat(arms, each), np.full(each * len(arms), _TIMES), rng)
-    for arm, sample in zip(arms, sums.reshape(len(arms), each), strict=True):
-        require_mean("pulls", f"sums of pulls of arm {arm}", sample / _TIMES, float(environment.means[arm]))
+    sums, _ = subject.sums
+    for arm, sample, single in zip(arms, sums, outcomes, strict=True):
+        mean = float(environment.means[arm])
+        require_mean("pulls", f"sums of pulls of arm {arm}", sample / TIMES, mean, float(np.ptp(single)))
+        # The mean is right, so squared deviations from it average to the variance: TIMES as large for sums.
+        deviations = (sample - TIMES * mean) ** 2 / TIMES
+        text = "single pulls of arm {} have variance {:.6g}, sums of {} of them {:.6g} each"
+        _require_alike("pulls", text, arm, (single - mean) ** 2, deviations)
     widest = max(mean_margin(sample) for sample in outcomes)
     text = (
         f"{len(arms)} arms, {outcomes.shape[1]} pulls of each; a mean wrong by {2 * widest:.2g} would be seen"
     )
-    return Finding(text + " with probability .99", 2 * len(arms) * MEAN_LEVEL)
+    return Finding(text + " with probability .99", 4 * len(arms) * MEAN_LEVEL)
 
 
 def check_squares(subject: Subject) -> Finding:
-    """Sums of squares fit the sums, the support, and the squares of single pulls."""
-    environment, rng = subject.environment, np.random.default_rng((6, subject.seed))
+    """Sums of squares fit the sums, the support, and the squares and the variance of single pulls."""
     arms, outcomes = subject.pulled
-    each = max(30, min(200, 20_000 // len(arms)))
-    low, high = environment.support
-    sums, squares = environment.pull_many(np.repeat(arms, each), np.full(each * len(arms), _TIMES), rng)
+    _require_possible(subject)
+    for arm, single, many, sums in zip(arms, outcomes, subject.sums[1], subject.sums[0], strict=True):
+        text = "squares of pulls of arm {} average {:.6g}, in sums of {} {:.6g}"
+        _require_alike("squares", text, arm, single**2, many / TIMES)
+        # Apart from the sums, which vary more: what the squares say of the outcomes within one sum.
+        within = (many - sums**2 / TIMES) / (TIMES - 1)
+        text = "single pulls of arm {} have variance {:.6g}, by the squares of sums of {} it is {:.6g}"
+        rounding = 1e-12 * float(many.mean())
+        _require_alike("squares", text, arm, (single - single.mean()) ** 2, within, rounding)
+    return Finding("", 4 * len(arms) * MEAN_LEVEL)
+
+
+def _require_alike(
+    fault: str, text: str, arm: int, single: FloatArray, many: FloatArray, slack: float = 0.0
+) -> None:
+    """Compare the averages of what single pulls and sums of them say of the same number.
+
+    Each is within its margin but with probability `MEAN_LEVEL`. Either may have missed rare outcomes.
+    """
+    spread = max(float(np.ptp(single)), float(np.ptp(many)))
+    margin = mean_margin(single, spread) + mean_margin(many, spread) + slack
+    near = abs(single.mean() - many.mean()) <= margin
+    require(near, fault, text, arm, single.mean(), TIMES, many.mean())
+
+
+def _require_possible(subject: Subject) -> None:
+    """Raise unless there are outcomes in the support that have these sums and squares."""
+    sums, squares = (part.ravel() for part in subject.sums)
+    low, high = subject.environment.support
     slack = 1e-9 * (1 + np.abs(squares))
     text = "squares {:.6g} of {} pulls with sum {:.6g} are {}"
-    for number in np.flatnonzero(squares < sums**2 / _TIMES - slack)[:1]:
-        require(False, "squares", text, squares[number], _TIMES, sums[number], "less than the sum allows")
+    for number in np.flatnonzero(squares < sums**2 / TIMES - slack)[:1]:
+        require(False, "squares", text, squares[number], TIMES, sums[number], "less than the sum allows")
     if np.isfinite(low) and np.isfinite(high):
         # (x - low)(high - x) >= 0 for every outcome.
-        most = (low + high) * sums - _TIMES * low * high
+        most = (low + high) * sums - TIMES * low * high
         for number in np.flatnonzero(squares > most + slack)[:1]:
             require(
-                False, "squares", text, squares[number], _TIMES, sums[number], "more than the support allows"
+                False, "squares", text, squares[number], TIMES, sums[number], "more than the support allows"
             )
-    for arm, single, many in zip(arms, outcomes**2, squares.reshape(len(arms), each) / _TIMES, strict=True):
-        margin = mean_margin(single) + mean_margin(many)
-        text = "squares of pulls of arm {} average {:.6g}, in sums of {} {:.6g}"
-        near = abs(single.mean() - many.mean()) <= margin
-        require(near, "squares", text, arm, single.mean(), _TIMES, many.mean())
-    return Finding("", 2 * len(arms) * MEAN_LEVEL)
 
 
 def check_independence(subject: Subject) -> Finding:
@@ -81,7 +105,8 @@ def check_independence(subject: Subject) -> Finding:
 
 
 def check_pickling(subject: Subject) -> None:
-    """A pickled copy, as worker processes get it, plays the same rounds."""
+    """A pickled copy, as worker processes get it, plays the same rounds and gives the same pulls."""
+    assert subject.first_draws is not None
     try:
         copy: Environment = pickle.loads(pickled(subject.environment))
     except Exception as error:
@@ -89,7 +114,4 @@ def check_pickling(subject: Subject) -> None:
             "{} cannot be pickled, as worker processes need it ({!r}); leave out by __getstate__ what cannot"
         )
         require(False, "pickling", text, subject.name, error)
-    for state, super_arm in enumerate(subject.super_arms):
-        here, there = (e.play(super_arm, np.random.default_rng(state)) for e in (subject.environment, copy))
-        require_same(here.arms, there.arms, "pickling", "a pickled copy")
-        require_same(here.outcomes, there.outcomes, "pickling", "a pickled copy")
+    require_same_draws(subject.first_draws, subject.draws_again(copy), "pickling", "a pickled copy")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle, Oracle
-from cmab.testing._checks import Finding, require, require_same
-from cmab.testing._environment_subject import Subject
+from cmab.testing._checks import Finding, require
+from cmab.testing._environment_draws import require_same_draws
+from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, require_mean
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
@@ -19,16 +19,10 @@ _LEVEL = 1e-9
 
 
 def check_determinism(subject: Subject) -> None:
-    """The same generator state gives the same round."""
-    for first, again in zip(subject.first_rounds, subject.fixed_rounds(), strict=True):
-        _require_same_round(first, again, "determinism", "the same generator state")
-
-
-def _require_same_round(first: Feedback, again: Feedback, fault: str, what: str) -> None:
-    require_same(first.arms, again.arms, fault, what)
-    require_same(first.outcomes, again.outcomes, fault, what)
-    same = first.reward == again.reward or (np.isnan(first.reward) and np.isnan(again.reward))
-    require(same, fault, what + " gave reward {} instead of {}", again.reward, first.reward)
+    """The same generator state gives the same round, and the same pulls."""
+    assert subject.first_draws is not None
+    again = subject.draws_again()
+    require_same_draws(subject.first_draws, again, "determinism", "the same generator state")
 
 
 def check_coins(subject: Subject) -> None:
@@ -128,12 +122,14 @@ def check_triggers(subject: Subject) -> Finding:
 def check_rewards(subject: Subject) -> Finding:
     """Realised rewards average to the expected reward; for sums, each is that of the outcomes."""
     is_sum = isinstance(subject.oracle, LinearOracle)
-    widest = 0.0
+    widest, shown = 0.0, 0
     for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
         rewards = np.array([f.reward for f in rounds])
+        rewards = rewards[~np.isnan(rewards)]  # a round need not have one
         claimed = subject.environment.expected_reward(super_arm)
         require_mean("rewards", f"rewards of {super_arm.tolist()}", rewards, claimed)
-        widest = max(widest, mean_margin(rewards))
+        if len(rewards):
+            widest, shown = max(widest, mean_margin(rewards)), shown + len(rewards)
         for feedback in rounds if is_sum else ():
             if len(feedback.arms) != len(super_arm) or np.isnan(feedback.reward):
                 continue  # some arms were not seen: their share of the reward is not known
@@ -142,7 +138,9 @@ def check_rewards(subject: Subject) -> Finding:
             require(
                 not apart, "rewards", "outcomes {} of a sum, reward {}", feedback.outcomes, feedback.reward
             )
-    text = f"{len(rewards)} rounds; a reward wrong by {2 * widest:.2g} would be seen with probability .99"
+    if not shown:
+        return Finding("no round has a reward")
+    text = f"{shown} rounds; a reward wrong by {2 * widest:.2g} would be seen with probability .99"
     return Finding(text, len(subject.super_arms) * MEAN_LEVEL)
 
 
@@ -169,34 +167,34 @@ def check_optimum(subject: Subject) -> Finding | None:
 
 
 def check_stationarity(subject: Subject) -> Finding:
-    """Whatever was played before, a generator state gives the round that it gave; the means stay."""
+    """Whatever was played before, a generator state gives what it gave; the means stay."""
     means = np.array(subject.environment.means)
     played = sum(map(len, subject.rounds))
-    for first, again in zip(subject.first_rounds, subject.fixed_rounds(), strict=True):
-        what = f"after {played} rounds, the same generator state"
-        _require_same_round(first, again, "stationarity", what)
+    pulled = subject.pulled[1].size + TIMES * subject.sums[0].size if subject.first_pulls else 0
+    what = f"after {played} rounds and {pulled} pulls, the same generator state"
+    require_same_draws(subject.first_draws, subject.draws_again(), "stationarity", what)
     same = np.array_equal(means, subject.environment.means)
     require(same, "stationarity", "the means moved from {} to {}", means, subject.environment.means)
-    return Finding(f"{len(subject.first_rounds)} rounds again after {played} others")
+    return Finding(f"{len(subject.first_draws)} rounds and pulls again after {played + pulled} others")
 
 
 def check_clock(subject: Subject) -> None:
-    """The round does not depend on the time of day."""
+    """Neither rounds nor pulls depend on the time of day."""
+    assert subject.first_draws is not None
     with later(subject.environment):
-        again = list(subject.fixed_rounds())
-    for first, second in zip(subject.first_rounds, again, strict=True):
-        _require_same_round(first, second, "clock", "hours later, the same generator state")
+        again = subject.draws_again()
+    require_same_draws(subject.first_draws, again, "clock", "hours later, the same generator state")
 
 
 def check_global_randomness(subject: Subject) -> None:
     """The global generators are neither drawn from, nor seeded, nor listened to."""
-    games = []
+    assert subject.first_draws is not None
+    draws = []
     with kept_generators():
         for seed in (1, 2):
             seed_generators(seed)
             before = repr(global_state())
-            games.append(list(subject.fixed_rounds()))
-            text = "play drew from a global generator, or seeded it, instead of using rng"
+            draws.append(subject.draws_again())
+            text = "play or a pull drew from a global generator, or seeded it, instead of using rng"
             require(before == repr(global_state()), "global randomness", text)
-    for first, second in zip(*games, strict=True):
-        _require_same_round(first, second, "global randomness", "another seed of the global generators")
+    require_same_draws(draws[0], draws[1], "global randomness", "another seed of the global generators")

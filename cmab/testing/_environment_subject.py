@@ -13,10 +13,13 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.testing._checks import Stopwatch
+from cmab.testing._environment_draws import Draw, fixed_pulls, fixed_rounds
 
 T = TypeVar("T")
 _PULLED_ARMS = 200
 _PULLS = 400_000
+_BLOCKS = 10
+TIMES = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,20 +42,28 @@ class Subject:
         return getattr(self.environment, "oracle", None)
 
     @cached_property
-    def first_rounds(self) -> list[Feedback]:
-        """Some rounds, each in a generator state of its own, before all others were played."""
-        return list(self.fixed_rounds())
+    def first_draws(self) -> list[Draw]:
+        """Some rounds and pulls, each in a generator state of its own, before all others."""
+        return list(fixed_rounds(self.environment, self.super_arms)) + self.first_pulls
 
-    def fixed_rounds(self) -> Iterator[Feedback]:
-        """Yield the rounds of `first_rounds` played again."""
-        for state in range(20):
-            for super_arm in self.super_arms:
-                yield self.environment.play(super_arm.copy(), np.random.default_rng(state))
+    @cached_property
+    def first_pulls(self) -> list[Draw]:
+        """The pulls among `first_draws`; none where pulling raises, which other checks tell."""
+        try:
+            return list(fixed_pulls(self.environment, self.arms))
+        except Exception:  # who declares by `expected_failures` that there are no pulls hears nothing here
+            return []
+
+    def draws_again(self, environment: Environment | None = None) -> list[Draw]:
+        """Return the draws of `first_draws` once more, perhaps by another environment."""
+        place = self.environment if environment is None else environment
+        pulls = fixed_pulls(place, self.arms) if self.first_pulls else ()
+        return [*fixed_rounds(place, self.super_arms), *pulls]
 
     @cached_property
     def rounds(self) -> list[list[Feedback]]:
         """Many rounds of each super arm."""
-        assert self.first_rounds is not None
+        assert self.first_draws is not None
         rng = np.random.default_rng((11, self.seed))
         return [list(self.more(arm, self.draws, rng)) for arm in self.super_arms]
 
@@ -61,12 +72,18 @@ class Subject:
         return (self.environment.play(super_arm, rng) for _ in range(draws))
 
     @cached_property
+    def arms(self) -> IntArray:
+        """The arms that are pulled."""
+        n_arms = self.environment.n_arms
+        if n_arms <= _PULLED_ARMS:
+            return np.arange(n_arms)
+        return np.sort(np.random.default_rng(self.seed).choice(n_arms, _PULLED_ARMS, replace=False))
+
+    @cached_property
     def pulled(self) -> tuple[IntArray, FloatArray]:
         """The arms that are pulled, and many outcomes of each, shape (arms, pulls)."""
-        n_arms = self.environment.n_arms
-        arms = np.arange(n_arms)
-        if n_arms > _PULLED_ARMS:
-            arms = np.sort(np.random.default_rng(self.seed).choice(n_arms, _PULLED_ARMS, replace=False))
+        assert self.first_draws is not None
+        arms = self.arms
         rng, rows = np.random.default_rng((12, self.seed)), []
         pulls = max(200, self.draws // 10)
         # In many calls: what changes from call to call shows, and slow environments end in time.
@@ -74,6 +91,19 @@ class Subject:
             row = self.environment.pull(np.repeat(arms, pulls), rng)
             rows.append(row.reshape(len(arms), pulls))
         return arms, np.concatenate(rows, axis=1)
+
+    @cached_property
+    def sums(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of `TIMES` pulls, and of their squares, many of each arm of `arms`: shape (arms, sums)."""
+        assert self.first_draws is not None
+        each = max(30, min(200, 20_000 // len(self.arms)))
+        arms, rng = np.repeat(self.arms, each), np.random.default_rng((5, self.seed))
+        blocks = []
+        for _ in self.timed(range(_BLOCKS), 0.02, at_least=1):
+            told = np.array(self.environment.pull_many(arms, np.full(len(arms), TIMES), rng))
+            blocks.append(told.reshape(2, len(self.arms), each))
+        sums, squares = np.concatenate(blocks, axis=2)
+        return sums, squares
 
     def timed(self, items: Iterable[T], share: float, at_least: int = 10) -> Iterator[T]:
         """Yield items until a share of the seconds is over."""

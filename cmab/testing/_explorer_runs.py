@@ -12,7 +12,7 @@ from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
 from cmab.session import Session
-from cmab.testing._checks import Finding, pickled, require, require_same
+from cmab.testing._checks import Finding, content, require, require_same
 from cmab.testing._policy_runs import resumed
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
@@ -96,19 +96,19 @@ def check_determinism(subject: Subject) -> None:
 def check_state(subject: Subject) -> None:
     """Questions leave the state as it is, and a run leaves the explorer as it is."""
     requests(subject, 5, _unchanged)  # parameters derived at first use are in place now
-    parameters = pickled(subject.explorer)
+    parameters = content(subject.explorer)
 
     def look(session: Session[Any], step: int) -> Session[Any]:
-        before = pickled(session.state)
+        before = content(session.state)
         if not subject.explorer.is_done(session.state):
             subject.explorer.select(session.state, np.random.default_rng(0))
         if step > 0:
             subject.explorer.recommend(session.state)
-        require(pickled(session.state) == before, "state", "questions must leave the state unchanged")
+        require(content(session.state) == before, "state", "questions must leave the state unchanged")
         return session
 
     requests(subject, 40, look)
-    require(pickled(subject.explorer) == parameters, "state", "a run must leave the explorer unchanged")
+    require(content(subject.explorer) == parameters, "state", "a run must leave the explorer unchanged")
 
 
 def check_resuming(subject: Subject) -> None:

@@ -8,8 +8,11 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
+from cmab.testing._checks import Stopwatch
+
 _CALLS = 40
 _ALLOWED = 16_384
+_STAGES = (300, 300, 1_000, 3_000, 5_000, 10_400)
 
 
 def growth(call: Callable[[int], object], size: int) -> tuple[float, bool]:
@@ -22,6 +25,35 @@ def growth(call: Callable[[int], object], size: int) -> tuple[float, bool]:
     if left > allowed:  # cycles that nobody holds may wait to be collected, which takes its time
         left = _measure(call, collect=True)
     return left, left > allowed
+
+
+def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | None:
+    """Return the bytes of each call if calls on `size` numbers go on to leave as many behind; None if not.
+
+    Looks closer than `growth`, at a copy of the numbers for each call. Who keeps his last thousand answers
+    fills up and stops: so calls go on for as long as the memory grows, and only what grew in every stage of
+    twenty thousand calls creeps. Most stop after the second stage; what is too slow is not judged.
+    """
+    watch, number, held, left = Stopwatch(), 0, 0, 0.0
+    tracemalloc.start()
+    try:
+        for stage, calls in enumerate(_STAGES):
+            for _ in range(calls):
+                call(number)
+                number += 1
+                # All get a short look; what grew, which is a fault as a rule, may take its time.
+                if watch.seconds() > (3.0 if stage > 1 else 0.06) * seconds:
+                    return None
+            before, held = held, tracemalloc.get_traced_memory()[0]
+            if stage > 0 and held - before > 8 * size * calls:
+                gc.collect()
+                held = tracemalloc.get_traced_memory()[0]
+            left = (held - before) / calls
+            if stage > 0 and left <= 8 * size:
+                return None
+    finally:
+        tracemalloc.stop()
+    return left
 
 
 def _measure(call: Callable[[int], object], collect: bool) -> float:

@@ -17,6 +17,7 @@ from cmab.testing._oracle_subject import Subject, key, on_each_means
 _LONG_RUN = 20_000
 _LONG_SHARE = 0.2
 _ROWS = 1000
+_SINGLE_ROWS = 8
 
 
 def check_declaration(subject: Subject) -> None:
@@ -176,7 +177,17 @@ def check_batch(subject: Subject) -> Finding:
     require(len(answers) == len(problems), "batch", "{} rows have {} answers", len(problems), len(answers))
     for means, one, answer in zip(problems, alone, answers, strict=True):
         require_same(one, answer, "batch", "solve_batch with the row {}", means)
-    return Finding(f"{len(problems)} rows at once")
+    single = subject.problems[: len(rows)][:_SINGLE_ROWS]
+    for means in single:
+        answers = subject.oracle.solve_batch(means[np.newaxis].copy(), np.random.default_rng(7))
+        require(len(answers) == 1, "batch", "one row has {} answers", len(answers))
+        require_same(subject.answer(means), answers[0], "batch", "solve_batch with one row, {},", means)
+    try:
+        answers = subject.oracle.solve_batch(problems[:0].copy(), np.random.default_rng(7))
+    except ValueError:  # it refuses no rows in words
+        answers = []
+    require(len(answers) == 0, "batch", "no rows have {} answers", len(answers))
+    return Finding(f"{len(problems)} rows at once, {len(single)} one by one, and none")
 
 
 def check_compiled(subject: Subject) -> None:

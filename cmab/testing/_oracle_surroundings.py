@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.testing._checks import Finding, pickled, require, require_same
-from cmab.testing._memory import growth, resident
+from cmab.testing._memory import creeps, growth, resident
 from cmab.testing._oracle_process import THREADS, in_another_process, share
 from cmab.testing._oracle_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
@@ -116,4 +116,11 @@ def check_growth(subject: Subject) -> Finding:
         return Finding(f"{calls} calls; too slow for a closer look")
     left, leak = growth(lambda number: subject.solve(problems[number % len(problems)]), subject.oracle.n_arms)
     require(not leak, "growth", "each call leaves {:.0f} bytes behind", left)
+    rng = np.random.default_rng(7)  # one for all calls: making them takes longer than many oracles do
+    creeping = creeps(
+        lambda number: subject.oracle.solve(problems[number % len(problems)].copy(), rng),
+        subject.oracle.n_arms,
+        subject.seconds,
+    )
+    require(creeping is None, "growth", "each of 20,000 calls leaves {:.0f} bytes behind", creeping or 0.0)
     return Finding(f"{calls} calls")

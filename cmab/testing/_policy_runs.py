@@ -13,7 +13,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.feedback import Feedback
 from cmab.session import Session
-from cmab.testing._checks import Finding, pickled, require, require_same
+from cmab.testing._checks import Finding, content, require, require_same
 from cmab.testing._memory import growth
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
@@ -63,13 +63,13 @@ def check_state(subject: Subject) -> None:
     """`select` leaves the state as it is, and a run leaves the policy as it is."""
     session = Session(subject.policy, rng=subject.seed)
     coins = np.random.default_rng(subject.seed)
-    parameters = pickled(subject.policy)
+    parameters = content(subject.policy)
     for _ in range(subject.rounds):
-        before = pickled(session.state)
+        before = content(session.state)
         ticket = session.ask()
-        require(pickled(session.state) == before, "state", "select must leave the state unchanged")
+        require(content(session.state) == before, "state", "select must leave the state unchanged")
         session.tell(subject.environment.play(ticket.super_arm, coins))
-    require(pickled(subject.policy) == parameters, "state", "a run must leave the policy unchanged")
+    require(content(subject.policy) == parameters, "state", "a run must leave the policy unchanged")
 
 
 def check_resuming(subject: Subject) -> None:
@@ -166,9 +166,9 @@ def check_feedback(subject: Subject) -> None:
         same = np.array_equal(given.arms, arms) and np.array_equal(given.outcomes, outcomes)
         text = "update must leave {} and {} unchanged, made them {} and {}"
         require(same, "feedback", text, arms, outcomes, given.arms, given.outcomes)
-        learned = pickled(tried)
+        learned = content(tried)
         given.arms[...], given.outcomes[...] = 0, subject.support[1]
-        kept = pickled(tried) != learned
+        kept = content(tried) != learned
         require(
             not kept, "feedback", "the state changed when the told arrays were written to: update copies them"
         )

@@ -13,24 +13,28 @@ MEAN_LEVEL = 1e-11
 """False-alarm probability of `require_mean`: of the normal law at seven standard errors, rounded up."""
 
 
-def mean_margin(sample: FloatArray) -> float:
+def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
     """Return how far the mean of `sample` may lie from a true claim.
 
     Seven standard errors, and twenty parts in n of the range for samples too rare or too small for the
-    normal law.
+    normal law. The range is `spread` where that is more: that of a larger sample of the same kind, which may
+    hold rare outcomes that this one missed.
     """
-    spread = float(np.ptp(sample))
+    spread = max(spread, float(np.ptp(sample)))
     n = len(sample)
     return 7 * float(sample.std()) / math.sqrt(n) + 20 * (spread if spread > 0 else 1.0) / n + 1e-9
 
 
-def require_mean(fault: str, what: str, sample: FloatArray, claimed: float) -> None:
-    """Compare a sample mean with its claim; samples of fewer than 30 say nothing and pass."""
+def require_mean(fault: str, what: str, sample: FloatArray, claimed: float, spread: float = 0.0) -> None:
+    """Compare a sample mean with its claim; samples of fewer than 30 say nothing and pass.
+
+    `spread` is as for `mean_margin`.
+    """
     n = len(sample)
     if n < 30:
         return
     mean = float(sample.mean())
-    is_near = abs(mean - claimed) <= mean_margin(sample)
+    is_near = abs(mean - claimed) <= mean_margin(sample, spread)
     require(is_near, fault, "{} average {:.6g} over {}, claimed {:.6g}", what, mean, n, claimed)
 
 
