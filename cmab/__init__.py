@@ -22,7 +22,7 @@ from cmab.exploration.ugape import MultiBanditUGapEc, UGapEc, UGapEcV
 from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
-from cmab.identification import Identification, identify
+from cmab.identification import identify
 from cmab.memoised_oracle import MemoisedOracle
 from cmab.oracle import LinearOracle, Oracle
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
@@ -31,8 +31,10 @@ from cmab.policies.llr import LLR
 from cmab.policies.rarely_switching import RarelySwitchingCUCB
 from cmab.policies.thompson import CTS
 from cmab.policy import IndexPolicy, Policy
+from cmab.results.identification import Identification
+from cmab.results.simulation import Simulation
 from cmab.session import Session, Ticket
-from cmab.simulation import Simulation, SimulationInterrupted, simulate
+from cmab.simulation import SimulationInterrupted, simulate
 from cmab.statistics import ArmStatistics
 from cmab.study import Study
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cmab._intervals import proportion_interval
+from cmab._intervals import band, proportion_interval
+from cmab._plot_needs import Explored
 from cmab._plot_style import labelled, look, pyplot, style
-
-if TYPE_CHECKING:
-    from cmab.identification import Identification
 
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "|||", "---")
 _FAR_APART = 20.0
 
 
 def sample_bars(
-    results: Mapping[str, Identification] | Mapping[tuple[str, str], Identification],
+    results: Mapping[str, Explored] | Mapping[tuple[str, str], Explored],
     *,
     level: float = 0.95,
     ax: Any = None,
@@ -41,8 +39,6 @@ def sample_bars(
     matplotlib Axes
         With the bars; the axis is logarithmic where the longest is more than 20 times the shortest.
     """
-    from cmab.plotting import band
-
     results = labelled(results)
     with style():
         size = (5.2, 0.8 + 0.36 * len(results))

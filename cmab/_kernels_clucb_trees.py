@@ -6,8 +6,8 @@ import numpy as np
 
 from cmab._kernels import kernel, typed_kernel
 from cmab._kernels_doors import EXPLORE_TREES
-from cmab._kernels_lucb import mark_best
 from cmab._kernels_radii import radius_at
+from cmab._kernels_select import mark_best
 from cmab._kernels_statistics import observe_outcome
 from cmab._kernels_trees import plant, put, tree_size
 from cmab.arrays import BoolArray, FloatArray, IntArray

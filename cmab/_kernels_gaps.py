@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab._kernels import kernel
-from cmab._kernels_lucb import mark_best
+from cmab._kernels_select import mark_best
 from cmab.arrays import FloatArray
 
 

@@ -6,29 +6,10 @@ from cmab._kernels import kernel
 from cmab._kernels_doors import decide_kernel
 from cmab._kernels_kl import kl_bounds_of, kl_lucb_rate
 from cmab._kernels_radii import clock_log, hoeffding_radii, radius_at
-from cmab._kernels_select import renew_top_k, top_k
+from cmab._kernels_select import mark_best_again
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
 BOTH, RANDOM = 0, 1
-
-
-@kernel
-def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
-    """Mark the `k` largest values; ties go to the lower index."""
-    chosen = np.empty(k, np.int64)
-    top_k(values, k, chosen)
-    marked[:] = False
-    for arm in chosen:
-        marked[arm] = True
-
-
-@kernel
-def mark_best_again(values: FloatArray, best: IntArray, marked: BoolArray) -> None:
-    """Do as `mark_best` with the length of `best` for k, starting from the last step's, which it holds."""
-    renew_top_k(values, best.shape[0], best)
-    marked[:] = False
-    for arm in best:
-        marked[arm] = True
 
 
 @kernel

@@ -6,7 +6,8 @@ import numpy as np
 
 from cmab._kernels import kernel
 from cmab._kernels_doors import decide_kernel
-from cmab._kernels_lucb import RANDOM, mark_best, sampled
+from cmab._kernels_lucb import RANDOM, sampled
+from cmab._kernels_select import mark_best
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
 

@@ -202,3 +202,22 @@ def descending_order(values: FloatArray, order: IntArray, scratch: IntArray) -> 
         for i in range(m):
             order[i] = scratch[i]
         width *= 2
+
+
+@kernel
+def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
+    """Mark the `k` largest values; ties go to the lower index."""
+    chosen = np.empty(k, np.int64)
+    top_k(values, k, chosen)
+    marked[:] = False
+    for arm in chosen:
+        marked[arm] = True
+
+
+@kernel
+def mark_best_again(values: FloatArray, best: IntArray, marked: BoolArray) -> None:
+    """Do as `mark_best` with the length of `best` for k, starting from the last step's, which it holds."""
+    renew_top_k(values, best.shape[0], best)
+    marked[:] = False
+    for arm in best:
+        marked[arm] = True

@@ -4,8 +4,8 @@ import numpy as np
 
 from cmab._kernels import kernel
 from cmab._kernels_doors import decide_kernel
-from cmab._kernels_lucb import mark_best
 from cmab._kernels_radii import bernstein_radii, clock_log, hoeffding_radii
+from cmab._kernels_select import mark_best
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
 

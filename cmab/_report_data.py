@@ -19,8 +19,8 @@ from cmab._study_pieces import Piece
 from cmab._summaries import interval
 from cmab._tables import Row
 from cmab.arrays import FloatArray, IntArray
-from cmab.identification import Identification
-from cmab.simulation import Simulation
+from cmab.results.identification import Identification
+from cmab.results.simulation import Simulation
 from cmab.store import Kind
 from cmab.study import Study
 

@@ -13,7 +13,7 @@ from cmab._exploration_pictures import failure_curves, sample_bars
 from cmab._report_data import Finished
 from cmab._streams import printable
 from cmab.plotting import Band, curves_with_bands, pyplot, regret_curves, style
-from cmab.simulation import Simulation
+from cmab.results.simulation import Simulation
 
 _SIZE = (6.6, 3.3)
 _LONGEST_SLUG = 60

@@ -12,8 +12,8 @@ from typing import TextIO
 from cmab._streams import printable
 from cmab._study_pieces import Piece
 from cmab._study_results import Score, score
-from cmab.identification import Identification
-from cmab.simulation import Simulation
+from cmab.results.identification import Identification
+from cmab.results.simulation import Simulation
 
 _TERMINAL_SECONDS = 0.1
 _LOG_SECONDS = 60.0

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.identification import Identification, Run, collect
+from cmab.identification import Run, collect
 from cmab.regret import without_noise
-from cmab.simulation import Simulation
+from cmab.results.identification import Identification
+from cmab.results.simulation import Simulation
 
 Row = Mapping[str, Any]
 Pair = tuple[str, str]

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cmab._intervals import proportion_interval
+from cmab._intervals import Band, band, proportion_interval
+from cmab._plot_needs import Explored, Played
 from cmab._tables import Row, shown
 from cmab.arrays import FloatArray
-from cmab.plotting import Band, band
 from cmab.regret import without_noise
-
-if TYPE_CHECKING:
-    from cmab.identification import Identification
-    from cmab.simulation import Simulation
 
 
 def interval(values: FloatArray, kind: Band = "t", level: float = 0.95) -> tuple[float, str]:
@@ -24,7 +19,7 @@ def interval(values: FloatArray, kind: Band = "t", level: float = 0.95) -> tuple
     return mean, f"{shown(low)} to {shown(high)}" if np.isfinite(low) else "-"
 
 
-def final_rows(results: Mapping[str, Simulation], kind: Band = "t", level: float = 0.95) -> list[Row]:
+def final_rows(results: Mapping[str, Played], kind: Band = "t", level: float = 0.95) -> list[Row]:
     """Return a row for each learner, the best one first."""
     rows: list[Row] = []
     for name, result in results.items():
@@ -50,7 +45,7 @@ def final_rows(results: Mapping[str, Simulation], kind: Band = "t", level: float
     return sorted(rows, key=lambda row: row["reward a round"], reverse=sense == {"max"})
 
 
-def sample_rows(results: Mapping[str, Identification], kind: Band = "t", level: float = 0.95) -> list[Row]:
+def sample_rows(results: Mapping[str, Explored], kind: Band = "t", level: float = 0.95) -> list[Row]:
     """Return a row for each explorer."""
     rows: list[Row] = []
     for name, found in results.items():

@@ -6,14 +6,11 @@ import math
 import numbers as abstract
 import operator
 from collections.abc import Iterable, Set
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from cmab.feedback import Feedback
 
 Choice = TypeVar("Choice", bound=str)
 Entry = TypeVar("Entry")
@@ -176,34 +173,6 @@ def interval(name: str, value: tuple[float, float]) -> None:
         raise ValueError(f"{name} must be two finite numbers, got {shown(value)}") from None
     if not (low < high and math.isfinite(high - low)):
         raise ValueError(f"{name} must be two increasing numbers, got {shown(value)}")
-
-
-def check_outcomes(
-    feedback: Feedback,
-    support: tuple[float, float],
-    whose: str = "the support that the learner is made for",
-) -> None:
-    """Raise unless every outcome can lie in `support`, but for rounding: of a batch its mean and squares."""
-    low, high = support
-    if low == -math.inf and high == math.inf:
-        return
-    pulls = 1 if feedback.pulls is None else feedback.pulls
-    means = feedback.outcomes / pulls
-    is_bounded = math.isfinite(high - low)
-    slack = 1e-12 * (high - low) + 1e-15 * max(abs(low), abs(high)) if is_bounded else 0.0
-    good = (means >= low - slack) & (means <= high + slack)  # not of nan
-    if not good.all():
-        raise ValueError(f"outcomes must lie in [{low:g}, {high:g}], {whose}, got {means[~good][0]:g}")
-    if feedback.squares is not None and is_bounded:
-        # Each outcome x in [low, high] has (x - low)(high - x) >= 0; so has the mean over a batch.
-        squares = feedback.squares / pulls
-        room = (low + high) * means - low * high - squares
-        good = room >= -4e-12 * max(abs(low), abs(high)) ** 2
-        if not good.all():
-            raise ValueError(
-                f"outcomes must lie in [{low:g}, {high:g}], {whose}, got a batch of mean {means[~good][0]:g}"
-                f" and mean square {squares[~good][0]:g}"
-            )
 
 
 def frozen(array: FloatArray) -> FloatArray:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from cmab._validation import real
+from cmab._validation import one_of, real
 from cmab.arrays import FloatArray, IntArray
 from cmab.statistics import ArmStatistics
+
+Mode = Literal["faithful", "paper", "heuristic"]
+MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
 
 
 def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
@@ -196,3 +200,24 @@ def largest_level(error: Callable[[float], float], delta: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if error(math.exp(middle)) <= delta else (low, middle)
     return math.exp(low)
+
+
+def lil_parameters(mode: Mode, delta: float, sides: tuple[int, ...], n_sides: float) -> tuple[float, float]:
+    """Return (e, w) of the lil radius ``U(T, w / (n_sides size))`` for an error of `delta`.
+
+    Only one-sided deviations can do harm, of `size` arms on each of `sides`; their union meets `delta`
+    exactly in mode "faithful". Mode "paper" takes the cruder ``c_e w = delta``, "heuristic" the unproven
+    ``e = 0, w = delta``.
+    """
+    one_of("mode", mode, MODES)
+    if mode == "heuristic":
+        return 0.0, delta
+    epsilon = 0.01  # the number of samples is flat around it, see the sample bounds of Theorem 3.1
+    if mode == "paper":
+        return epsilon, delta / c_epsilon(epsilon)
+
+    def error(w: float) -> float:
+        failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sides)
+        return c_epsilon(epsilon) * failing
+
+    return epsilon, largest_level(error, delta)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab._validation import integer
-from cmab.arrays import FloatArray, IntArray
-from cmab.hardness import best_k
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle
 
 
@@ -162,3 +161,16 @@ class BestSuperArm(Goal):
         best = truth[self.oracle.solve(truth, np.random.default_rng(0))].sum()
         rounding = 1e-12 * float(np.abs(truth).sum())
         return bool(abs(best - truth[arms].sum()) <= self.epsilon + rounding)
+
+
+def best_k(values: ArrayLike, k: int) -> IntArray:
+    """Return the `k` arms of the largest `values` in increasing order; ties go to the lower index.
+
+    Examples
+    --------
+    >>> from cmab.goals import best_k
+    >>> best_k([0.2, 0.5, 0.5, 0.1], k=1)
+    array([1])
+    """
+    order = np.argsort(-np.asarray(values, np.float64), kind="stable")
+    return np.sort(order[:k])

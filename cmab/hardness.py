@@ -7,21 +7,8 @@ import math
 import numpy as np
 
 from cmab._validation import integer, real, shown, vector
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, FloatArray
 from cmab.oracle import LinearOracle
-
-
-def best_k(values: ArrayLike, k: int) -> IntArray:
-    """Return the `k` arms of the largest `values` in increasing order; ties go to the lower index.
-
-    Examples
-    --------
-    >>> from cmab.hardness import best_k
-    >>> best_k([0.2, 0.5, 0.5, 0.1], k=1)
-    array([1])
-    """
-    order = np.argsort(-np.asarray(values, np.float64), kind="stable")
-    return np.sort(order[:k])
 
 
 def best_k_gaps(values: ArrayLike, k: int) -> FloatArray:

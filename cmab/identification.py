@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from cmab._exploring import Watch, explore_compiled, open_doors
-from cmab._validation import arm_indices, check_jobs, check_outcomes, integer, shown
-from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab._validation import arm_indices, check_jobs, integer, shown
+from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
+from cmab.feedback import check_outcomes
 from cmab.goals import BestSuperArm
+from cmab.results.identification import Identification
 from cmab.seeding import Purpose, Seed, root, stream
 
 Prefer = Literal["threads", "processes"]
@@ -24,79 +25,6 @@ Prefer = Literal["threads", "processes"]
 DEFAULT_CAP = 10**9
 _MOST = 2**62
 _LONG = 10**7  # samples that take minutes in Python
-
-
-@dataclass(frozen=True, eq=False)
-class Identification:
-    """What `identify` found. R replications.
-
-    Attributes
-    ----------
-    explorer : str
-        The explorer's name.
-    arms : list of IntArray
-        The arms named in each replication; after a capped run, only the best guess, and none at all where
-        the cap allowed no sample.
-    samples : IntArray, shape (R,)
-        Outcomes that were drawn; after a capped run, fewer than its rule would have needed.
-    correct : BoolArray, shape (R,)
-        Whether the arms meet the explorer's goal, stopped or not; nowhere unless `judged`.
-    stopped : BoolArray, shape (R,)
-        Whether the explorer's own stopping rule (or its budget) ended the run; where false, `max_samples`
-        did, and the arms carry no guarantee.
-    certified : BoolArray, shape (R,)
-        Whether the arms carry the guarantee that the explorer was asked for: its rule stopped the run, and
-        is proven. Never with a fixed budget, nor in a heuristic mode.
-    seconds : FloatArray, shape (R,)
-        Wall-clock seconds.
-    path : str
-        Which loop ran: ``"compiled"`` or ``"python"``.
-    judged : bool
-        Whether the explorer has a goal, by which answers are right or wrong.
-
-    Examples
-    --------
-    >>> from cmab import SequentialHalving, identify
-    >>> from instances import BernoulliArms
-    >>> found = identify(SequentialHalving(4, budget=400), BernoulliArms([0.9, 0.1, 0.1, 0.1]), rng=0)
-    >>> found.arms, found.samples
-    ([array([0])], array([400]))
-    """
-
-    explorer: str
-    arms: list[IntArray]
-    samples: IntArray
-    correct: BoolArray
-    stopped: BoolArray
-    certified: BoolArray
-    seconds: FloatArray
-    path: str = "python"
-    judged: bool = True
-
-    @property
-    def wrong(self) -> BoolArray:
-        """Whether a run ended by its own rule with a wrong answer; the guess of a capped run is none."""
-        return self.stopped & ~self.correct & self.judged
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the mean samples with its 95 % interval and the replications; return the matplotlib axes."""
-        from cmab.plotting import sample_bars
-
-        return sample_bars({self.explorer: self}, ax=ax)
-
-    def __repr__(self) -> str:
-        runs, least = len(self.arms), "" if self.stopped.all() else "at least "
-        wrong = f"{int(self.wrong.sum())} of them wrong" if self.judged else "not judged for want of a goal"
-        return (
-            f"Identification({self.explorer}: {runs} runs, {int(self.stopped.sum())} stopped, {wrong},"
-            f" mean samples {least}{self.samples.mean():.4g})"
-        )
-
-    def _repr_html_(self) -> str:
-        from cmab._html import table
-        from cmab._summaries import sample_rows
-
-        return table(sample_rows({self.explorer: self}))
 
 
 class Run(NamedTuple):

@@ -15,7 +15,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle
 
 if TYPE_CHECKING:
-    from cmab.theory import Smoothness
+    from cmab.smoothness import Smoothness
 
 
 class MemoisedOracle(Oracle):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from cmab._metering import meter_solve
 from cmab._validation import arm_indices, check_vector, real_array, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel, open_door, solve_rows
-
-if TYPE_CHECKING:
-    from cmab.theory import Smoothness
+from cmab.smoothness import Smoothness
 
 Sense = Literal["max", "min"]
 
@@ -289,8 +287,6 @@ class LinearOracle(Oracle):
 
     def smoothness(self) -> Smoothness | None:
         """Return that of a sum of at most `max_size` means."""
-        from cmab.theory import Smoothness
-
         return Smoothness.linear(max(1, self.max_size))
 
     def solve_constrained(

@@ -7,18 +7,17 @@ marker, so they can be told apart in black and white.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
 from cmab._animation import animate, check_animation
 from cmab._exploration_pictures import failure_curves, sample_bars
 from cmab._graph_pictures import draw_graph, layout
+from cmab._intervals import Band, band
+from cmab._plot_needs import Played
 from cmab._plot_style import labelled, look, pyplot, save, style
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from cmab.simulation import Simulation
 
 __all__ = [
     "Band",
@@ -37,67 +36,11 @@ __all__ = [
     "style",
 ]
 
-_RESAMPLES = 2000
 _FAR_APART = 10
-Band = Literal["t", "bootstrap"]
-
-
-def band(
-    values: FloatArray, kind: Band = "t", level: float = 0.95
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the mean over replications and a confidence interval for it, at each checkpoint.
-
-    Parameters
-    ----------
-    values : FloatArray, shape (R, C)
-        One row a replication; ``nan`` where it was interrupted.
-    kind : {"t", "bootstrap"}
-        Student's interval, or percentiles of 2,000 bootstrap means (with a fixed seed).
-    level : float
-        Confidence at each checkpoint.
-
-    Returns
-    -------
-    tuple of FloatArray, shape (C,)
-        Mean, lower and upper end. The ends are ``nan`` where fewer than two replications were played.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cmab.plotting import band
-    >>> mean, low, high = band(np.array([[1.0], [2.0], [3.0]]))
-    >>> mean, (high - mean).round(3)  # t quantile 4.303 over the square root of 3
-    (array([2.]), array([2.484]))
-    """
-    if kind not in ("t", "bootstrap"):
-        raise ValueError(f"kind must be 't' or 'bootstrap', got {kind!r}")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must be in (0, 1), got {level}")
-    played = np.isfinite(values)
-    counts = played.sum(axis=0)
-    filled = np.where(played, values, 0.0)
-    mean = np.divide(filled.sum(axis=0), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
-    if kind == "t":
-        from scipy.special import stdtrit
-
-        squares = np.where(played, (values - mean) ** 2, 0.0).sum(axis=0)
-        half = np.full(counts.shape, np.nan)
-        some = counts > 1
-        n = counts[some]
-        half[some] = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(squares[some] / (n - 1) / n)
-        return mean, mean - half, mean + half
-    weights = np.random.default_rng(0).multinomial(
-        len(values), np.full(len(values), 1 / len(values)), _RESAMPLES
-    )
-    drawn = weights @ played
-    means = np.divide(weights @ filled, drawn, out=np.full(drawn.shape, np.nan), where=drawn > 0)
-    low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    single = counts < 2
-    return mean, np.where(single, np.nan, low), np.where(single, np.nan, high)
 
 
 def regret_curves(
-    results: Mapping[str, Simulation] | Mapping[tuple[str, str], Simulation],
+    results: Mapping[str, Played] | Mapping[tuple[str, str], Played],
     *,
     band_kind: Band = "t",
     level: float = 0.95,

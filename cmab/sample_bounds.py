@@ -12,8 +12,7 @@ import numpy as np
 
 from cmab._validation import integer, real, vector
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.confidence import lil_radii
-from cmab.exploration.sampling import Mode, lil_parameters
+from cmab.confidence import Mode, lil_parameters, lil_radii
 from cmab.hardness import aggregate_hardness, best_k_gaps, clock_samples, gap_array, hardness
 
 

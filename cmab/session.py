@@ -18,10 +18,10 @@ import numpy as np
 from cmab import _state
 from cmab._fingerprint import differences, fingerprint
 from cmab._generators import generator_from, generator_state
-from cmab._validation import arm_indices, check_outcomes, integer, shown
+from cmab._validation import arm_indices, integer, shown
 from cmab.arrays import AnyArray, IntArray
 from cmab.explorer import Explorer
-from cmab.feedback import MOST_PULLS, Feedback
+from cmab.feedback import MOST_PULLS, Feedback, check_outcomes
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.seeding import Seed, root
 

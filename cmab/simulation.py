@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -15,11 +14,11 @@ from cmab._lockstep import groups, replicate_group
 from cmab._replication import Record
 from cmab._truth import Truth
 from cmab._validation import check_jobs, integer, shown
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import IntArray
 from cmab.environment import Environment
-from cmab.oracle import Sense
 from cmab.policy import AnyPolicy, check_policy_instance
-from cmab.regret import benchmark, cumulative_regret
+from cmab.regret import benchmark
+from cmab.results.simulation import Simulation
 from cmab.seeding import Seed, root
 
 Prefer = Literal["threads", "processes"]
@@ -47,107 +46,6 @@ class SimulationInterrupted(KeyboardInterrupt):
     def __init__(self, partial_result: Simulation) -> None:
         super().__init__("interrupted; the finished rounds are in .partial")
         self.partial = partial_result
-
-
-@dataclass(frozen=True, eq=False)
-class Simulation:
-    """What `simulate` recorded. R replications, C checkpoints.
-
-    Attributes
-    ----------
-    policy : str
-        The policy's name.
-    rounds : IntArray, shape (C,)
-        Rounds at which the other arrays were recorded.
-    expected_rewards : FloatArray, shape (R, C)
-        Cumulative expected reward of the super arms played.
-    rewards : FloatArray, shape (R, C)
-        Cumulative realised reward.
-    oracle_calls : IntArray, shape (R,)
-        Calls of ``policy.oracle.solve``, wherever the policy makes them. A `MemoisedOracle` counts itself how
-        many of them it passed on.
-    oracle_seconds : FloatArray, shape (R,)
-        Wall-clock seconds in these calls; ``nan`` on the compiled path, which has no clock inside.
-    seconds : FloatArray, shape (R,)
-        Wall-clock seconds in all.
-    optimum : float
-        Expected reward of the best super arm; ``nan`` if the environment does not know it.
-    alpha, beta : float
-        The guarantee that the policy's oracle declares.
-    sense : {"max", "min"}
-        Whether rewards are maximised or costs minimised.
-    path : str
-        Which loop ran: ``"compiled"`` (policy, oracle and environment fused), ``"mixed"`` (a Python oracle
-        between a compiled policy and a compiled environment), ``"batch"`` (the same with all replications
-        side by side, for an oracle that overrides `Oracle.solve_batch` and draws no random numbers) or
-        ``"python"``. The numbers are the same.
-    states : list
-        Final state of the policy in each replication.
-    super_arms : list of IntArray
-        Last super arm of each replication.
-
-    Examples
-    --------
-    >>> from cmab import CUCB, simulate
-    >>> from instances import BernoulliArms, SemiBandit
-    >>> from oracles import TopK
-    >>> oracle = TopK(n_arms=3, k=1)
-    >>> result = simulate(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.9, 0.1]), oracle), 50, rng=0)
-    >>> bool(result.regret[0, -1] == 50 * 0.9 - result.expected_rewards[0, -1])
-    True
-    """
-
-    policy: str
-    rounds: IntArray
-    expected_rewards: FloatArray
-    rewards: FloatArray
-    oracle_calls: IntArray
-    oracle_seconds: FloatArray
-    seconds: FloatArray
-    optimum: float
-    alpha: float
-    beta: float
-    sense: Sense
-    path: str = "python"
-    states: list[Any] = field(default_factory=list, repr=False)
-    super_arms: list[IntArray] = field(default_factory=list, repr=False)
-
-    @property
-    def regret(self) -> FloatArray:
-        """Cumulative (alpha, beta)-approximation regret, shape (R, C): Chen et al. 2016, Definition 4."""
-        per_round = self.alpha * self.beta * self.optimum
-        return cumulative_regret(self.expected_rewards, self.rounds, per_round, self.sense)
-
-    @property
-    def exact_regret(self) -> FloatArray:
-        """Cumulative regret against the optimum itself, shape (R, C)."""
-        return cumulative_regret(self.expected_rewards, self.rounds, self.optimum, self.sense)
-
-    @property
-    def reward_per_round(self) -> FloatArray:
-        """Mean expected reward of a round since the checkpoint before, shape (R, C)."""
-        return np.diff(self.expected_rewards, prepend=0.0, axis=1) / np.diff(self.rounds, prepend=0)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the regret with its 95 % band; return the matplotlib axes. See `cmab.plotting`."""
-        from cmab.plotting import regret_curves
-
-        return regret_curves({self.policy: self}, ax=ax)
-
-    def __repr__(self) -> str:
-        n_replications, last = self.rewards.shape[0], int(self.rounds[-1])
-        final = self.regret[:, -1]
-        final = final[np.isfinite(final)]
-        text = f"{final.mean():.4g}" if final.size else "unknown"
-        return f"Simulation({self.policy}: {n_replications} x {last} rounds, mean regret {text})"
-
-    def _repr_html_(self) -> str:
-        from cmab._html import escape, table
-        from cmab._summaries import final_rows
-
-        if not np.isfinite(self.expected_rewards[:, -1]).any():
-            return escape(repr(self))
-        return table(final_rows({self.policy: self}), f"After round {self.rounds[-1]:,}")
 
 
 def simulate(

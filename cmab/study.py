@@ -27,8 +27,8 @@ from cmab._study_results import (
 )
 from cmab._study_workers import limited_threads, spread
 from cmab._validation import check_jobs
-from cmab.identification import Identification
-from cmab.simulation import Simulation
+from cmab.results.identification import Identification
+from cmab.results.simulation import Simulation
 from cmab.store import By, Kind, Store
 
 _KINDS: tuple[Kind, ...] = ("simulations", "identifications")

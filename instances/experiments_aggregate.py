@@ -11,7 +11,7 @@ from cmab import CLUCB
 from cmab._exploring import explore_compiled
 from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.aggregate import AdaptiveTopKBudget, OptMAI
-from cmab.hardness import best_k
+from cmab.goals import best_k
 from cmab.seeding import Purpose, Seed, root, stream
 from instances._experiment import Experiment, Verdicts
 from instances._experiment_figures import draw_failures

@@ -11,7 +11,7 @@ from cmab._validation import integer, real, shown
 from cmab.arrays import FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.oracle import Oracle
-from cmab.theory import Smoothness
+from cmab.smoothness import Smoothness
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -11,7 +11,7 @@ from cmab._guard import unguarded
 from cmab._validation import arm_indices, frozen, integer, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
-from cmab.theory import Smoothness
+from cmab.smoothness import Smoothness
 from oracles._reverse_sets import MODELS, Model
 from oracles._spread import (
     MOST_CASCADES,

@@ -11,7 +11,7 @@ from cmab._validation import one_of
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.doors import Kernel
 from cmab.oracle import LinearOracle, Oracle, Sense
-from cmab.theory import Smoothness
+from cmab.smoothness import Smoothness
 from oracles._road_map import RoadMap
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cmab._validation import integer, shown
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.theory import Smoothness
+from cmab.smoothness import Smoothness
 from oracles._reverse_sets import ReverseGraph
 from oracles._spread import MOST_CASCADES, standard_error, summable
 from oracles._triggering_sets import TriggeringSets, WholeWorlds, stream

@@ -16,7 +16,8 @@ from cmab import (
     SuccessiveRejects,
     UniformAllocation,
 )
-from cmab.hardness import best_k, best_k_gaps, rejects_error
+from cmab.goals import best_k
+from cmab.hardness import best_k_gaps, rejects_error
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK
 

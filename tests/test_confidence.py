@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from cmab.confidence import c_epsilon, clock_radii, largest_level, lil_radii, lucb1_radii, mixture_threshold
-from cmab.exploration.sampling import lil_parameters
+from cmab.confidence import (
+    c_epsilon,
+    clock_radii,
+    largest_level,
+    lil_parameters,
+    lil_radii,
+    lucb1_radii,
+    mixture_threshold,
+)
 
 
 @pytest.mark.parametrize(

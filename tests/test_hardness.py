@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from cmab.goals import best_k
 from cmab.hardness import (
     aggregate_hardness,
-    best_k,
     best_k_gaps,
     constrained_gaps,
     halving_samples,

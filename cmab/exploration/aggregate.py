@@ -17,8 +17,8 @@ from cmab.exploration.phases import (
     settle,
     undecided_means,
 )
-from cmab.goals import AggregateTopK, Goal
-from cmab.hardness import best_k, best_k_gaps
+from cmab.goals import AggregateTopK, Goal, best_k
+from cmab.hardness import best_k_gaps
 
 _DECAY = math.exp(0.2) * 0.75  # OptMAI's share of the budget falls by this factor a round
 

@@ -12,8 +12,7 @@ from cmab.arrays import IntArray
 from cmab.confidence import pair_threshold
 from cmab.exploration.parameters import check_noise
 from cmab.exploration.sampling import SamplingExplorer
-from cmab.goals import ExploreM, Goal
-from cmab.hardness import best_k
+from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
 
 

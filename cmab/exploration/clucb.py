@@ -11,11 +11,11 @@ import numpy as np
 
 from cmab._validation import one_of
 from cmab.arrays import FloatArray, IntArray
-from cmab.confidence import clock_radii, lil_radii
+from cmab.confidence import MODES, Mode, clock_radii, lil_parameters, lil_radii
 from cmab.doors import ExplorerKernel, Kernel, open_door
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible
 from cmab.exploration.parameters import check_epsilon, check_noise
-from cmab.exploration.sampling import MODES, Mode, SamplingExplorer, lil_parameters, radius_table
+from cmab.exploration.sampling import SamplingExplorer, radius_table
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics

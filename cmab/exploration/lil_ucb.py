@@ -11,9 +11,9 @@ import numpy as np
 
 from cmab._validation import one_of
 from cmab.arrays import IntArray
-from cmab.confidence import c_epsilon, lil_radii
+from cmab.confidence import c_epsilon, lil_parameters, lil_radii
 from cmab.doors import ExplorerKernel
-from cmab.exploration.sampling import BestK, lil_parameters, radius_table
+from cmab.exploration.sampling import BestK, radius_table
 from cmab.statistics import ArmStatistics
 
 LilUCBMode = Literal["proven", "faithful", "heuristic"]

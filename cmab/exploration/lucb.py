@@ -15,12 +15,11 @@ import numpy as np
 
 from cmab._validation import one_of
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.confidence import lil_radii, lucb1_radii
+from cmab.confidence import MODES, Mode, lil_parameters, lil_radii, lucb1_radii
 from cmab.doors import ExplorerKernel
 from cmab.exploration.parameters import check_epsilon
-from cmab.exploration.sampling import MODES, BestK, Mode, SamplingExplorer, lil_parameters, radius_table, scan
-from cmab.goals import ExploreM, Goal
-from cmab.hardness import best_k
+from cmab.exploration.sampling import BestK, SamplingExplorer, radius_table, scan
+from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
 
 
@@ -44,7 +43,8 @@ class LUCBRule(SamplingExplorer):
 
     def pair(self, state: ArmStatistics) -> Pair:
         """Return the critical pair; ties go to the lower index."""
-        from cmab._kernels_lucb import critical_pair, mark_best
+        from cmab._kernels_lucb import critical_pair
+        from cmab._kernels_select import mark_best
 
         is_high = np.empty(self.n_arms, np.bool_)
         mark_best(state.means, self.k, is_high)

@@ -11,7 +11,7 @@ from cmab.arrays import IntArray
 from cmab.confidence import pair_threshold
 from cmab.doors import ExplorerKernel
 from cmab.exploration.sampling import BestK, scan
-from cmab.hardness import best_k
+from cmab.goals import best_k
 from cmab.statistics import ArmStatistics
 
 

@@ -12,8 +12,7 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.exploration.parameters import check_budget
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
-from cmab.goals import ExploreM, Goal
-from cmab.hardness import best_k
+from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics, count
 
 

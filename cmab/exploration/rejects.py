@@ -12,8 +12,8 @@ from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.families import check_constrains, check_exact, possible
 from cmab.exploration.phases import BudgetExplorer, Phases, finish, undecided_means
-from cmab.goals import BestSuperArm, Goal
-from cmab.hardness import best_k, best_k_gaps
+from cmab.goals import BestSuperArm, Goal, best_k
+from cmab.hardness import best_k_gaps
 from cmab.oracle import LinearOracle
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from cmab._validation import integer, one_of
+from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
-from cmab.confidence import c_epsilon, largest_level
 from cmab.doors import ExplorerKernel
 from cmab.exploration.parameters import check_noise
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
-
-Mode = Literal["faithful", "paper", "heuristic"]
-MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):
@@ -97,24 +92,3 @@ def radius_table(epsilon: float, sigma: float, high: float, low: float, *others:
     table[:4] = epsilon, sigma, high, low
     table[4 + 2 * 65_536 :] = others
     return table
-
-
-def lil_parameters(mode: Mode, delta: float, sides: tuple[int, ...], n_sides: float) -> tuple[float, float]:
-    """Return (e, w) of the lil radius ``U(T, w / (n_sides size))`` for an error of `delta`.
-
-    Only one-sided deviations can do harm, of `size` arms on each of `sides`; their union meets `delta`
-    exactly in mode "faithful". Mode "paper" takes the cruder ``c_e w = delta``, "heuristic" the unproven
-    ``e = 0, w = delta``.
-    """
-    one_of("mode", mode, MODES)
-    if mode == "heuristic":
-        return 0.0, delta
-    epsilon = 0.01  # the number of samples is flat around it, see the sample bounds of Theorem 3.1
-    if mode == "paper":
-        return epsilon, delta / c_epsilon(epsilon)
-
-    def error(w: float) -> float:
-        failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sides)
-        return c_epsilon(epsilon) * failing
-
-    return epsilon, largest_level(error, delta)

@@ -9,9 +9,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import LinearOracle
+from cmab.smoothness import Smoothness
 from cmab.testing._checks import require
 from cmab.testing._oracle_subject import TOLERANCE, Subject
-from cmab.theory import Smoothness
 
 _JUMPS = 40
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, IntArray
 from cmab.oracle import Oracle
+from cmab.smoothness import Smoothness
 from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_rewards as rewards
 from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing._checks import Check, CheckFunction, CheckResult, Report, named_checks, run_checks
 from cmab.testing._oracle_subject import Subject, make_subject
-from cmab.theory import Smoothness
 
 _CHECKS: tuple[CheckFunction, ...] = (
     answers.check_declaration,

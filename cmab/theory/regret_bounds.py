@@ -9,8 +9,8 @@ import numpy as np
 from cmab._validation import real_array, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.confidence import LogRadius
+from cmab.smoothness import Smoothness
 from cmab.theory.gaps import RewardGaps
-from cmab.theory.smoothness import Smoothness
 
 
 def theorem_1(

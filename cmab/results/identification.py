@@ -1,0 +1,81 @@
+"""What `identify` found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What `identify` found. R replications.
+
+    Attributes
+    ----------
+    explorer : str
+        The explorer's name.
+    arms : list of IntArray
+        The arms named in each replication; after a capped run, only the best guess, and none at all where
+        the cap allowed no sample.
+    samples : IntArray, shape (R,)
+        Outcomes that were drawn; after a capped run, fewer than its rule would have needed.
+    correct : BoolArray, shape (R,)
+        Whether the arms meet the explorer's goal, stopped or not; nowhere unless `judged`.
+    stopped : BoolArray, shape (R,)
+        Whether the explorer's own stopping rule (or its budget) ended the run; where false, `max_samples`
+        did, and the arms carry no guarantee.
+    certified : BoolArray, shape (R,)
+        Whether the arms carry the guarantee that the explorer was asked for: its rule stopped the run, and
+        is proven. Never with a fixed budget, nor in a heuristic mode.
+    seconds : FloatArray, shape (R,)
+        Wall-clock seconds.
+    path : str
+        Which loop ran: ``"compiled"`` or ``"python"``.
+    judged : bool
+        Whether the explorer has a goal, by which answers are right or wrong.
+
+    Examples
+    --------
+    >>> from cmab import SequentialHalving, identify
+    >>> from instances import BernoulliArms
+    >>> found = identify(SequentialHalving(4, budget=400), BernoulliArms([0.9, 0.1, 0.1, 0.1]), rng=0)
+    >>> found.arms, found.samples
+    ([array([0])], array([400]))
+    """
+
+    explorer: str
+    arms: list[IntArray]
+    samples: IntArray
+    correct: BoolArray
+    stopped: BoolArray
+    certified: BoolArray
+    seconds: FloatArray
+    path: str = "python"
+    judged: bool = True
+
+    @property
+    def wrong(self) -> BoolArray:
+        """Whether a run ended by its own rule with a wrong answer; the guess of a capped run is none."""
+        return self.stopped & ~self.correct & self.judged
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the mean samples with its 95 % interval and the replications; return the matplotlib axes."""
+        from cmab.plotting import sample_bars
+
+        return sample_bars({self.explorer: self}, ax=ax)
+
+    def __repr__(self) -> str:
+        runs, least = len(self.arms), "" if self.stopped.all() else "at least "
+        wrong = f"{int(self.wrong.sum())} of them wrong" if self.judged else "not judged for want of a goal"
+        return (
+            f"Identification({self.explorer}: {runs} runs, {int(self.stopped.sum())} stopped, {wrong},"
+            f" mean samples {least}{self.samples.mean():.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        from cmab._html import table
+        from cmab._summaries import sample_rows
+
+        return table(sample_rows({self.explorer: self}))
