@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-from cmab._study_pieces import StudyFailed
 from cmab.environment import Environment
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
 from cmab.exploration.clucb import CLUCB, LilCLUCB
@@ -22,7 +21,6 @@ from cmab.exploration.ugape import MultiBanditUGapEc, UGapEc, UGapEcV
 from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
-from cmab.identification import identify
 from cmab.memoised_oracle import MemoisedOracle
 from cmab.oracle import LinearOracle, Oracle
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
@@ -33,10 +31,12 @@ from cmab.policies.thompson import CTS
 from cmab.policy import IndexPolicy, Policy
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
+from cmab.running.identification import identify
+from cmab.running.simulation import SimulationInterrupted, simulate
 from cmab.session import Session, Ticket
-from cmab.simulation import SimulationInterrupted, simulate
 from cmab.statistics import ArmStatistics
-from cmab.study import Study
+from cmab.studies._pieces import StudyFailed
+from cmab.studies.study import Study
 
 __all__ = [
     "CLUCB",
@@ -103,7 +103,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Look up what most programs do not need when it is asked for."""
     if name == "__version__":
-        from cmab._registry import version
+        from cmab.studies._registry import version
 
         return version()
     if name == "plotting":

@@ -14,10 +14,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, get_args
 
-from cmab import _registry, _tables
 from cmab._streams import lossy_streams, open_closed_descriptors, printable
-from cmab._study_workers import Backend, backend
 from cmab.plotting import Band
+from cmab.results import _tables
+from cmab.studies import _registry
+from cmab.studies._workers import Backend, backend
 
 _INTERRUPTED = 130
 
@@ -123,16 +124,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from cmab.report import write_report
+    from cmab.reports.report import write_report
 
     print(write_report(options.folder, band_kind=options.band, level=options.level))
     return 0
 
 
 def _run_study(options: argparse.Namespace) -> int:
-    from cmab._study_pieces import StudyFailed
-    from cmab._study_progress import Progress
-    from cmab.study import Study
+    from cmab.studies._pieces import StudyFailed
+    from cmab.studies._progress import Progress
+    from cmab.studies.study import Study
 
     study = Study.load(options.file, accept_versions=options.accept_versions)
     _check_output(options.out)
@@ -159,7 +160,7 @@ def _run_study(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from cmab.study import Study
+    from cmab.studies.study import Study
 
     print(f"{Study.load(options.file)}: nothing wrong")
     return 0

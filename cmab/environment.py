@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from cmab._guard import generator, guard
-from cmab._validation import arm_indices, check_vector, integer, real_array, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.doors import Kernel
+from cmab.compiled.forms import Kernel
 from cmab.feedback import Feedback
+from cmab.validation import arm_indices, check_vector, integer, real_array, shown
 
 
 class Environment(ABC):

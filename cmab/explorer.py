@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
 from cmab.goals import Goal
 from cmab.policy import Policy, State
 

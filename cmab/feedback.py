@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import check_vector, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.validation import check_vector, shown
 
 #: Largest size of an outcome: squares of it can still be summed up over any number of rounds.
 LARGEST = 1e100

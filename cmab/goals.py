@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle
+from cmab.validation import integer
 
 
 def bandits(sizes: Sequence[int]) -> list[IntArray]:

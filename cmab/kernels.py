@@ -23,8 +23,8 @@ Examples
 True
 """
 
-from cmab._kernels_doors import index_kernel, play_kernel, random_index_kernel, solve_kernel
-from cmab._kernels_random import keyed_uniform
-from cmab.doors import Kernel
+from cmab.compiled._kernels_random import keyed_uniform
+from cmab.compiled._kernels_signatures import index_kernel, play_kernel, random_index_kernel, solve_kernel
+from cmab.compiled.forms import Kernel
 
 __all__ = ["Kernel", "index_kernel", "keyed_uniform", "play_kernel", "random_index_kernel", "solve_kernel"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from cmab._validation import integer, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle
+from cmab.validation import integer, shown
 
 if TYPE_CHECKING:
     from cmab.smoothness import Smoothness

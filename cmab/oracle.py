@@ -10,10 +10,10 @@ import numpy as np
 
 from cmab._guard import generator, guard, unguarded
 from cmab._metering import meter_solve
-from cmab._validation import arm_indices, check_vector, real_array, shown
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.doors import Kernel, open_door, solve_rows
+from cmab.compiled.forms import Kernel, open_door, solve_rows
 from cmab.smoothness import Smoothness
+from cmab.validation import arm_indices, check_vector, real_array, shown
 
 Sense = Literal["max", "min"]
 

@@ -11,12 +11,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from cmab._guard import Check, generator, guard
-from cmab._validation import shown
 from cmab.arrays import FloatArray, IntArray
-from cmab.doors import Kernel
+from cmab.compiled.forms import Kernel
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.validation import shown
 
 State = TypeVar("State")
 

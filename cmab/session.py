@@ -15,15 +15,15 @@ from typing import Any, Generic
 
 import numpy as np
 
-from cmab import _state
-from cmab._fingerprint import differences, fingerprint
-from cmab._generators import generator_from, generator_state
-from cmab._validation import arm_indices, integer, shown
 from cmab.arrays import AnyArray, IntArray
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback, check_outcomes
 from cmab.policy import Policy, State, check_policy_instance
+from cmab.saving import _state
+from cmab.saving._fingerprint import differences, fingerprint
+from cmab.saving._generators import generator_from, generator_state
 from cmab.seeding import Seed, root
+from cmab.validation import arm_indices, integer, shown
 
 _FORMAT = 2
 

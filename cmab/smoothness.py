@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cmab._validation import integer, real
+from cmab.validation import integer, real
 
 
 @dataclass(frozen=True)

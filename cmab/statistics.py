@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
-from cmab._validation import integer, shown
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.feedback import LARGEST, MOST_PULLS, Feedback
+from cmab.validation import integer, shown
 
 _NONE = np.empty(0, np.int64)
 _ARRAYS = ("counters", "means", "deviations")
@@ -123,7 +123,7 @@ class ArmStatistics:
             If an arm is out of range, outcomes are not finite numbers, counts would overflow, or only a part
             of a cluster was observed. Nothing is changed then.
         """
-        from cmab._kernels_statistics import observe
+        from cmab.compiled._kernels_statistics import observe
 
         self._check_feedback(feedback)
         arms = feedback.arms

@@ -1,13 +1,13 @@
 """Problem instances: arm distributions, environments, and builders of the papers' experiments."""
 
-from instances.arms import Arms, BernoulliArms, GaussianArms
+from instances.arms.arms import Arms, BernoulliArms, GaussianArms
+from instances.arms.bounded import BetaArms, EmpiricalArms
+from instances.arms.semi_bandit import SemiBandit
 from instances.best_k import audibert_bubeck_munos, lil_exponential, lucb_lower_bound, synthetic, two_groups
-from instances.bounded_arms import BetaArms, EmpiricalArms
 from instances.coverage import Coverage
 from instances.graphs import constant, read_edge_list, trivalency, uniform, weighted_cascade
-from instances.independent_cascade import IndependentCascade
-from instances.linear_threshold import LinearThreshold
-from instances.semi_bandit import SemiBandit
+from instances.spreading.independent_cascade import IndependentCascade
+from instances.spreading.linear_threshold import LinearThreshold
 
 __all__ = [
     "Arms",

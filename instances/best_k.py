@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab._validation import arm_indices, integer, real
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.validation import arm_indices, integer, real
 
 _PROBLEMS: dict[int, tuple[list[float], int]] = {
     1: ([0.5] + 19 * [0.4], 2000),

@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from cmab._validation import real, shown, vector
 from cmab.arrays import FloatArray, IntArray
+from cmab.validation import real, shown, vector
 from oracles import DirectedGraph
-from oracles._memory import require_memory
+from oracles.diffusion._memory import require_memory
 
 _GZIP = b"\x1f\x8b"
 _DIGITS = 19

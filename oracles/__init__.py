@@ -1,25 +1,25 @@
 """Oracles: families of super arms, each with its approximation guarantee."""
 
-from oracles._mixed_integer import SolverError
 from oracles.brute_force import BruteForce, BruteForceReward
 from oracles.coverage import MaxCoverage
-from oracles.directed_graph import DirectedGraph
-from oracles.graphic_matroid import GraphicMatroid
-from oracles.influence import InfluenceMaximization
-from oracles.influence_budget import BudgetedInfluence
-from oracles.influence_certificate import Certificate
-from oracles.influence_heuristics import DegreeHeuristic, MonteCarloGreedy
-from oracles.influence_repaired import RepairedInfluence
-from oracles.laminar_matroids import LaminarMatroid, PartitionMatroid, UniformMatroid
-from oracles.linear_matroid import LinearMatroid
-from oracles.linear_program import PuLPOracle, SolverCertificate
-from oracles.matching import Matching
-from oracles.matroids import Matroid
-from oracles.paths import MostReliablePath, ShortestPath
+from oracles.diffusion.directed_graph import DirectedGraph
+from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel
+from oracles.influence.budget import BudgetedInfluence
+from oracles.influence.certificate import Certificate
+from oracles.influence.heuristics import DegreeHeuristic, MonteCarloGreedy
+from oracles.influence.maximization import InfluenceMaximization
+from oracles.influence.repaired import RepairedInfluence
+from oracles.influence.triggering import TriggeringInfluence
+from oracles.matroids.base import Matroid
+from oracles.matroids.graphic import GraphicMatroid
+from oracles.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from oracles.matroids.linear import LinearMatroid
+from oracles.matroids.transversal import TransversalMatroid
+from oracles.paths.paths import MostReliablePath, ShortestPath
+from oracles.programs._mixed_integer import SolverError
+from oracles.programs.linear_program import PuLPOracle, SolverCertificate
+from oracles.programs.matching import Matching
 from oracles.top_k import TopK
-from oracles.transversal_matroid import TransversalMatroid
-from oracles.triggering import TriggeringInfluence
-from oracles.triggering_models import IndependentTriggering, TriggeringModel
 
 __all__ = [
     "BruteForce",

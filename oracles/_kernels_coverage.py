@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from cmab._kernels import kernel
-from cmab._kernels_doors import solve_kernel
 from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_signatures import solve_kernel
 
 
 @kernel

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab._validation import integer, real, shown
 from cmab.arrays import FloatArray, IntArray
-from cmab.doors import Kernel
+from cmab.compiled.forms import Kernel
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
+from cmab.validation import integer, real, shown
 
 if TYPE_CHECKING:
     import networkx as nx

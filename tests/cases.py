@@ -28,7 +28,7 @@ from cmab import (
     RarelySwitchingCUCB,
     UniformlyRandom,
 )
-from cmab.confidence import LogRadius
+from cmab.confidence.radii import LogRadius
 from cmab.explorer import AnyExplorer
 from cmab.policy import AnyPolicy
 from instances import (

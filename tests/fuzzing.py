@@ -22,7 +22,7 @@ import numpy as np
 
 from cmab import ArmStatistics, Feedback
 from oracles import TopK
-from oracles.influence_certificate import Certificate
+from oracles.influence.certificate import Certificate
 
 SECONDS = 300
 FAR = 10**7

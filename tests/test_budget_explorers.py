@@ -17,7 +17,7 @@ from cmab import (
     UniformAllocation,
 )
 from cmab.goals import best_k
-from cmab.hardness import best_k_gaps, rejects_error
+from cmab.theory.hardness import best_k_gaps, rejects_error
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK
 

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmab import Clairvoyant, _registry, _tables, cli, simulate
+from cmab import Clairvoyant, cli, simulate
 from cmab._options import parameter_texts, parser_of
-from cmab._study_results import regret_row
-from cmab.regret import without_noise
+from cmab.results import _tables
+from cmab.results.regret import without_noise
+from cmab.studies import _registry
+from cmab.studies._results import regret_row
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

@@ -7,8 +7,8 @@ import pytest
 from test_study import TEXT, numbers, results_come_one_by_one
 
 from cmab import Study
-from cmab._study_workers import backend
 from cmab.cli import main
+from cmab.studies._workers import backend
 
 EXPLORER = """
 [explorers.SAR]

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cmab import _code_cache
-from cmab._code_cache import CheckedFile, first_own_folder
+from cmab.compiled import _code_cache
+from cmab.compiled._code_cache import CheckedFile, first_own_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = """
 import numpy as np
-from cmab._kernels import kernel
+from cmab.compiled._kernels import kernel
 
 @kernel
 def total(values):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cmab.confidence import (
+from cmab.confidence.radii import (
     c_epsilon,
     clock_radii,
     largest_level,

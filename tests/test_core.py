@@ -21,8 +21,8 @@ from cmab import (
     identify,
     simulate,
 )
-from cmab.confidence import LogRadius
-from cmab.simulation import default_checkpoints
+from cmab.confidence.radii import LogRadius
+from cmab.running.simulation import default_checkpoints
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

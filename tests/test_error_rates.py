@@ -28,9 +28,9 @@ from cmab import (
     UGapEcV,
     identify,
 )
-from cmab.confidence import lil_radii
+from cmab.confidence.radii import lil_radii
 from cmab.exploration.lucb import RadiusRule
-from cmab.hardness import halving_samples
+from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms, GaussianArms
 from oracles import GraphicMatroid, PartitionMatroid, TopK
 

@@ -3,9 +3,9 @@
 import pytest
 
 from cmab import LUCB1Halving
-from cmab.hardness import halving_samples
-from instances import experiments_lucb_halving as experiment
-from instances._experiment_figures import draw_tolerances
+from cmab.theory.hardness import halving_samples
+from instances.experiments import lucb_halving as experiment
+from instances.experiments._figures import draw_tolerances
 
 SCALES = {"LUCB1": 1.0, "Halving": 100.0, "LUCB1, then Halving": 1.1}
 

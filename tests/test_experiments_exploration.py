@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from cmab import UniformAllocation
-from instances import audibert_bubeck_munos, experiments_aggregate, experiments_fixed_budget, synthetic
-from instances._explorations import compare, wilson_interval
+from instances import audibert_bubeck_munos, synthetic
+from instances.experiments import aggregate as experiments_aggregate
+from instances.experiments import fixed_budget as experiments_fixed_budget
+from instances.experiments._explorations import compare, wilson_interval
 
 
 def test_fixed_budget_table_and_verdicts():

@@ -10,9 +10,10 @@ import pytest
 from cases import EXPLORERS, ORACLES
 
 import cmab
-from cmab import CLUCB, CSAR, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identification, identify
-from cmab._summaries import sample_rows
+from cmab import CLUCB, CSAR, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
+from cmab.results._summaries import sample_rows
+from cmab.running import identification
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
 ROWS = {case.name: case for case in EXPLORERS}
@@ -268,8 +269,8 @@ def test_a_cap_below_the_first_samples_names_nothing(name):
 
 
 def test_cut_off_runs_are_neither_right_nor_wrong():
-    from cmab._study_results import samples_row
-    from cmab._summaries import sample_rows
+    from cmab.results._summaries import sample_rows
+    from cmab.studies._results import samples_row
 
     found = identify(
         cmab.LUCB1(2, 1, 0.1), BernoulliArms([0.55, 0.45]), rng=0, replications=200, max_samples=30

@@ -11,15 +11,16 @@ from numba.core.runtime import _nrt_python, rtsys
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from cmab import CTS, CUCB, LLR, LinearOracle, SimulationInterrupted, _fused, simulate
-from cmab._fused import interrupt_waits, open_doors
-from cmab._kernels import typed_kernel, types
-from cmab._kernels_doors import SOLVE, play_kernel
-from cmab._kernels_lazy import best_candidates
-from cmab._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
-from cmab._python_door import PythonDoor
-from cmab.confidence import LogRadius
-from cmab.doors import Kernel, open_door
+from cmab import CTS, CUCB, LLR, LinearOracle, SimulationInterrupted, simulate
+from cmab.compiled._kernels import typed_kernel, types
+from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
+from cmab.compiled._kernels_signatures import SOLVE, play_kernel
+from cmab.compiled.forms import Kernel, open_door
+from cmab.confidence.radii import LogRadius
+from cmab.running import _compiled_rounds as _fused
+from cmab.running._compiled_rounds import interrupt_waits, open_doors
+from cmab.running._kernels_lazy import best_candidates
+from cmab.running._python_oracle import PythonDoor
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK, UniformMatroid
 

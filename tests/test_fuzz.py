@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from cmab import _registry, cli
-from cmab.study import Study
+from cmab import cli
+from cmab.studies import _registry
+from cmab.studies.study import Study
 from instances import read_edge_list
 
 # The folder of a test is shared by its examples, each of which writes its file anew.

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from instances import constant, read_edge_list, trivalency, uniform, weighted_cascade
-from oracles import DirectedGraph, _memory
-from oracles.directed_graph import as_directed_graph
+from oracles import DirectedGraph
+from oracles.diffusion import _memory
+from oracles.diffusion.directed_graph import as_directed_graph
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

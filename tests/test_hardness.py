@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cmab.goals import best_k
-from cmab.hardness import (
+from cmab.theory.hardness import (
     aggregate_hardness,
     best_k_gaps,
     constrained_gaps,

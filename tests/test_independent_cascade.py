@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from cmab import CUCB, simulate
-from cmab._kernels_random import keyed_uniform
+from cmab.compiled._kernels_random import keyed_uniform
 from cmab.environment import round_key
 from instances import IndependentCascade, LinearThreshold
-from oracles import DirectedGraph, InfluenceMaximization, _memory
-from oracles._spread import exact_spread
+from oracles import DirectedGraph, InfluenceMaximization
+from oracles.diffusion import _memory
+from oracles.diffusion.spread import exact_spread
 
 
 def random_environment(rng, n=12, arcs=40, **options):

@@ -21,10 +21,10 @@ from oracles import (
     MonteCarloGreedy,
     _memory,
 )
-from oracles._reverse_sets import SAMPLERS, ReverseGraph, SetCollection
-from oracles._spread import estimated_spread, exact_spread, threshold_spread
-from oracles.directed_graph import as_directed_graph
-from oracles.influence_certificate import Schedule, greedy_ratio, lower_bound, upper_bound
+from oracles.diffusion.directed_graph import as_directed_graph
+from oracles.diffusion.reverse_sets import SAMPLERS, ReverseGraph, SetCollection
+from oracles.diffusion.spread import estimated_spread, exact_spread, threshold_spread
+from oracles.influence.certificate import Schedule, greedy_ratio, lower_bound, upper_bound
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -118,7 +118,7 @@ def test_skipping_is_unbiased_at_high_degrees(equal, pairs):
     if not pairs:
         assert np.count_nonzero(reverse.world.rates) == 2
     else:
-        from oracles._kernels_influence_roots import skip_rates
+        from oracles.diffusion._kernels_roots import skip_rates
 
         world = reverse.world
         rates, tops = skip_rates(world.offsets, world.limits, world.arms, world.chances)
@@ -157,7 +157,7 @@ def test_components_are_strong_components_of_the_certain_arcs():
 
 def test_sets_do_not_depend_on_how_they_are_drawn():
     """In one go or grown step by step; and validation, which stores nothing, counts the same sets."""
-    from oracles._opimc import count_hits
+    from oracles.influence.search import count_hits
 
     rng = np.random.default_rng(3)
     graph = random_graph(rng, n=30, arcs=90)
@@ -181,7 +181,7 @@ def test_sets_do_not_depend_on_how_they_are_drawn():
 
 
 def test_greedy_cover_against_a_slow_one():
-    from oracles._kernels_influence_greedy import count_covered, cover
+    from oracles.diffusion._kernels_cover import count_covered, cover
 
     rng = np.random.default_rng(4)
     for _ in range(50):

@@ -8,12 +8,12 @@ import pytest
 from scipy.stats import binom
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles._choosing import choose_some
-from oracles._opimc import _validated, count_hits
-from oracles._reverse_sets import SAMPLERS, ReverseGraph, SetCollection
-from oracles._sentinels import place_sentinels
-from oracles._spread import exact_spread
-from oracles.influence_certificate import concave_bound, lower_bound, secures, upper_bound
+from oracles.diffusion.reverse_sets import SAMPLERS, ReverseGraph, SetCollection
+from oracles.diffusion.spread import exact_spread
+from oracles.influence._choosing import choose_some
+from oracles.influence._sentinels import place_sentinels
+from oracles.influence.certificate import concave_bound, lower_bound, secures, upper_bound
+from oracles.influence.search import _validated, count_hits
 
 INSTANCES = 1000
 

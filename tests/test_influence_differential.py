@@ -13,11 +13,11 @@ import pytest
 from cases import INFLUENCE, ORACLES
 
 from oracles import DirectedGraph
-from oracles._choosing import choose_some
-from oracles._kernels_influence_greedy import is_greedy
-from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles._spread import estimated_spread, threshold_spread
-from oracles.influence_oracle import InfluenceOracle
+from oracles.diffusion._kernels_cover import is_greedy
+from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.diffusion.spread import estimated_spread, threshold_spread
+from oracles.influence._choosing import choose_some
+from oracles.influence.base import InfluenceOracle
 
 DELTA = 1e-9
 WAYS = {model: [case for case in INFLUENCE if case.model == model] for model in ("ic", "lt")}
@@ -311,7 +311,7 @@ def slow_gain(holds, worth, per_set, seeds):
 @pytest.mark.parametrize("sampler", ["coins", "pairs"])
 def test_the_bound_is_above_all_known_seeds(sampler):
     """On one sample, exactly: greedy's own seeds and random ones, with their own upper bound."""
-    from oracles.influence_certificate import upper_bound
+    from oracles.influence.certificate import upper_bound
 
     rng = np.random.default_rng(5)
     for trial, shape in enumerate([*SHAPES, *SHAPES]):

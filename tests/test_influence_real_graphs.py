@@ -13,9 +13,9 @@ import pytest
 
 from instances import constant, read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles._opimc import count_hits
-from oracles._reverse_sets import ReverseGraph
-from oracles._spread import estimated_spread
+from oracles.diffusion.reverse_sets import ReverseGraph
+from oracles.diffusion.spread import estimated_spread
+from oracles.influence.search import count_hits
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

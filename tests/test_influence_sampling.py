@@ -17,12 +17,12 @@ import pytest
 from scipy.stats import binomtest
 
 from oracles import DirectedGraph
-from oracles._kernels_influence_graph import limits_of
-from oracles._kernels_influence_roots import alias_table
-from oracles._kernels_influence_sets import is_below
-from oracles._opimc import count_hits
-from oracles._reused_sets import FirstSets, sample_under
-from oracles._reverse_sets import ReverseGraph, SetCollection
+from oracles.diffusion._kernels_graph import limits_of
+from oracles.diffusion._kernels_roots import alias_table
+from oracles.diffusion._kernels_sets import is_below
+from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.influence._reused_sets import FirstSets, sample_under
+from oracles.influence.search import count_hits
 
 LEVEL = 1e-7
 N_SETS = 1_000_000

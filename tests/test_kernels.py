@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cmab._kernels_random import keyed_uniforms
-from cmab._kernels_select import renew_top_k, top_k
+from cmab.compiled._kernels_random import keyed_uniforms
+from cmab.compiled._kernels_select import renew_top_k, top_k
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP = """
@@ -150,9 +150,11 @@ def test_an_edit_in_another_module_is_noticed(tmp_path):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     helper = tmp_path / "cmab" / "_kernels_helper.py"
     caller = tmp_path / "cmab" / "_kernels_caller.py"
-    source = "from cmab._kernels import kernel\n@kernel\ndef helper(x: int) -> int:\n    return x + {}\n"
+    source = (
+        "from cmab.compiled._kernels import kernel\n@kernel\ndef helper(x: int) -> int:\n    return x + {}\n"
+    )
     caller.write_text(
-        "from cmab._kernels import kernel\nfrom cmab._kernels_helper import helper\n"
+        "from cmab.compiled._kernels import kernel\nfrom cmab._kernels_helper import helper\n"
         "@kernel\ndef call(x: int) -> int:\n    return helper(x)\n"
     )
     code = "from cmab._kernels_caller import call; print(call(10))"

@@ -8,8 +8,8 @@ from scipy.optimize import brentq
 from scipy.special import rel_entr
 from scipy.stats import binom
 
-from cmab._kernels_kl import kl_lower, kl_upper
-from cmab.kl import kl_bounds, kl_rate
+from cmab.confidence._kernels_kl import kl_lower, kl_upper
+from cmab.confidence.kl import kl_bounds, kl_rate
 
 MEANS = (1e-9, 1e-3, 0.05, 0.3, 0.5, 0.77, 0.98, 1 - 1e-6)
 LEVELS = (1e-8, 1e-4, 0.02, 0.3, 1.0, 4.0, 30.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cmab import LUCB1, Halving, LUCB1Halving, Session, identify
-from cmab.hardness import halving_samples
+from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms
 
 SIZES = {"n_arms": 5, "k": 2, "epsilon": 0.3}

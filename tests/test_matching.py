@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from test_scales import misses, of_all_sizes
 
-from oracles import Matching, _assignment
-from oracles._assignment import TwoSides
+from oracles import Matching
+from oracles.programs import _assignment
+from oracles.programs._assignment import TwoSides
 
 RNG = np.random.default_rng(0)
 

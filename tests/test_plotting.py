@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from cmab import CUCB, LUCB1, identify, plotting, simulate
-from cmab._plot_style import look
+from cmab.plotting._style import look
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cmab._kernels_random import mix
+from cmab.compiled._kernels_random import mix
 from oracles import DirectedGraph, InfluenceMaximization, RepairedInfluence
-from oracles._choosing import choose_some
-from oracles._kernels_influence_greedy import count_covered
-from oracles._kernels_influence_repair import coin
-from oracles._opimc import secured_by
-from oracles._reused_sets import FirstSets, sample_under, trimmed
-from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles._spread import exact_spread
-from oracles.influence_certificate import GREEDY_RATIO
+from oracles.diffusion._kernels_cover import count_covered
+from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.diffusion.spread import exact_spread
+from oracles.influence._choosing import choose_some
+from oracles.influence._kernels_repair import coin
+from oracles.influence._reused_sets import FirstSets, sample_under, trimmed
+from oracles.influence.certificate import GREEDY_RATIO
+from oracles.influence.search import secured_by
 
 KEY = 11
 

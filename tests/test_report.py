@@ -14,13 +14,13 @@ import pytest
 from scipy import stats
 
 from cmab import CUCB, Study, identify, plotting, simulate
-from cmab._intervals import holm, paired_p_value, proportion_interval, sign_p_value
-from cmab._report_bounds import regret_bounds
-from cmab._report_data import Finished, compared_failures, compared_learners
-from cmab._report_figures import drawn_names, slugs
 from cmab.cli import main
-from cmab.confidence import LogRadius
-from cmab.report import write_report
+from cmab.confidence.radii import LogRadius
+from cmab.intervals import holm, paired_p_value, proportion_interval, sign_p_value
+from cmab.reports._comparisons import Finished, compared_failures, compared_learners
+from cmab.reports._figures import drawn_names, slugs
+from cmab.reports.report import write_report
+from cmab.studies._bounds import regret_bounds
 from cmab.theory import Smoothness, reward_gaps, theorem_1, theorem_2
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK

@@ -8,10 +8,11 @@ import pytest
 import cmab
 import instances
 import oracles
-from cmab import Environment, Explorer, Oracle, Policy, _registry
-from instances import experiments_best_k
-from instances._experiment import Experiment, reproduce
-from instances._experiment_figures import draw_failure_bars, draw_failures, draw_samples
+from cmab import Environment, Explorer, Oracle, Policy
+from cmab.studies import _registry
+from instances.experiments import best_k as experiments_best_k
+from instances.experiments._experiment import Experiment, reproduce
+from instances.experiments._figures import draw_failure_bars, draw_failures, draw_samples
 
 
 def rows(samples):

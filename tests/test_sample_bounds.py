@@ -7,24 +7,24 @@ import pytest
 from cases import FRIENDS, ROADS, bases, edge_sets, has_rank, is_forest, paths
 
 from cmab import CLUCB, LUCB1, AdaptiveTopK, LilCLUCB, LilRandLUCB, identify
-from cmab.best_k_time import best_k_time
-from cmab.characteristic_time import (
+from cmab.confidence.radii import c_epsilon, lil_radii
+from cmab.theory.best_k_time import best_k_time
+from cmab.theory.characteristic_time import (
     bernoulli_divergence,
     characteristic_time,
     gaussian_divergence,
     least_samples,
 )
-from cmab.confidence import c_epsilon, lil_radii
-from cmab.hardness import best_k_gaps, constrained_gaps, ugapec_samples
-from cmab.lower_bounds import least_best_k_samples, least_gaussian_samples, worst_case_samples
-from cmab.sample_bounds import (
+from cmab.theory.hardness import best_k_gaps, constrained_gaps, ugapec_samples
+from cmab.theory.lower_bounds import least_best_k_samples, least_gaussian_samples, worst_case_samples
+from cmab.theory.sample_bounds import (
     adaptive_top_k_samples,
     clucb_samples,
     lil_clucb_samples,
     lil_rand_lucb_samples,
     lucb1_samples,
 )
-from cmab.width import exchange_width
+from cmab.theory.width import exchange_width
 from instances import BernoulliArms, GaussianArms
 from oracles import PartitionMatroid, TopK
 

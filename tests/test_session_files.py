@@ -14,10 +14,11 @@ import pytest
 from cases import EXPLORERS, ORACLES, POLICIES
 from isolated import isolated
 
-from cmab import CTS, CUCB, Feedback, MemoisedOracle, Session, UniformlyRandom, _atomic
-from cmab._fingerprint import fingerprint
-from cmab._state import seal
+from cmab import CTS, CUCB, Feedback, MemoisedOracle, Session, UniformlyRandom
 from cmab.explorer import Explorer
+from cmab.saving import _atomic
+from cmab.saving._fingerprint import fingerprint
+from cmab.saving._state import seal
 from oracles import (
     DegreeHeuristic,
     DirectedGraph,

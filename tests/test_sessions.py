@@ -13,7 +13,7 @@ from isolated import isolated
 from test_session_files import LEARNERS, answer, played
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, Policy, Session, simulate
-from cmab._state import copied
+from cmab.saving._state import copied
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import BruteForce, MaxCoverage, TopK
 

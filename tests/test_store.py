@@ -13,11 +13,11 @@ import pytest
 from test_study import specification
 
 from cmab import Study
-from cmab._store_file import StoreFile
-from cmab._tables import write_csv
 from cmab.cli import main
-from cmab.report import write_report
-from cmab.store import Store
+from cmab.reports.report import write_report
+from cmab.results._tables import write_csv
+from cmab.studies._store_file import StoreFile
+from cmab.studies.store import Store
 
 NOBODY = 65534
 ROOT = Path(__file__).resolve().parent.parent
@@ -215,7 +215,7 @@ import resource, signal, sys
 from pathlib import Path
 sys.path.insert(0, "tests")
 from test_store import PIECES, TRUTH, advised, numbers
-from cmab.store import Store
+from cmab.studies.store import Store
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cmab import _tables, cli
+from cmab import cli
 from cmab._streams import Lossy, lossy_streams, printable
+from cmab.results import _tables
 
 ROOT = Path(__file__).resolve().parent.parent
 STUDY = """
@@ -202,7 +203,7 @@ def test_two_workers_without_standard_streams(tmp_path):
         "    for descriptor in range(3):\n"
         "        os.close(descriptor)\n"
         "    sys.stdin = sys.stdout = sys.stderr = None\n"
-        "    from cmab._study_workers import spread\n"
+        "    from cmab.studies._workers import spread\n"
         "    done = sorted(spread(abs, [(-1,), (-2,)], 2))\n"
         "    sys.exit(0 if done == [1, 2] and sys.stdout is None else 3)\n"
     )

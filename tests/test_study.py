@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from cmab import CUCB, LUCB1, SAR, Study, StudyFailed, _study_pieces, _study_workers, identify, simulate
-from cmab import study as study_module
-from cmab._study_workers import limited_threads, spread
+from cmab import CUCB, LUCB1, SAR, Study, StudyFailed, identify, simulate
 from cmab.cli import main
-from cmab.store import Store
+from cmab.studies import _pieces as _study_pieces
+from cmab.studies import _workers as _study_workers
+from cmab.studies import study as study_module
+from cmab.studies._workers import limited_threads, spread
+from cmab.studies.store import Store
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -165,7 +167,7 @@ def test_both_kinds_in_one_study(tmp_path):
 
 def test_a_study_is_opened_by_later_code(tmp_path, monkeypatch):
     Study(specification()).run(tmp_path)
-    monkeypatch.setattr("cmab._provenance.content_of", lambda package: f"another {package}")
+    monkeypatch.setattr("cmab.studies._provenance.content_of", lambda package: f"another {package}")
     study = Study.open(tmp_path)
     assert study.table(tmp_path)[0]["replications"] == 2
     assert study.missing(tmp_path) == []
@@ -173,7 +175,7 @@ def test_a_study_is_opened_by_later_code(tmp_path, monkeypatch):
         study.run(tmp_path)
     monkeypatch.undo()
     more = Study(specification(replications=3))
-    monkeypatch.setattr("cmab._provenance.content_of", lambda package: f"another {package}")
+    monkeypatch.setattr("cmab.studies._provenance.content_of", lambda package: f"another {package}")
     with pytest.raises(ValueError, match="must be made anew when its code has changed"):
         more.run(tmp_path)
     monkeypatch.setattr(Study, "_current_plan", lambda study: study._plan)  # as on a machine of a cluster
@@ -277,7 +279,7 @@ def test_a_change_runs_what_it_changes(change, again, tmp_path):
 
 def test_changed_code_is_run_again(tmp_path, monkeypatch):
     Study(specification()).run(tmp_path)
-    monkeypatch.setattr("cmab._provenance.content_of", lambda package: f"another {package}")
+    monkeypatch.setattr("cmab.studies._provenance.content_of", lambda package: f"another {package}")
     assert len(Study(specification()).missing(tmp_path)) == 4
 
 

@@ -8,8 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from cmab import Study, StudyFailed, _provenance, _registry, report
-from cmab.report import write_report
+from cmab import Study, StudyFailed
+from cmab.reports import report
+from cmab.reports.report import write_report
+from cmab.studies import _provenance, _registry
 
 FILES = {
     "plug/__init__.py": "from plug.env import Plug\n",

@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from test_study import TEXT, numbers, specification
 
-from cmab import Study, StudyFailed, _registry
-from cmab._store_file import StoreFile
-from cmab._study_pieces import Piece
-from cmab._study_progress import Progress
-from cmab._study_results import Score
+from cmab import Study, StudyFailed
 from cmab.cli import main
-from cmab.store import Store
+from cmab.studies import _registry
+from cmab.studies._pieces import Piece
+from cmab.studies._progress import Progress
+from cmab.studies._results import Score
+from cmab.studies._store_file import StoreFile
+from cmab.studies.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent
 NOBODY = 65534

@@ -11,7 +11,7 @@ from test_study import MEANS, specification
 
 from cmab import Study, plotting
 from cmab.cli import main
-from cmab.store import Store
+from cmab.studies.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent
 STUDIES = sorted((ROOT / "docs" / "studies").glob("*.toml"))

@@ -10,11 +10,13 @@ import networkx as nx
 import pytest
 from test_study import specification
 
-from cmab import Study, _registry, _specification, report
-from cmab._specification import key_of
-from cmab._study_graphs import GENERATORS, generator
+from cmab import Study
 from cmab.cli import main
-from cmab.store import Store
+from cmab.reports import report
+from cmab.studies import _registry, _specification
+from cmab.studies._graphs import GENERATORS, generator
+from cmab.studies._specification import key_of
+from cmab.studies.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent
 PATH = {"networkx": "path_graph", "n": 2}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from cmab import CUCB, LinearOracle, Oracle, simulate
-from cmab.confidence import LogRadius
+from cmab.confidence.radii import LogRadius
 from cmab.theory import RewardGaps, Smoothness, reward_gaps, theorem_1, theorem_2
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, TopK

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cmab import EBTCI, TTUCB, Feedback, Session, TrackAndStop, _exploring, identify
-from cmab._kernels_top_two import gaussian_proportions
-from cmab.characteristic_time import bernoulli_divergence, characteristic_time, gaussian_divergence
+from cmab import EBTCI, TTUCB, Feedback, Session, TrackAndStop, identify
+from cmab.exploration._kernels_top_two import gaussian_proportions
+from cmab.running import _compiled_exploration as _exploring
+from cmab.theory.characteristic_time import bernoulli_divergence, characteristic_time, gaussian_divergence
 from instances import GaussianArms
 
 RULES = [EBTCI, TTUCB, TrackAndStop]

@@ -15,7 +15,7 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
 )
-from oracles._reverse_sets import SetCollection
+from oracles.diffusion.reverse_sets import SetCollection
 
 N = 6
 

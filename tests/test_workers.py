@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from test_streams import ENVIRONMENT, STUDY
 
-from cmab._study_workers import spread
+from cmab.studies._workers import spread
 
 ROOT = Path(__file__).resolve().parent.parent
 PROC = Path("/proc")
 LISTENERS = """
 import sys
 import psutil
-from cmab._study_workers import backend, spread
+from cmab.studies._workers import backend, spread
 with backend(sys.argv[1]):
     assert sorted(spread(abs, [(-1,), (-2,)], 2)) == [1, 2]
     own = psutil.Process()

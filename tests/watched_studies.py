@@ -18,7 +18,7 @@ import networkx as nx  # noqa: E402
 import pulp  # noqa: E402, F401
 
 import cmab.cli  # noqa: E402
-import cmab.report  # noqa: E402
+import cmab.reports.report  # noqa: E402
 import instances  # noqa: E402, F401
 import oracles  # noqa: E402, F401
 from cmab import Study  # noqa: E402

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer, real
 from cmab.exploration.parameters import check_delta, check_factor, check_samples
 from cmab.exploration.phases import (
     BudgetExplorer,
@@ -18,7 +17,8 @@ from cmab.exploration.phases import (
     undecided_means,
 )
 from cmab.goals import AggregateTopK, Goal, best_k
-from cmab.hardness import best_k_gaps
+from cmab.theory.hardness import best_k_gaps
+from cmab.validation import integer, real
 
 _DECAY = math.exp(0.2) * 0.75  # OptMAI's share of the budget falls by this factor a round
 

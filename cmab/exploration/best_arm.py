@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from cmab._validation import integer
 from cmab.arrays import IntArray
-from cmab.confidence import pair_threshold
+from cmab.confidence.radii import pair_threshold
 from cmab.exploration.parameters import check_noise
 from cmab.exploration.sampling import SamplingExplorer
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
+from cmab.validation import integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class BestArmRule(SamplingExplorer):
 
     def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
         """Return the best mean, its closest rival with a penalty, and whether there is enough evidence."""
-        from cmab._kernels_mixture import doubtful_pair
+        from cmab.exploration._kernels_mixture import doubtful_pair
 
         return doubtful_pair(state.means, state.counts, 1, self.sigma, self._threshold, np.empty(0))
 

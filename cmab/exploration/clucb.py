@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab._validation import one_of
 from cmab.arrays import FloatArray, IntArray
-from cmab.confidence import MODES, Mode, clock_radii, lil_parameters, lil_radii
-from cmab.doors import ExplorerKernel, Kernel, open_door
+from cmab.compiled.forms import ExplorerKernel, Kernel, open_door
+from cmab.confidence.radii import MODES, Mode, clock_radii, lil_parameters, lil_radii
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible
 from cmab.exploration.parameters import check_epsilon, check_noise
 from cmab.exploration.sampling import SamplingExplorer, radius_table
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
+from cmab.validation import one_of
 
 
 class Rivals(NamedTuple):
@@ -57,7 +57,7 @@ class _CLUCBRule(SamplingExplorer):
 
     def rivals(self, state: ArmStatistics) -> Rivals:
         """Compare the best super arm with its rival, the best one for the revised means."""
-        from cmab._kernels_clucb import dispute, revise
+        from cmab.exploration._kernels_clucb import dispute, revise
 
         best, rival = np.zeros(self.n_arms, np.bool_), np.zeros(self.n_arms, np.bool_)
         radii, revised = self.radii(state), np.empty(self.n_arms)
@@ -94,7 +94,7 @@ class _CLUCBRule(SamplingExplorer):
 
     def _with_oracle(self, kind: int, *parameters: float) -> ExplorerKernel | None:
         """Return the compiled loop that calls the oracle's compiled form, if it has one."""
-        from cmab._kernels_clucb import explore_oracle
+        from cmab.exploration._kernels_clucb import explore_oracle
 
         oracle: Kernel | None = open_door(self.oracle, "solve")
         if oracle is None:
@@ -178,8 +178,8 @@ class LilCLUCB(_CLUCBRule):
 
     def kernel(self) -> ExplorerKernel | None:
         """Return the compiled rule: over trees where any k arms are a super arm, else over the oracle."""
-        from cmab._kernels_clucb import LIL
-        from cmab._kernels_clucb_trees import explore_clucb_trees
+        from cmab.exploration._kernels_clucb import LIL
+        from cmab.exploration._kernels_clucb_trees import explore_clucb_trees
 
         (epsilon, level), k = self._level, self.oracle.uniform_size
         general = self._with_oracle(LIL, epsilon, level)
@@ -249,6 +249,6 @@ class CLUCB(_CLUCBRule):
 
     def kernel(self) -> ExplorerKernel | None:
         """Return the compiled rule, if the oracle has a compiled form."""
-        from cmab._kernels_clucb import CLOCK
+        from cmab.exploration._kernels_clucb import CLOCK
 
         return self._with_oracle(CLOCK, self.epsilon, self.delta)

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
 from cmab.exploration.parameters import MOST, check_factor, check_support, length
 from cmab.exploration.sampling import SamplingExplorer, scan
 from cmab.feedback import Feedback
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.validation import integer
 
 
 class Rule(NamedTuple):
@@ -149,7 +149,7 @@ class GapE(OneByOne):
         return sum(self.sizes)
 
     def _rule(self) -> Rule:
-        from cmab._kernels_budget import decide_gape
+        from cmab.exploration._kernels_budget import decide_gape
 
         return Rule(decide_gape, [self.budget, *self.sizes], [self.a, length(self.support)], np.empty(0))
 
@@ -206,7 +206,7 @@ class UCBE(OneByOne):
         return (self.n_arms,)
 
     def _rule(self) -> Rule:
-        from cmab._kernels_budget import decide_ucbe
+        from cmab.exploration._kernels_budget import decide_ucbe
 
         complexity = np.array([float(self.n_arms), 0.0])  # the paper's H_0, in phase 0
         return Rule(decide_ucbe, [self.budget, *self._phase_ends], [self.a or 0.0, self.c], complexity)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cmab._validation import integer, real
 from cmab.exploration.parameters import check_delta, check_samples
 from cmab.exploration.phases import BudgetExplorer, PhasedExplorer, Phases, best_undecided, finish
 from cmab.goals import ExploreM, Goal
-from cmab.hardness import halving_samples, halving_schedule
+from cmab.theory.hardness import halving_samples, halving_schedule
+from cmab.validation import integer, real
 
 
 def _keep_half(state: Phases, k: int) -> None:
@@ -26,7 +26,7 @@ class Halving(PhasedExplorer):
 
     With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
     `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
-    (`cmab.hardness.halving_samples`). Means are fresh in every round.
+    (`cmab.theory.hardness.halving_samples`). Means are fresh in every round.
 
     Parameters
     ----------

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cmab._validation import integer
 from cmab.arrays import BoolArray, FloatArray
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
+from cmab.confidence.kl import kl_bounds, kl_rate
 from cmab.exploration.lucb import LUCBRule
 from cmab.exploration.parameters import check_delta, check_epsilon
 from cmab.exploration.sampling import scan
 from cmab.goals import ExploreM, Goal
-from cmab.kl import kl_bounds, kl_rate
 from cmab.statistics import ArmStatistics
+from cmab.validation import integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +85,6 @@ class KLLUCB(LUCBRule):
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a scan of all arms, for the clock moves every bound."""
-        from cmab._kernels_lucb import decide_kl_lucb
+        from cmab.exploration._kernels_lucb import decide_kl_lucb
 
         return scan(decide_kl_lucb, range(self.k), [self.delta, self.epsilon])

@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from cmab._validation import one_of
 from cmab.arrays import IntArray
-from cmab.confidence import c_epsilon, lil_parameters, lil_radii
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
+from cmab.confidence.radii import c_epsilon, lil_parameters, lil_radii
 from cmab.exploration.sampling import BestK, radius_table
 from cmab.statistics import ArmStatistics
+from cmab.validation import one_of
 
 LilUCBMode = Literal["proven", "faithful", "heuristic"]
 _MODES: tuple[LilUCBMode, ...] = ("proven", "faithful", "heuristic")
@@ -95,7 +95,7 @@ class LilUCB(BestK):
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the arm with the largest upper bound."""
-        from cmab._kernels_lil_ucb import largest_bound
+        from cmab.exploration._kernels_lil_ucb import largest_bound
 
         epsilon, level, factor, _ = self._parameters
         radii = lil_radii(state.counts, level, epsilon, self.sigma)
@@ -103,13 +103,13 @@ class LilUCB(BestK):
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether one arm holds enough of the samples."""
-        from cmab._kernels_lil_ucb import dominates
+        from cmab.exploration._kernels_lil_ucb import dominates
 
         return dominates(int(state.counts.max()), int(state.counts.sum()), self._parameters[3])
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a loop over a tournament tree, O(log n_arms) a sample."""
-        from cmab._kernels_lil_ucb import explore_lil_ucb
+        from cmab.exploration._kernels_lil_ucb import explore_lil_ucb
 
         epsilon, level, factor, ratio = self._parameters
         reals = radius_table(epsilon, self.sigma, level, level, factor, ratio)

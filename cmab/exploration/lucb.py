@@ -13,14 +13,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from cmab._validation import one_of
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.confidence import MODES, Mode, lil_parameters, lil_radii, lucb1_radii
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
+from cmab.confidence.radii import MODES, Mode, lil_parameters, lil_radii, lucb1_radii
 from cmab.exploration.parameters import check_epsilon
 from cmab.exploration.sampling import BestK, SamplingExplorer, radius_table, scan
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
+from cmab.validation import one_of
 
 
 class Pair(NamedTuple):
@@ -43,8 +43,8 @@ class LUCBRule(SamplingExplorer):
 
     def pair(self, state: ArmStatistics) -> Pair:
         """Return the critical pair; ties go to the lower index."""
-        from cmab._kernels_lucb import critical_pair
-        from cmab._kernels_select import mark_best
+        from cmab.compiled._kernels_select import mark_best
+        from cmab.exploration._kernels_lucb import critical_pair
 
         is_high = np.empty(self.n_arms, np.bool_)
         mark_best(state.means, self.k, is_high)
@@ -52,7 +52,7 @@ class LUCBRule(SamplingExplorer):
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return both critical arms; if `one_arm`, only one, the high one with odds ``T_low : T_high``."""
-        from cmab._kernels_lucb import sampled
+        from cmab.exploration._kernels_lucb import sampled
 
         pair, chosen = self.pair(state), np.empty(2, np.int64)
         coin = rng.random() if self.one_arm else 0.0
@@ -137,7 +137,7 @@ class LUCB1(RadiusRule):
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
-        from cmab._kernels_lucb import decide_lucb1
+        from cmab.exploration._kernels_lucb import decide_lucb1
 
         return scan(decide_lucb1, range(self.k), [self.delta, self.sigma, self.epsilon])
 
@@ -200,7 +200,7 @@ class LilLUCB(RadiusRule):
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule, and the loop over tournament trees: O(log n_arms) a sample."""
-        from cmab._kernels_lucb_trees import explore_lil_trees
+        from cmab.exploration._kernels_lucb_trees import explore_lil_trees
 
         epsilon, high, low = self._levels
         radii = radius_table(epsilon, self.sigma, high, low)
@@ -208,7 +208,7 @@ class LilLUCB(RadiusRule):
 
     def scan_kernel(self) -> ExplorerKernel:
         """Return the loop that looks at every arm before each sample: the yardstick of the trees."""
-        from cmab._kernels_lucb import decide_lil
+        from cmab.exploration._kernels_lucb import decide_lil
 
         epsilon, high, low = self._levels
         radii = radius_table(epsilon, self.sigma, high, low)

@@ -15,8 +15,8 @@ from cmab.exploration.phases import Phases
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
-from cmab.hardness import halving_samples
 from cmab.statistics import ArmStatistics
+from cmab.theory.hardness import halving_samples
 
 
 @dataclass(eq=False)

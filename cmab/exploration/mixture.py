@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.confidence import pair_threshold
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
+from cmab.confidence.radii import pair_threshold
 from cmab.exploration.sampling import BestK, scan
 from cmab.goals import best_k
 from cmab.statistics import ArmStatistics
@@ -57,14 +57,14 @@ class MixtureGLR(BestK):
 
     def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
         """Return the critical pair, the better arm first, and whether every pair has enough evidence."""
-        from cmab._kernels_mixture import doubtful_pair
+        from cmab.exploration._kernels_mixture import doubtful_pair
 
         parameters = (self.k, self.sigma, self._threshold, np.zeros(0))
         return doubtful_pair(state.means, state.counts, *parameters)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return one arm of the critical pair, the less sampled one more often."""
-        from cmab._kernels_lucb import RANDOM, sampled
+        from cmab.exploration._kernels_lucb import RANDOM, sampled
 
         high, low, _ = self.pair(state)
         chosen = np.empty(1, np.int64)
@@ -77,7 +77,7 @@ class MixtureGLR(BestK):
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a scan of all pairs across the border of the k best."""
-        from cmab._kernels_mixture import decide_mixture
+        from cmab.exploration._kernels_mixture import decide_mixture
 
         reals = np.zeros(2 + 65_536)  # the zeros cost nothing before they are used
         reals[:2] = self.sigma, self._threshold

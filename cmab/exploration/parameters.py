@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cmab._validation import integer, interval, real
+from cmab.validation import integer, interval, real
 
 #: Most samples of a run: counts stay integers of 64 bits, with room for sums.
 MOST = 2**62

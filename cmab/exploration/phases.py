@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import shown
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.exploration.parameters import check_budget
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics, count
+from cmab.validation import shown
 
 
 @dataclass(eq=False)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer
 from cmab.arrays import FloatArray
-from cmab.confidence import scaled_radius
+from cmab.confidence.radii import scaled_radius
 from cmab.exploration.parameters import MOST, check_delta, check_support, length
 from cmab.exploration.phases import PhasedExplorer, Phases, settle, undecided_means
 from cmab.statistics import ArmStatistics
+from cmab.validation import integer
 
 
 class _Race(PhasedExplorer):

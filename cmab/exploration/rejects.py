@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.families import check_constrains, check_exact, possible
 from cmab.exploration.phases import BudgetExplorer, Phases, finish, undecided_means
 from cmab.goals import BestSuperArm, Goal, best_k
-from cmab.hardness import best_k_gaps
 from cmab.oracle import LinearOracle
+from cmab.theory.hardness import best_k_gaps
+from cmab.validation import integer
 
 
 class _OneAPhase(BudgetExplorer):
@@ -68,7 +68,8 @@ class _BestK(_OneAPhase):
 class SAR(_BestK):
     """Successive Accepts and Rejects (Bubeck et al. 2013): the k best arms with a fixed budget.
 
-    It certifies nothing; `cmab.hardness.rejects_error` bounds its probability of error on a known instance.
+    It certifies nothing; `cmab.theory.hardness.rejects_error` bounds its probability of error on a known
+    instance.
 
     Parameters
     ----------

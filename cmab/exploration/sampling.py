@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
 from cmab.exploration.parameters import check_noise
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
+from cmab.validation import integer
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):
@@ -77,7 +77,7 @@ def scan(
     decide: Any, integers: Sequence[int], reals: Sequence[float] | FloatArray, is_random: bool = False
 ) -> ExplorerKernel:
     """Return the compiled loop that looks at every arm before each sample, with the rule `decide`."""
-    from cmab._kernels_explore import explore
+    from cmab.exploration._kernels_explore import explore
 
     parameters = np.array(integers, np.int64), np.asarray(reals, np.float64)
     return ExplorerKernel(explore, (decide, is_random, *parameters))

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import real
 from cmab.arrays import IntArray
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
 from cmab.exploration.best_arm import BestArmRule
 from cmab.exploration.sampling import scan
 from cmab.feedback import Feedback
 from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.validation import real
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +31,11 @@ class EBTCI(_TopTwo):
     """EB-TCI (Jourdan et al. 2022): the best mean, against the least evidence with a penalty on counts.
 
     The challenger has the least ``(m_b - m_j)^2 / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln T_j``; a coin of
-    probability `beta` chooses between the two. For Gaussian arms the mean number of samples over
-    ``ln(1 / delta)`` tends to the least one of rules that give the best arm the share `beta`
-    (`cmab.characteristic_time` with ``beta``), at ``beta = 1/2`` at most twice the least of all. The stop is
-    that of `MixtureGLR`: proven to err with probability at most `delta`, its constants from memory of the
-    paper.
+    probability `beta` chooses between the two. For Gaussian arms the mean number of samples over ``ln(1 /
+    delta)`` tends to the least one of rules that give the best arm the share `beta`
+    (`cmab.theory.characteristic_time` with ``beta``), at ``beta = 1/2`` at most twice the least of all. The
+    stop is that of `MixtureGLR`: proven to err with probability at most `delta`, its constants from memory of
+    the paper.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class EBTCI(_TopTwo):
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule."""
-        from cmab._kernels_top_two import decide_eb_tci
+        from cmab.exploration._kernels_top_two import decide_eb_tci
 
         return scan(decide_eb_tci, [], [self.sigma, self._threshold, self.beta], is_random=True)
 
@@ -140,20 +140,20 @@ class TTUCB(_TopTwo):
 
     def leader(self, state: ArmStatistics) -> int:
         """Return the arm of the largest index."""
-        from cmab._kernels_top_two import optimistic_leader
+        from cmab.exploration._kernels_top_two import optimistic_leader
 
         return optimistic_leader(state.counts, state.means, int(state.counts.sum()), self._bonus)
 
     def critical(self, state: RememberingStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
         """Return the leader if it lags behind its share, else the challenger."""
-        from cmab._kernels_top_two import ttucb_arm
+        from cmab.exploration._kernels_top_two import ttucb_arm
 
         learned = state.counts, state.means, int(state.counts.sum())
         return np.array([ttucb_arm(*learned, self.leader(state), self.beta, state.memory)], np.int64)
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule."""
-        from cmab._kernels_top_two import decide_ttucb
+        from cmab.exploration._kernels_top_two import decide_ttucb
 
         reals = [self.sigma, self._threshold, self.beta, self._bonus]
         return scan(decide_ttucb, [], reals + [0.0] * (2 * self.n_arms + 2))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
 from cmab.exploration.best_arm import BestArmRule
 from cmab.exploration.sampling import scan
 from cmab.feedback import Feedback
@@ -18,7 +18,7 @@ from cmab.statistics import RememberingStatistics
 class TrackAndStop(BestArmRule):
     """Lazy Track-and-Stop (Garivier and Kaufmann 2016) for the best of Gaussian arms, with D-tracking.
 
-    The proportions of `cmab.characteristic_time` at the empirical means are computed anew whenever the
+    The proportions of `cmab.theory.characteristic_time` at the empirical means are computed anew whenever the
     number of samples t has grown by a tenth (Jedra and Proutiere 2020); an arm with fewer than
     ``sqrt(t) - N / 2`` samples goes first, otherwise the arm that lags most behind its proportion. The mean
     number of samples over ``ln(1 / delta)`` tends to the characteristic time, which no rule can beat. The
@@ -61,7 +61,7 @@ class TrackAndStop(BestArmRule):
 
     def update(self, state: RememberingStatistics, feedback: Feedback) -> None:  # type: ignore[override]
         """Take in outcomes, and renew the plan when it is due."""
-        from cmab._kernels_top_two import refresh_plan
+        from cmab.exploration._kernels_top_two import refresh_plan
 
         super().update(state, feedback)
         if not len(self.unseen(state)):
@@ -69,12 +69,12 @@ class TrackAndStop(BestArmRule):
 
     def critical(self, state: RememberingStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
         """Return an arm that has been starved, or the one most behind the plan."""
-        from cmab._kernels_top_two import tracked_arm
+        from cmab.exploration._kernels_top_two import tracked_arm
 
         return np.array([tracked_arm(state.counts, int(state.counts.sum()), state.memory[1:])], np.int64)
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule."""
-        from cmab._kernels_top_two import decide_track
+        from cmab.exploration._kernels_top_two import decide_track
 
         return scan(decide_track, [], [self.sigma, self._threshold, *[0.0] * (1 + self.n_arms)])

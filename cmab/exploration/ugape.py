@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab._validation import integer
 from cmab.arrays import FloatArray, IntArray
-from cmab.confidence import bernstein_radii, clock_radii
-from cmab.doors import ExplorerKernel
+from cmab.compiled.forms import ExplorerKernel
+from cmab.confidence.radii import bernstein_radii, clock_radii
 from cmab.exploration.parameters import check_delta, check_epsilon, check_noise, check_support, length
 from cmab.exploration.sampling import BestK, SamplingExplorer, scan
 from cmab.goals import ExploreEach, ExploreM, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
+from cmab.validation import integer
 
 
 class Selection(NamedTuple):
@@ -45,7 +45,7 @@ class UGapERule(SamplingExplorer):
 
     def selection(self, state: ArmStatistics) -> Selection:
         """Return J, B_J and the arm that the paper pulls next."""
-        from cmab._kernels_ugape import least_sure
+        from cmab.exploration._kernels_ugape import least_sure
 
         sizes, is_chosen = np.array(self.sizes, np.int64), np.empty(self.n_arms, np.bool_)
         bounds = np.empty(len(sizes))
@@ -79,7 +79,7 @@ class _WithClock(UGapERule):
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
-        from cmab._kernels_ugape import decide_ugape
+        from cmab.exploration._kernels_ugape import decide_ugape
 
         return scan(decide_ugape, [self.k, False, *self.sizes], [self.delta, self.sigma, self.epsilon])
 
@@ -257,7 +257,7 @@ class UGapEcV(UGapERule):
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
-        from cmab._kernels_ugape import decide_ugape
+        from cmab.exploration._kernels_ugape import decide_ugape
 
         return scan(
             decide_ugape, [self.k, True, *self.sizes], [self.delta, length(self.support) / 2.0, self.epsilon]

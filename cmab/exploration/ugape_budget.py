@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import integer, shown
 from cmab.arrays import IntArray
 from cmab.exploration.gap_based import OneByOne, Rule
 from cmab.exploration.parameters import check_epsilon, check_factor, length
 from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.validation import integer, shown
 
 
 class _UGapEb(OneByOne):
@@ -29,7 +29,7 @@ class _UGapEb(OneByOne):
         check_factor("c", self.c)
 
     def _rule(self) -> Rule:
-        from cmab._kernels_budget import decide_ugapeb
+        from cmab.exploration._kernels_budget import decide_ugapeb
 
         bounds, answer = np.full(len(self.sizes), np.inf), np.zeros(self.n_arms)
         reals = [self.a or 0.0, self.epsilon, length(self.support), self.c]
@@ -61,8 +61,8 @@ class MultiBanditUGapEb(_UGapEb):
         Samples that may be taken, more than there are arms.
     a : float, optional
         Exploration parameter; ``(budget - n_arms) / (4 H)`` is the paper's, with H of
-        `cmab.hardness.ugape_hardness`. Left out, H is estimated at each step from the empirical gaps plus
-        ``b sqrt(1 / 2T)``, our choice, for which nothing is proven.
+        `cmab.theory.hardness.ugape_hardness`. Left out, H is estimated at each step from the empirical gaps
+        plus ``b sqrt(1 / 2T)``, our choice, for which nothing is proven.
     epsilon : float
         Tolerance, at least 0, of `goal`; the rule itself uses it only where `a` is left out.
     support : tuple of float

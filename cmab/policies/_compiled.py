@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cmab._validation import check_vector, real, vector
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.doors import Kernel
+from cmab.compiled.forms import Kernel
 from cmab.oracle import Oracle
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
+from cmab.validation import check_vector, real, vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cmab._validation import integer, real, vector
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.feedback import Feedback
 from cmab.policies._compiled import CompiledIndexPolicy, interval, pack_optimism
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
+from cmab.validation import integer, real, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Greedy(CompiledIndexPolicy):
     support: tuple[float, float] = (0.0, 1.0)
 
     def _rule(self) -> Any:
-        from cmab._kernels_policies import optimistic_means
+        from cmab.policies._kernels_optimism import optimistic_means
 
         return optimistic_means
 
@@ -100,7 +100,7 @@ class EpsilonGreedy(CompiledIndexPolicy):
     _is_random: ClassVar[bool] = True
 
     def _rule(self) -> Any:
-        from cmab._kernels_exploring import epsilon_greedy_indices
+        from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
 
         return epsilon_greedy_indices
 
@@ -142,7 +142,7 @@ class UniformlyRandom(CompiledIndexPolicy):
     _is_random: ClassVar[bool] = True
 
     def _rule(self) -> Any:
-        from cmab._kernels_exploring import epsilon_greedy_indices
+        from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
 
         return epsilon_greedy_indices
 
@@ -238,7 +238,7 @@ class Clairvoyant(CompiledIndexPolicy):
     learns: ClassVar[bool] = False
 
     def _rule(self) -> Any:
-        from cmab._kernels_policies import known_means
+        from cmab.policies._kernels_optimism import known_means
 
         return known_means
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from cmab._validation import real, shown
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.confidence import LogRadius
+from cmab.confidence.radii import LogRadius
 from cmab.policies._compiled import CompiledIndexPolicy, pack_optimism
+from cmab.validation import real, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class CUCB(CompiledIndexPolicy):
     support: tuple[float, float] = (0.0, 1.0)
 
     def _rule(self) -> Any:
-        from cmab._kernels_policies import optimistic_means
+        from cmab.policies._kernels_optimism import optimistic_means
 
         return optimistic_means
 

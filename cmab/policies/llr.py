@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from cmab._validation import integer, shown
 from cmab.arrays import FloatArray
 from cmab.oracle import LinearOracle
 from cmab.policies._compiled import CompiledIndexPolicy, interval
+from cmab.validation import integer, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class LLR(CompiledIndexPolicy):
     support: tuple[float, float] = (0.0, 1.0)
 
     def _rule(self) -> Any:
-        from cmab._kernels_llr import llr_indices
+        from cmab.policies._kernels_llr import llr_indices
 
         return llr_indices
 

@@ -7,14 +7,14 @@ from typing import Self
 
 import numpy as np
 
-from cmab._validation import arm_indices, real
 from cmab.arrays import IntArray
-from cmab.confidence import LogRadius
+from cmab.confidence.radii import LogRadius
 from cmab.feedback import MOST_ARMS, Feedback
 from cmab.oracle import Oracle
 from cmab.policies.cucb import CUCB
 from cmab.policy import Policy
 from cmab.statistics import ArmStatistics, count
+from cmab.validation import arm_indices, real
 
 _KEYS = 2**53
 

@@ -67,7 +67,7 @@ class CTS(CompiledIndexPolicy):
     _is_random: ClassVar[bool] = True
 
     def _rule(self) -> Any:
-        from cmab._kernels_thompson import thompson_indices
+        from cmab.policies._kernels_thompson import thompson_indices
 
         return thompson_indices
 

@@ -75,7 +75,7 @@ class Identification:
         )
 
     def _repr_html_(self) -> str:
-        from cmab._html import table
-        from cmab._summaries import sample_rows
+        from cmab.results._html import table
+        from cmab.results._summaries import sample_rows
 
         return table(sample_rows({self.explorer: self}))

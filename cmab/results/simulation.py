@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Sense
-from cmab.regret import cumulative_regret
+from cmab.results.regret import cumulative_regret
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,8 @@ class Simulation:
         return f"Simulation({self.policy}: {n_replications} x {last} rounds, mean regret {text})"
 
     def _repr_html_(self) -> str:
-        from cmab._html import escape, table
-        from cmab._summaries import final_rows
+        from cmab.results._html import escape, table
+        from cmab.results._summaries import final_rows
 
         if not np.isfinite(self.expected_rewards[:, -1]).any():
             return escape(repr(self))

@@ -8,7 +8,7 @@ from itertools import chain, cycle, islice, pairwise
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.doors import open_door, solve_rows
+from cmab.compiled.forms import open_door, solve_rows
 from cmab.oracle import LinearOracle, Oracle
 from cmab.testing._checks import Finding, pickled, require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all

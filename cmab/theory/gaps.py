@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab._validation import vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
+from cmab.validation import vector
 
 
 @dataclass(frozen=True, eq=False)

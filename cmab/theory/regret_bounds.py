@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from cmab._validation import real_array, vector
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.confidence import LogRadius
+from cmab.confidence.radii import LogRadius
 from cmab.smoothness import Smoothness
 from cmab.theory.gaps import RewardGaps
+from cmab.validation import real_array, vector
 
 
 def theorem_1(

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from cmab import CUCB, simulate
-from cmab.confidence import LogRadius
+from cmab.confidence.radii import LogRadius
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab._kernels import kernel
-from cmab._kernels_random import keyed_word
 from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_random import keyed_word
 from cmab.environment import round_key
 from instances import IndependentCascade, constant, read_edge_list, weighted_cascade
 from oracles import DirectedGraph
-from oracles._kernels_cascade import cascade
+from oracles.diffusion._kernels_cascade import cascade
 
 TURNS, BATCH = 20, 2048
 

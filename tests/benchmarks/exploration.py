@@ -10,9 +10,10 @@ import time
 
 import numpy as np
 
-from cmab import CLUCB, LUCB1, LilCLUCB, LilRandLUCB, LUCBPlusPlus, UGapEc, _exploring, identify
-from cmab._kernels import kernel
-from cmab.confidence import lil_radii
+from cmab import CLUCB, LUCB1, LilCLUCB, LilRandLUCB, LUCBPlusPlus, UGapEc, identify
+from cmab.compiled._kernels import kernel
+from cmab.confidence.radii import lil_radii
+from cmab.running import _compiled_exploration as _exploring
 from instances import GaussianArms
 from oracles import TopK
 

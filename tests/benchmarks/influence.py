@@ -28,8 +28,8 @@ import numpy as np
 from cmab import CUCB, simulate
 from instances import IndependentCascade, constant, read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles._reverse_sets import ReverseGraph, SetCollection
-from oracles.influence_certificate import Schedule, log_binomial
+from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.influence.certificate import Schedule, log_binomial
 
 K, EPSILON, CALLS, PATIENCE = 50, 0.1, 15, 60.0
 
@@ -47,7 +47,7 @@ class Row:
 
 def plain(row: Row, seed: int) -> np.ndarray[Any, Any]:
     """OPIM-C as it is published: two stored samples, doubled until the bounds meet."""
-    from oracles._kernels_influence_greedy import count_covered, cover
+    from oracles.diffusion._kernels_cover import count_covered, cover
 
     reverse = ReverseGraph.of(row.graph, row.means, sampler="coins", contract=False)
     n, rng = row.graph.n_nodes, np.random.default_rng(seed)

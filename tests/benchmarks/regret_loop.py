@@ -29,7 +29,8 @@ import numba
 import numpy as np
 import scipy.special
 
-from cmab import CUCB, LinearOracle, Session, _fused, simulate
+from cmab import CUCB, LinearOracle, Session, simulate
+from cmab.running import _compiled_rounds as _fused
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

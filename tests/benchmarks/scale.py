@@ -17,7 +17,7 @@ import numpy as np
 
 from instances import IndependentCascade, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles._reverse_sets import ReverseGraph, SetCollection
+from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 
 LIMIT = 8 * 10**9
 

@@ -1,0 +1,1 @@
+"""The one way to numba, its cache, and what every compiled rule is built of."""

@@ -1,0 +1,199 @@
+"""The one door to numba.
+
+A module named ``_kernels_*.py`` holds compiled functions: arrays (and a ``Generator``, for kernels that
+cover a whole run) in, arrays out. Such modules are imported inside the functions that call them, so that
+``import cmab`` neither loads numba nor compiles anything.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import extending
+
+from cmab.compiled._code_cache import CheckedFile, first_own_folder
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_PACKAGES = ("cmab", "oracles", "instances")
+_config: Any = numba.config
+_njit: Any = numba.njit
+_intrinsic: Any = extending.intrinsic
+types: Any = numba.types
+IS_COMPILING = not _config.DISABLE_JIT
+# Division by zero gives inf or nan as in numpy: the check for it would keep loops from being vectorised.
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` with numba, cached on disk where that is possible.
+
+    The interpreter lock is released while a kernel runs. With ``NUMBA_DISABLE_JIT=1`` the function comes
+    back as it is.
+    """
+    return _compiled(function)
+
+
+def _calling(context: Any, address: Any) -> Any:
+    """Say how compiled code calls the C function at an address: no arguments, a 64-bit integer back."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(builder.inttoptr(arguments[0], function.as_pointer()), [])
+
+    return types.int64(types.int64), generate
+
+
+call_address: Any = _intrinsic(_calling)
+
+
+def _prefetching(context: Any, array: Any, index: Any) -> Any:
+    """Say how compiled code asks for the cache line of an entry: to be read, and used for a while."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        hints = [ir.Constant(ir.IntType(32), hint) for hint in (0, 3, 1)]
+        kinds = [address.type, *(hint.type for hint in hints)]
+        function = ir.FunctionType(ir.VoidType(), kinds)
+        builder.call(
+            builder.module.declare_intrinsic("llvm.prefetch", kinds[:1], function), [address, *hints]
+        )
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+def _nothing(array: Any, index: int) -> None:
+    """Stand in for `prefetch` where nothing is compiled."""
+
+
+prefetch: Any = _intrinsic(_prefetching) if IS_COMPILING else _nothing
+"""Have ``array[index]`` brought into the cache without waiting; an index beyond the end does no harm."""
+
+
+def typed_kernel(signature: Any) -> Callable[[Function], Function]:
+    """Return a decorator that compiles at once for one fixed signature.
+
+    Only such a function can be handed to another kernel without that one being compiled anew.
+    """
+    return lambda function: _compiled(function, signature)
+
+
+def _compiled(function: Function, *signature: Any) -> Function:
+    if not IS_COMPILING:
+        return _wrapping(function)
+    compiled = _njit(**_OPTIONS)(function)
+    # What belongs to no module, as code that a program executes, could not be linked again.
+    if function.__module__ in sys.modules and _cache_folder():
+        # numba may change what is behind its doors: then each process compiles, and nothing else happens.
+        with suppress(Exception):
+            compiled._cache = _quick_cache(function)
+    if signature:
+        compiled.compile(*signature)
+        compiled.disable_compile()
+    return cast(Function, compiled)
+
+
+def _quick_cache(function: Function) -> Any:
+    """Return numba's cache on disk, read only as it was written, and without getting ready to compile.
+
+    Any damage is a miss, after which the function is compiled and saved again.
+    """
+    from numba.core import caching, serialize
+
+    # Only our own kernels use this folder: the setting is put back, for users' functions are theirs.
+    config, previous = _config, _config.CACHE_DIR
+    config.CACHE_DIR = _cache_folder()
+    try:
+        cache: Any = caching.FunctionCache(function)  # type: ignore[no-untyped-call]
+    finally:
+        config.CACHE_DIR = previous
+    place: Any = cache._impl
+    path = Path(place.locator.get_cache_path()) / f"{place.filename_base}.checked"
+    stamp = (numba.__version__, llvmlite.__version__, place.locator.get_source_stamp())
+    cache._cache_file = CheckedFile(path, stamp, serialize.dumps)
+    load, save = cache._load_overload, cache._save_overload
+
+    def load_overload(signature: Any, target: Any) -> Any:
+        with suppress(Exception):
+            _get_ready(target)
+            return load(signature, target)
+        return None
+
+    def save_overload(signature: Any, result: Any) -> None:
+        with suppress(Exception):
+            save(signature, result)
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload
+    return cache
+
+
+def _get_ready(target: Any) -> None:
+    """Set up what the code in the cache is linked to.
+
+    Before it reads, numba's own cache sets up all that compiling needs, scipy's linear algebra among it:
+    0.2 s in every process. What is compiled already links to the run-time system only (and, had it hash
+    tables, to the hash secret, which the import of ``hashing`` provides); compiling brings the rest.
+    """
+    try:
+        import numba.cpython.hashing  # noqa: F401
+        from numba.core.runtime import nrt
+
+        runtime: Any = nrt.rtsys
+        runtime.initialize(target)
+    except (ImportError, AttributeError, TypeError):  # another numba
+        target.refresh()
+
+
+def _wrapping(function: Function) -> Function:
+    """Return `function` with numpy's scalar arithmetic as silent as compiled arithmetic."""
+
+    @functools.wraps(function)
+    def quiet(*args: object) -> object:
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return quiet  # type: ignore[return-value]
+
+
+@functools.cache
+def _cache_folder() -> str:
+    """Return a folder of one's own, named by the content of all kernels, or "" where there is none.
+
+    numba notices a change in a function's own file only; a kernel that calls one in another module would
+    go on with its old code.
+    """
+    return first_own_folder(_folders())
+
+
+def _folders() -> Iterator[Path]:
+    """Yield where compiled code may go: as the user says, else his cache, else beside the source."""
+    name = f"kernels-{_content_hash()}"
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(os.environ["NUMBA_CACHE_DIR"]) / f"cmab-{name}"
+        return
+    base = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):  # no home
+        yield (Path(base) if base else Path.home() / ".cache") / "cmab" / name
+    yield Path(__file__).parent / "__pycache__" / name
+
+
+def _content_hash() -> str:
+    root = Path(__file__).resolve().parents[2]
+    files = sorted(path for package in _PACKAGES for path in (root / package).rglob("_kernels*.py"))
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

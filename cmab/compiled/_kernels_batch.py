@@ -1,0 +1,16 @@
+"""Solving many problems of one oracle in one compiled call."""
+
+from typing import Any
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import typed_kernel
+from cmab.compiled._kernels_signatures import SOLVE_EACH
+
+
+@typed_kernel(SOLVE_EACH)
+def solve_each(
+    solve: Any, integers: IntArray, reals: FloatArray, means: FloatArray, answers: IntArray, sizes: IntArray
+) -> None:
+    """Write the answer to each row of `means`, and its size."""
+    for row in range(means.shape[0]):
+        sizes[row] = solve(means[row], integers, reals, answers[row])

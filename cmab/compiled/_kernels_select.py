@@ -1,0 +1,223 @@
+"""Selecting the largest entries."""
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+
+_BLOCK = 64
+
+
+@kernel
+def _worse(values: FloatArray, i: int, j: int) -> bool:
+    """Return whether arm `i` ranks behind arm `j`: smaller value, or equal value and higher index."""
+    return bool(values[i] < values[j] or (values[i] == values[j] and i > j))
+
+
+@kernel
+def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
+    """Write the `k` best of `values` to `heap`, in increasing order of index; ties go to lower ones.
+
+    A binary heap of the k best so far, its root the worst of them; the answer is then read off in order, by
+    a second pass or, if few, by sorting. Expected O(m + k log k log(m/k)) on shuffled input.
+    """
+    for i in range(k):
+        child = i
+        heap[child] = i
+        while child > 0:
+            parent = (child - 1) >> 1
+            if not _worse(values, heap[child], heap[parent]):
+                break
+            heap[child], heap[parent] = heap[parent], heap[child]
+            child = parent
+    if k == 0:
+        return
+    bar = values[heap[0]]
+    for start in range(k, values.shape[0], _BLOCK):
+        block = values[start : start + _BLOCK]
+        if _count_above(block, bar) == 0:  # most blocks
+            continue
+        for i in range(start, start + block.shape[0]):
+            if values[i] > bar:
+                heap[0] = i
+                _sift_down(values, k, heap)
+                bar = values[heap[0]]
+    if k * k > values.shape[0]:
+        worst, position = heap[0], 0
+        for i in range(values.shape[0]):
+            if values[i] > bar or (values[i] == bar and i <= worst):
+                heap[position] = i
+                position += 1
+    else:
+        _insertion_sort(heap, k)
+
+
+@kernel
+def _count_above(block: FloatArray, bar: float) -> int:
+    """Return how many entries exceed `bar`: no branch, so the compiler vectorises it."""
+    count = 0
+    for i in range(block.shape[0]):
+        if block[i] > bar:
+            count += 1
+    return count
+
+
+@kernel
+def _count_from(block: FloatArray, bar: float) -> int:
+    """Return how many entries are at least `bar`, likewise."""
+    count = 0
+    for i in range(block.shape[0]):
+        if block[i] >= bar:
+            count += 1
+    return count
+
+
+@kernel
+def _insertion_sort(entries: IntArray, n: int) -> None:
+    """Sort the first `n` entries."""
+    for i in range(1, n):
+        entry, j = entries[i], i
+        while j > 0 and entries[j - 1] > entry:
+            entries[j] = entries[j - 1]
+            j -= 1
+        entries[j] = entry
+
+
+@kernel
+def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
+    """Restore the heap below its root."""
+    parent = 0
+    while True:
+        child = 2 * parent + 1
+        if child >= k:
+            return
+        if child + 1 < k and _worse(values, heap[child + 1], heap[child]):
+            child += 1
+        if not _worse(values, heap[child], heap[parent]):
+            return
+        heap[parent], heap[child] = heap[child], heap[parent]
+        parent = child
+
+
+@kernel
+def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
+    """Make the first `k` entries of `best`, any k arms in increasing order, what `top_k` would write there.
+
+    For a choice that is nearly right, as last round's: a pass over the values, and for each exchange another
+    over the choice. After many exchanges the heap takes over.
+    """
+    last = last_in_rank(values, k, best)
+    bar, passed, exchanges_left = values[best[last]], 0, 8 + values.shape[0] // k
+    for start in range(0, values.shape[0], _BLOCK):
+        block = values[start : start + _BLOCK]
+        stop, before = start + block.shape[0], passed
+        while passed < k and best[passed] < stop:
+            passed += 1
+        # An equal value counts only before the arm to beat; so the chosen ones of a block are all counted.
+        rivals = _count_above(block, bar) if start > best[last] else _count_from(block, bar)
+        if rivals == passed - before:  # most blocks
+            continue
+        passed = before
+        for i in range(start, stop):
+            if passed < k and best[passed] == i:
+                passed += 1
+            elif values[i] > bar or (values[i] == bar and i < best[last]):
+                if exchanges_left == 0:
+                    top_k(values, k, best)
+                    return
+                exchanges_left -= 1
+                if best[last] > i:
+                    passed += 1
+                _exchange(best, k, last, i)
+                last = last_in_rank(values, k, best)
+                bar = values[best[last]]
+
+
+@kernel
+def last_in_rank(values: FloatArray, k: int, best: IntArray) -> int:
+    """Return the place of the last in rank of the first `k` entries of `best`, in increasing order."""
+    place = 0
+    for j in range(1, k):
+        if values[best[j]] <= values[best[place]]:
+            place = j
+    return place
+
+
+@kernel
+def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
+    """Put `entry` into the `n` increasing entries for the one at `place`."""
+    while place + 1 < n and entries[place + 1] < entry:
+        entries[place] = entries[place + 1]
+        place += 1
+    while place > 0 and entries[place - 1] > entry:
+        entries[place] = entries[place - 1]
+        place -= 1
+    entries[place] = entry
+
+
+@kernel
+def restore_best(values: FloatArray, inside: BoolArray) -> None:
+    """Make `inside` mark the best of `values` again, as many as before; ties go to the lower index.
+
+    For marks that are nearly right: a pass over the values and another for each exchange.
+    """
+    while True:
+        least, most = np.inf, -np.inf
+        for i in range(values.shape[0]):  # no branch, so the compiler vectorises it
+            least = min(least, values[i] if inside[i] else np.inf)
+            most = max(most, -np.inf if inside[i] else values[i])
+        if least > most:
+            return
+        worst, best = -1, -1
+        for i in range(values.shape[0]):
+            if inside[i]:
+                if values[i] == least:
+                    worst = i
+            elif best < 0 and values[i] == most:
+                best = i
+        if worst < 0 or best < 0 or (least == most and worst < best):
+            return
+        inside[worst], inside[best] = False, True
+
+
+@kernel
+def descending_order(values: FloatArray, order: IntArray, scratch: IntArray) -> None:
+    """Write the positions of `values`, largest first and ties in increasing order: a bottom-up merge sort."""
+    m = values.shape[0]
+    for i in range(m):
+        order[i] = i
+    width = 1
+    while width < m:
+        for start in range(0, m, 2 * width):
+            middle, stop = min(start + width, m), min(start + 2 * width, m)
+            left, right = start, middle
+            for place in range(start, stop):
+                from_left = left < middle and (right >= stop or values[order[left]] >= values[order[right]])
+                if from_left:
+                    scratch[place] = order[left]
+                    left += 1
+                else:
+                    scratch[place] = order[right]
+                    right += 1
+        for i in range(m):
+            order[i] = scratch[i]
+        width *= 2
+
+
+@kernel
+def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
+    """Mark the `k` largest values; ties go to the lower index."""
+    chosen = np.empty(k, np.int64)
+    top_k(values, k, chosen)
+    marked[:] = False
+    for arm in chosen:
+        marked[arm] = True
+
+
+@kernel
+def mark_best_again(values: FloatArray, best: IntArray, marked: BoolArray) -> None:
+    """Do as `mark_best` with the length of `best` for k, starting from the last step's, which it holds."""
+    renew_top_k(values, best.shape[0], best)
+    marked[:] = False
+    for arm in best:
+        marked[arm] = True

@@ -1,0 +1,92 @@
+"""Taking in feedback."""
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+
+
+@kernel
+def observe(
+    n: int,
+    arms: IntArray,
+    sums: FloatArray,
+    pulls: IntArray,
+    squares: FloatArray,
+    counters: IntArray,
+    owners: IntArray,
+    sizes: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+) -> int:
+    """Update counters, means and squared deviations by the first `n` entries of a feedback, in place.
+
+    `owners` maps arms to the counters they share and `sizes` says by how many; both are empty where every
+    arm has its own. Returns -1, or, with nothing changed, the number of a counter of which only a part of
+    its arms was observed.
+    """
+    shared = owners.shape[0] > 0
+    if shared:
+        seen = np.zeros(counters.shape[0], np.int64)
+        for j in range(n):
+            seen[owners[arms[j]]] += 1
+        for j in range(n):
+            owner = owners[arms[j]]
+            if seen[owner] != sizes[owner]:
+                return int(owner)
+        for j in range(n):
+            owner = owners[arms[j]]
+            if seen[owner] > 0:
+                counters[owner] += pulls[j]
+                seen[owner] = 0
+    for j in range(n):
+        arm = arms[j]
+        if not shared:
+            counters[arm] += pulls[j]
+        count = counters[owners[arm]] if shared else counters[arm]
+        take_in(arm, sums[j], pulls[j], squares[j], count, means, deviations)
+    return -1
+
+
+@kernel
+def observe_outcomes(
+    n: int,
+    arms: IntArray,
+    outcomes: FloatArray,
+    counters: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+) -> None:
+    """Do what `observe` does for the first `n` single outcomes of arms that share no counters."""
+    for j in range(n):
+        observe_outcome(arms[j], outcomes[j], counters, means, deviations)
+
+
+@kernel
+def observe_outcome(
+    arm: int, outcome: float, counters: IntArray, means: FloatArray, deviations: FloatArray
+) -> None:
+    """Update the statistics of one arm by one outcome."""
+    counters[arm] += 1
+    take_in(arm, outcome, 1, outcome, counters[arm], means, deviations)
+
+
+@kernel
+def take_in(
+    arm: int,
+    total: float,
+    pulls: int,
+    square: float,
+    count: int,
+    means: FloatArray,
+    deviations: FloatArray,
+) -> None:
+    """Update mean and squared deviations of an arm by a batch, `count` being the pulls with it."""
+    # Welford's update, with the deviations within a batch (Chan et al.); nan where they are unknown.
+    mean = total / pulls
+    within = square - total * mean if pulls > 1 else 0.0
+    if within < 0.0:
+        within = 0.0
+    shift = mean - means[arm]
+    means[arm] += shift * (pulls / count)
+    deviations[arm] += within + shift * shift * (pulls * ((count - pulls) / count))

@@ -1,0 +1,23 @@
+"""The compiled door of oracles of the k best arms: the fused loop knows it, and may look at fewer arms."""
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels_select import renew_top_k
+from cmab.compiled._kernels_signatures import solve_kernel
+
+
+@solve_kernel
+def solve_top_k(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+    """Write the k best arms; the smallest, negated in `reals`, if that has room for them.
+
+    `integers` holds the k arms of the call before, where this one starts from.
+    """
+    k, values = len(integers), means
+    if reals.shape[0] > 0:
+        values = reals
+        for i in range(means.shape[0]):
+            values[i] = -means[i]
+    if k > 0:
+        renew_top_k(values, k, integers)
+    for j in range(k):
+        out[j] = integers[j]
+    return k

@@ -1,0 +1,50 @@
+"""Tournament trees: the largest of many keys, kept while single keys change, in O(log n) a change.
+
+Several trees over the same arms share a table: ``keys[tree, node]`` is the largest key below a node and
+``winners[tree, node]`` the arm that has it. Node 1 is the root, arm i sits at node ``size + i``.
+"""
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+
+
+@kernel
+def tree_size(n: int) -> int:
+    """Return the number of leaves: the least power of two that is at least `n`."""
+    size = 1
+    while size < n:
+        size *= 2
+    return size
+
+
+@kernel
+def plant(n_trees: int, size: int) -> tuple[FloatArray, IntArray]:
+    """Return `n_trees` trees without arms: every key is minus infinity."""
+    keys = np.full((n_trees, 2 * size), -np.inf)
+    winners = np.empty((n_trees, 2 * size), np.int64)
+    for tree in range(n_trees):
+        for node in range(2 * size - 1, 0, -1):
+            winners[tree, node] = node - size if node >= size else winners[tree, 2 * node]
+    return keys, winners
+
+
+@kernel
+def put(keys: FloatArray, winners: IntArray, tree: int, arm: int, key: float, last: bool) -> None:
+    """Give `arm` a new key; among equal keys the first arm wins, or the last one if `last`."""
+    node = arm + (keys.shape[1] >> 1)
+    keys[tree, node] = key
+    while node > 1:
+        left = node & ~1
+        best, other = keys[tree, left], keys[tree, left + 1]
+        winner = left
+        if other > best or (last and other == best):
+            best = other
+            winner = left + 1
+        node >>= 1
+        arm = winners[tree, winner]
+        if keys[tree, node] == best and winners[tree, node] == arm:
+            return
+        keys[tree, node] = best
+        winners[tree, node] = arm

@@ -1,0 +1,78 @@
+"""Which doors stand open: an object may offer a compiled form of its rule beside the Python one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+
+
+class Kernel(NamedTuple):
+    """A compiled rule with its parameters and scratch space, made afresh for each run.
+
+    Attributes
+    ----------
+    function : callable
+        Compiled by one of the decorators of ``cmab.compiled._kernels_signatures``.
+    integers : IntArray
+        Whole-number parameters and scratch space.
+    reals : FloatArray
+        Real parameters and scratch space.
+    is_random : bool
+        Whether an index rule draws from the generator.
+    """
+
+    function: Any
+    integers: IntArray = np.empty(0, np.int64)
+    reals: FloatArray = np.empty(0)
+    is_random: bool = False
+
+
+class ExplorerKernel(NamedTuple):
+    """A compiled loop of exploration with its parameters and scratch space, made afresh for each run.
+
+    Attributes
+    ----------
+    loop : callable
+        Samples until the stopping rule holds; its last arguments are those of
+        ``cmab.exploration._kernels_explore.explore`` from ``draw`` on.
+    parameters : tuple
+        What comes before them.
+    """
+
+    loop: Any
+    parameters: tuple[Any, ...]
+
+
+def open_door(thing: Any, *rules: str, door: str = "kernel") -> Any:
+    """Return ``thing.kernel()`` (or what another `door` returns), or None where it is closed."""
+    return getattr(thing, door)() if is_open(thing, *rules, door=door) else None
+
+
+def is_open(thing: Any, *rules: str, door: str) -> bool:
+    """Return whether `thing` has a method `door`, and no subclass changed one of `rules` but not it.
+
+    Whoever overrides ``indices`` of a compiled policy means his own rule, not the compiled one.
+    """
+    lineage = type(thing).__mro__
+    depth = {name: _first(lineage, name) for name in (door, *rules)}
+    own = depth[door]
+    if own is None or any(d is not None and d < own for d in depth.values()):
+        return False
+    return not any(rule in getattr(thing, "__dict__", ()) for rule in rules)
+
+
+def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArray]:
+    """Return what an oracle's `kernel` answers to each row of `means`, in one compiled call."""
+    from cmab.compiled._kernels_batch import solve_each
+
+    rows, n_arms = means.shape
+    answers, sizes = np.empty((rows, max(n_arms, n_choices)), np.int64), np.empty(rows, np.int64)
+    solve_each(kernel.function, kernel.integers, kernel.reals, np.ascontiguousarray(means), answers, sizes)
+    return [answer[:size] for answer, size in zip(answers, sizes, strict=True)]
+
+
+def _first(lineage: tuple[type, ...], name: str) -> int | None:
+    return next((i for i, cls in enumerate(lineage) if name in vars(cls)), None)

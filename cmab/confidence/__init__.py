@@ -1,0 +1,32 @@
+"""Confidence radii and intervals of means, and the tests of differences between them."""
+
+from cmab.confidence.kl import kl_bounds, kl_rate
+from cmab.confidence.radii import (
+    LogRadius,
+    bernstein_radii,
+    c_epsilon,
+    clock_radii,
+    largest_level,
+    lil_parameters,
+    lil_radii,
+    lucb1_radii,
+    mixture_threshold,
+    pair_threshold,
+    scaled_radius,
+)
+
+__all__ = [
+    "LogRadius",
+    "bernstein_radii",
+    "c_epsilon",
+    "clock_radii",
+    "kl_bounds",
+    "kl_rate",
+    "largest_level",
+    "lil_parameters",
+    "lil_radii",
+    "lucb1_radii",
+    "mixture_threshold",
+    "pair_threshold",
+    "scaled_radius",
+]

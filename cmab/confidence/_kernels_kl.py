@@ -1,0 +1,56 @@
+"""Bounds on a Bernoulli mean by relative entropy, in compiled code."""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+
+
+@kernel
+def kl_upper(mean: float, level: float) -> float:
+    """Return the largest q in [mean, 1] whose relative entropy ``kl(mean, q)`` is at most `level`.
+
+    Newton's method from above: the entropy is convex in q, so its steps never pass the root.
+    """
+    if mean <= 0.0:
+        return -math.expm1(-level)
+    if mean >= 1.0 or level <= 0.0:
+        return min(mean, 1.0)
+    rest = 1.0 - mean
+    own = mean * math.log(mean) + rest * math.log(rest)
+    # Pinsker's bound, and the one from dropping q's own share; the latter is within a factor e in 1 - q.
+    q = min(mean + math.sqrt(0.5 * level), -math.expm1((own - level) / rest))
+    if q >= 1.0:
+        return 1.0
+    for _ in range(100):
+        excess = own - mean * math.log(q) - rest * math.log1p(-q) - level
+        step = excess * q * (1.0 - q) / (q - mean)
+        if not step > 1e-16 or q - step <= mean:
+            break
+        q -= step
+    return q
+
+
+@kernel
+def kl_lower(mean: float, level: float) -> float:
+    """Return the least q in [0, mean] whose relative entropy ``kl(mean, q)`` is at most `level`."""
+    return 1.0 - kl_upper(1.0 - mean, level)
+
+
+@kernel
+def kl_lucb_rate(n_arms: int, t: int, delta: float) -> float:
+    """Return KL-LUCB's exploration rate in round `t`, at alpha = 1.1 and k1 = 405.5."""
+    log = math.log(405.5 * n_arms / delta) + 1.1 * math.log(t)
+    return log + math.log(log)
+
+
+@kernel
+def kl_bounds_of(
+    means: FloatArray, counts: IntArray, rate: float, lower: FloatArray, upper: FloatArray
+) -> None:
+    """Write both bounds of every arm at ``T kl <= rate``; 0 and 1 where there is no outcome."""
+    for i in range(means.shape[0]):
+        level = rate / counts[i] if counts[i] > 0 else np.inf
+        lower[i], upper[i] = kl_lower(means[i], level), kl_upper(means[i], level)

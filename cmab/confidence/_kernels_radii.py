@@ -1,0 +1,71 @@
+"""Confidence radii of exploration: the one place where their formulas are."""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+
+#: Entries of `reals` before the table of radii.
+PARAMETERS = 4
+
+
+@kernel
+def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
+    """Return the radius of the law of the iterated logarithm after `count` outcomes (with "+2")."""
+    if count == 0:
+        return np.inf
+    inner = math.log((1.0 + epsilon) * count + 2.0)
+    scale = (1.0 + math.sqrt(epsilon)) * math.sqrt(2.0 * (1.0 + epsilon)) * sigma
+    return scale * math.sqrt(math.log(inner / level) / count)
+
+
+@kernel
+def radius_at(count: int, is_high: bool, reals: FloatArray) -> float:
+    """Return the radius of a side after `count` outcomes.
+
+    `reals` begins with epsilon, sigma and the levels of the high and the low side; the rest of it remembers
+    radii, 0 where one is unknown.
+    """
+    place = PARAMETERS + 2 * count + (0 if is_high else 1)
+    # Written with two calls because LLVM, seeing one behind both tests, would compute the radius every time.
+    if place >= reals.shape[0]:
+        return lil_radius(count, reals[2] if is_high else reals[3], reals[0], reals[1])
+    if reals[place] == 0.0:
+        reals[place] = lil_radius(count, reals[2] if is_high else reals[3], reals[0], reals[1])
+    return float(reals[place])
+
+
+@kernel
+def lil_radii_of(counts: IntArray, levels: FloatArray, epsilon: float, sigma: float, out: FloatArray) -> None:
+    """Write `lil_radius` of every arm to `out`."""
+    for i in range(counts.shape[0]):
+        out[i] = lil_radius(counts[i], levels[i], epsilon, sigma)
+
+
+@kernel
+def clock_log(n_arms: int, t: int, delta: float, factor: float, power: float) -> float:
+    """Return ``ln(factor n_arms t^power / delta)``, the exploration rate of a radius with a clock."""
+    return math.log(factor * n_arms / delta) + power * math.log(t)
+
+
+@kernel
+def hoeffding_radii(counts: IntArray, log: float, sigma: float, out: FloatArray) -> None:
+    """Write ``sigma sqrt(2 log / count)`` of every arm to `out`, infinite where there is no outcome."""
+    for i in range(counts.shape[0]):
+        out[i] = math.sqrt(2.0 * sigma * sigma * log / counts[i]) if counts[i] > 0 else np.inf
+
+
+@kernel
+def bernstein_radii(
+    counts: IntArray, deviations: FloatArray, log: float, length: float, out: FloatArray
+) -> None:
+    """Write Maurer and Pontil's radius for a support of `length`, infinite below two outcomes."""
+    for i in range(counts.shape[0]):
+        count = counts[i]
+        if count < 2:
+            out[i] = np.inf
+        else:
+            variance = deviations[i] / (count - 1)
+            out[i] = math.sqrt(2.0 * variance * log / count) + 7.0 * length * log / (3.0 * (count - 1))

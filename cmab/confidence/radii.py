@@ -1,0 +1,223 @@
+"""Confidence radii: small frozen objects over pure functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.statistics import ArmStatistics
+from cmab.validation import one_of, real
+
+Mode = Literal["faithful", "paper", "heuristic"]
+MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
+
+
+def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
+    """Return ``sqrt(log_term / counts)``, infinite where `counts` is 0."""
+    counts = np.asarray(counts, dtype=np.float64)
+    radii = np.full(counts.shape, np.inf)
+    seen = counts > 0
+    np.divide(log_term, counts, out=radii, where=seen)
+    np.sqrt(radii, out=radii)
+    return radii
+
+
+@dataclass(frozen=True)
+class LogRadius:
+    """The radius ``sqrt((coefficient ln t + loglog ln ln t) / T)`` of CUCB, for outcomes in [0, 1].
+
+    Parameters
+    ----------
+    coefficient : float
+        Factor of ln t; 3/2 in Algorithm 1.
+    loglog : float
+        Factor of ln ln t, which counts as 0 in rounds 1 and 2.
+
+    Raises
+    ------
+    ValueError
+        If a factor is negative or not finite.
+
+    Examples
+    --------
+    >>> from cmab.confidence.radii import LogRadius
+    >>> LogRadius().log_term(1), LogRadius.wide(c=3.0).coefficient, LogRadius.tight().loglog
+    (0.0, 2.0, 0.5)
+
+    References
+    ----------
+    Chen et al. (JMLR 2016), Algorithm 1 and section 3.2.
+    """
+
+    coefficient: float = 1.5
+    loglog: float = 0.0
+
+    def __post_init__(self) -> None:
+        real("coefficient", self.coefficient, 0.0)
+        real("loglog", self.loglog, 0.0)
+
+    @classmethod
+    def wide(cls, c: float) -> LogRadius:
+        """Return section 3.2's ``sqrt((1 + c) ln t / 2T)``, c > 1, for triggering probabilities of 1."""
+        return cls(coefficient=(1.0 + real("c", c, 1.0, inside=True)) / 2.0)
+
+    @classmethod
+    def tight(cls) -> LogRadius:
+        """Return section 3.2's ``sqrt((2 ln t + ln ln t) / 2T)``, for triggering probabilities of 1."""
+        return cls(coefficient=1.0, loglog=0.5)
+
+    def log_term(self, t: int) -> float:
+        """Return the numerator in round `t` = 1, 2, ..."""
+        log = math.log(t)
+        return self.coefficient * log + (self.loglog * math.log(log) if self.loglog and t >= 3 else 0.0)
+
+
+def c_epsilon(epsilon: float) -> float:
+    """Return the constant of the lil lemma, ``(2 + e) / e (1 / ln(1 + e))^(1 + e)``.
+
+    Examples
+    --------
+    >>> from cmab.confidence.radii import c_epsilon
+    >>> round(c_epsilon(0.01), 1)
+    21153.4
+    """
+    return (2.0 + epsilon) / epsilon * math.pow(math.log1p(epsilon), -(1.0 + epsilon))
+
+
+def lil_radii(
+    counts: FloatArray | IntArray, omega: FloatArray | float, epsilon: float, sigma: float
+) -> FloatArray:
+    """Return the law-of-the-iterated-logarithm radius of lil-rand-lucb, section 5 (with "+2").
+
+    The mean of a ``sigma``-sub-Gaussian arm ever exceeds its expectation by the radius with probability
+    at most ``c_epsilon(epsilon) * omega ** (1 + epsilon)``; with ``epsilon=0`` nothing is proven.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.confidence.radii import lil_radii
+    >>> lil_radii(np.array([1, 100]), 1e-3, epsilon=0.0, sigma=0.5).round(6)
+    array([1.87107 , 0.205417])
+    """
+    from cmab.confidence._kernels_radii import lil_radii_of
+
+    whole = np.ascontiguousarray(counts, np.int64)
+    levels = np.ascontiguousarray(np.broadcast_to(np.asarray(omega, np.float64), whole.shape))
+    radii = np.empty(whole.shape)
+    lil_radii_of(whole, levels, epsilon, sigma, radii)
+    return radii
+
+
+def lucb1_radii(counts: IntArray, t: int, delta: float, sigma: float) -> FloatArray:
+    """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``."""
+    return _with_clock(counts, t, delta, sigma, 1.25, 4.0)
+
+
+def clock_radii(counts: IntArray, t: int, delta: float, sigma: float) -> FloatArray:
+    """Return the radius of UGapEc and CLUCB after `t` samples: ``sigma sqrt(2 ln(4 N t^3 / delta) / T)``."""
+    return _with_clock(counts, t, delta, sigma, 4.0, 3.0)
+
+
+def _with_clock(
+    counts: IntArray, t: int, delta: float, sigma: float, factor: float, power: float
+) -> FloatArray:
+    from cmab.confidence._kernels_radii import clock_log, hoeffding_radii
+
+    whole, radii = np.ascontiguousarray(counts, np.int64), np.empty(len(counts))
+    hoeffding_radii(whole, clock_log(len(whole), t, delta, factor, power), sigma, radii)
+    return radii
+
+
+def bernstein_radii(state: ArmStatistics, t: int, delta: float, length: float) -> FloatArray:
+    """Return UGapE-V's radius after `t` samples, infinite below two outcomes; see `UGapEcV`.
+
+    Examples
+    --------
+    >>> from cmab import ArmStatistics, Feedback
+    >>> from cmab.confidence.radii import bernstein_radii
+    >>> state = ArmStatistics.empty(2)
+    >>> state.update(Feedback([0, 1], [8.0, 8.0], pulls=[10, 100], squares=[8.0, 8.0]))
+    >>> bernstein_radii(state, t=110, delta=0.1, length=1.0).round(3)
+    array([5.76 , 0.617])
+    """
+    from cmab.confidence._kernels_radii import bernstein_radii as write
+    from cmab.confidence._kernels_radii import clock_log
+
+    counts, radii = state.counts, np.empty(state.n_arms)
+    write(counts, state.deviations, clock_log(len(counts), t, delta, 7.0, 3.0), length, radii)
+    return radii
+
+
+def mixture_threshold(x: float) -> float:
+    """Return C_G(x), the Gaussian mixture threshold: the least ``(g(l) + x) / l`` over l in (1/2, 1).
+
+    Examples
+    --------
+    >>> from cmab.confidence.radii import mixture_threshold
+    >>> round(mixture_threshold(2.0), 3)
+    3.583
+
+    References
+    ----------
+    E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
+    """
+    from scipy.special import zeta
+
+    # Any l gives a valid threshold, so a grid is safe; this one is within 1e-6 of the least value.
+    grid = 0.5 + 0.5 * np.linspace(0.0, 1.0, 4002)[1:-1]
+    g = 2.0 * grid * (1.0 - np.log(4.0 * grid)) + np.log(zeta(2.0 * grid)) - 0.5 * np.log1p(-grid)
+    return float(((g + x) / grid).min())
+
+
+def pair_threshold(n_pairs: int, delta: float) -> float:
+    """Return what the evidence of each of `n_pairs` pairs of Gaussian arms must exceed, without the counts.
+
+    With ``2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)`` on top, all pairs whose order is wrong stay below it for
+    ever with probability at least ``1 - delta``.
+
+    Examples
+    --------
+    >>> from cmab.confidence.radii import pair_threshold
+    >>> round(pair_threshold(9, delta=0.01), 3)
+    10.147
+
+    References
+    ----------
+    E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
+    """
+    return 2.0 * mixture_threshold(math.log(n_pairs / delta) / 2.0)
+
+
+def largest_level(error: Callable[[float], float], delta: float) -> float:
+    """Return a level w in (0, 1) with ``error(w) <= delta``, nearly the largest; `error` increases."""
+    low, high = -700.0, 0.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if error(math.exp(middle)) <= delta else (low, middle)
+    return math.exp(low)
+
+
+def lil_parameters(mode: Mode, delta: float, sides: tuple[int, ...], n_sides: float) -> tuple[float, float]:
+    """Return (e, w) of the lil radius ``U(T, w / (n_sides size))`` for an error of `delta`.
+
+    Only one-sided deviations can do harm, of `size` arms on each of `sides`; their union meets `delta`
+    exactly in mode "faithful". Mode "paper" takes the cruder ``c_e w = delta``, "heuristic" the unproven
+    ``e = 0, w = delta``.
+    """
+    one_of("mode", mode, MODES)
+    if mode == "heuristic":
+        return 0.0, delta
+    epsilon = 0.01  # the number of samples is flat around it, see the sample bounds of Theorem 3.1
+    if mode == "paper":
+        return epsilon, delta / c_epsilon(epsilon)
+
+    def error(w: float) -> float:
+        failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sides)
+        return c_epsilon(epsilon) * failing
+
+    return epsilon, largest_level(error, delta)

@@ -1,0 +1,116 @@
+"""lil'CLUCB where the super arms are all sets of k base arms: O(log N) a sample."""
+
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels_select import mark_best
+from cmab.compiled._kernels_signatures import EXPLORE_TREES
+from cmab.compiled._kernels_statistics import observe_outcome
+from cmab.compiled._kernels_trees import plant, put, tree_size
+from cmab.confidence._kernels_radii import radius_at
+
+# Which arms are the best (by means), and which their rivals (by revised means): the worst arm inside and
+# the best outside of each set; and the radii of the arms in one of the two sets only.
+_WORST, _NEXT, _WORST_RIVAL, _NEXT_RIVAL, _DISPUTED = 0, 1, 2, 3, 4
+_OUT = -np.inf
+
+
+@kernel
+def _side(keys: FloatArray, winners: IntArray, arm: int, value: float, inside: bool, worst: int) -> None:
+    """Enter `arm` with `value` on its side of a set, whose trees are `worst` and the one after it."""
+    put(keys, winners, worst, arm, -value if inside else _OUT, True)
+    put(keys, winners, worst + 1, arm, _OUT if inside else value, False)
+
+
+@kernel
+def _out_of_order(keys: FloatArray, winners: IntArray, worst: int) -> bool:
+    """Return whether the best arm outside of a set belongs in the place of the worst inside."""
+    inside, outside = -keys[worst, 1], keys[worst + 1, 1]
+    return bool(outside > inside or (outside == inside and winners[worst + 1, 1] < winners[worst, 1]))
+
+
+@kernel
+def _revised(value: float, radius: float, is_best: bool) -> float:
+    return value - radius if is_best else value + radius
+
+
+@kernel
+def _settle(
+    keys: FloatArray,
+    winners: IntArray,
+    arm: int,
+    values: FloatArray,
+    radii: FloatArray,
+    is_best: BoolArray,
+    is_rival: BoolArray,
+) -> None:
+    """Bring every tree up to date after the value and the radius of `arm` have changed."""
+    out, into = -1, -1
+    _side(keys, winners, arm, values[arm], is_best[arm], _WORST)
+    # One value moved, so at most one pair changes places.
+    if _out_of_order(keys, winners, _WORST):
+        out, into = winners[_WORST, 1], winners[_NEXT, 1]
+        for moved in (out, into):
+            is_best[moved] = not is_best[moved]
+            _side(keys, winners, moved, values[moved], is_best[moved], _WORST)
+    for i in (arm, out, into):
+        if i >= 0:
+            _side(keys, winners, i, _revised(values[i], radii[i], is_best[i]), is_rival[i], _WORST_RIVAL)
+            _dispute(keys, winners, i, radii, is_best, is_rival)
+    while _out_of_order(keys, winners, _WORST_RIVAL):
+        for i in (winners[_WORST_RIVAL, 1], winners[_NEXT_RIVAL, 1]):
+            is_rival[i] = not is_rival[i]
+            _side(keys, winners, i, _revised(values[i], radii[i], is_best[i]), is_rival[i], _WORST_RIVAL)
+            _dispute(keys, winners, i, radii, is_best, is_rival)
+
+
+@kernel
+def _dispute(
+    keys: FloatArray, winners: IntArray, arm: int, radii: FloatArray, is_best: BoolArray, is_rival: BoolArray
+) -> None:
+    put(keys, winners, _DISPUTED, arm, radii[arm] if is_best[arm] != is_rival[arm] else _OUT, False)
+
+
+@typed_kernel(EXPLORE_TREES)
+def explore_clucb_trees(
+    integers: IntArray,
+    reals: FloatArray,
+    draw: Any,
+    arm_integers: IntArray,
+    arm_reals: FloatArray,
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    rng: np.random.Generator,
+    coins: np.random.Generator,
+    clock: IntArray,
+    max_samples: int,
+    max_steps: int,
+) -> bool:
+    """Do what `explore_oracle` does for k of n arms; `integers` holds k and the sign."""
+    n, k, sign = means.shape[0], integers[0], integers[1]
+    values, radii, revised = sign * means, np.empty(n), np.empty(n)
+    is_best, is_rival = np.empty(n, np.bool_), np.empty(n, np.bool_)
+    mark_best(values, k, is_best)
+    for i in range(n):
+        radii[i] = radius_at(counts[i], True, reals)
+        revised[i] = _revised(values[i], radii[i], is_best[i])
+    mark_best(revised, k, is_rival)
+    keys, winners = plant(5, tree_size(n))
+    for i in range(n):
+        _side(keys, winners, i, values[i], is_best[i], _WORST)
+        _side(keys, winners, i, revised[i], is_rival[i], _WORST_RIVAL)
+        _dispute(keys, winners, i, radii, is_best, is_rival)
+    for _ in range(max_steps):
+        if keys[_DISPUTED, 1] == _OUT or clock[1] + 1 > max_samples:
+            return True
+        arm = winners[_DISPUTED, 1]
+        observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+        values[arm], radii[arm] = sign * means[arm], radius_at(counts[arm], True, reals)
+        _settle(keys, winners, arm, values, radii, is_best, is_rival)
+        clock[0] += 1
+        clock[1] += 1
+    return False

@@ -1,0 +1,85 @@
+"""LUCB-type rules whose radius depends on an arm's own count only: O(log N) a sample."""
+
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels_select import mark_best
+from cmab.compiled._kernels_signatures import EXPLORE_TREES
+from cmab.compiled._kernels_statistics import observe_outcome
+from cmab.compiled._kernels_trees import plant, put, tree_size
+from cmab.confidence._kernels_radii import radius_at
+from cmab.exploration._kernels_lucb import sampled
+
+# The trees: lower bounds of the best k (negated), upper bounds of the others; the means of either side.
+_LOWER, _UPPER, _WORST, _BEST = 0, 1, 2, 3
+_OUT = -np.inf
+
+
+@kernel
+def _enter(keys: FloatArray, winners: IntArray, arm: int, mean: float, radius: float, is_high: bool) -> None:
+    """Give `arm` its keys on its side."""
+    if is_high:
+        put(keys, winners, _LOWER, arm, -(mean - radius), False)
+        put(keys, winners, _WORST, arm, -mean, True)
+    else:
+        put(keys, winners, _UPPER, arm, mean + radius, False)
+        put(keys, winners, _BEST, arm, mean, False)
+
+
+@kernel
+def _leave(keys: FloatArray, winners: IntArray, arm: int, was_high: bool) -> None:
+    """Take `arm` from the trees of a side."""
+    put(keys, winners, _LOWER if was_high else _UPPER, arm, _OUT, False)
+    put(keys, winners, _WORST if was_high else _BEST, arm, _OUT, was_high)
+
+
+@typed_kernel(EXPLORE_TREES)
+def explore_lil_trees(
+    integers: IntArray,
+    reals: FloatArray,
+    draw: Any,
+    arm_integers: IntArray,
+    arm_reals: FloatArray,
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    rng: np.random.Generator,
+    coins: np.random.Generator,
+    clock: IntArray,
+    max_samples: int,
+    max_steps: int,
+) -> bool:
+    """Do what `explore` does with `decide_lil`, sample for sample; parameters as there."""
+    n, k, sampling = means.shape[0], integers[0], integers[1]
+    chosen = np.empty(2, np.int64)
+    keys, winners = plant(4, tree_size(n))
+    is_high = np.empty(n, np.bool_)
+    mark_best(means, k, is_high)
+    for i in range(n):
+        _enter(keys, winners, i, means[i], radius_at(counts[i], is_high[i], reals), is_high[i])
+    for _ in range(max_steps):
+        coin = rng.random() if sampling else 0.0
+        high, low = winners[_LOWER, 1], winners[_UPPER, 1]
+        size = sampled(high, low, sampling, counts, coin, chosen)
+        if keys[_UPPER, 1] + keys[_LOWER, 1] <= 0.0 or clock[1] + size > max_samples:
+            return True
+        for j in range(size):
+            arm = chosen[j]
+            observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+            side = is_high[arm]
+            _enter(keys, winners, arm, means[arm], radius_at(counts[arm], side, reals), side)
+            # One mean moved, so at most one pair of arms changes sides.
+            worst, best = winners[_WORST, 1], winners[_BEST, 1]
+            if means[best] > means[worst] or (means[best] == means[worst] and best < worst):
+                for moved in (worst, best):
+                    side = is_high[moved]
+                    _leave(keys, winners, moved, side)
+                    is_high[moved] = not side
+                    radius = radius_at(counts[moved], not side, reals)
+                    _enter(keys, winners, moved, means[moved], radius, not side)
+        clock[0] += 1
+        clock[1] += size
+    return False

@@ -1,0 +1,113 @@
+"""Intervals and tests for means, proportions and many comparisons at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray
+
+_RESAMPLES = 2000
+Band = Literal["t", "bootstrap"]
+
+
+def proportion_interval(hits: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval, whose coverage is at least `level` for every proportion."""
+    from scipy.special import betaincinv
+
+    tail = (1 - level) / 2
+    low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, tail))
+    high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - tail))
+    return low, high
+
+
+def paired_p_value(differences: FloatArray) -> float:
+    """Return the two-sided p-value of Student's test that paired differences have mean 0.
+
+    It is ``nan`` where the test does not apply: below two pairs, or when all differences are equal.
+    """
+    from scipy.special import stdtr
+
+    n = len(differences)
+    if n < 2 or np.ptp(differences) == 0.0:
+        return np.nan
+    t = differences.mean() / (differences.std(ddof=1) / np.sqrt(n))
+    return float(2.0 * stdtr(n - 1, -abs(t)))
+
+
+def sign_p_value(ups: int, downs: int) -> float:
+    """Return the two-sided p-value of the exact sign test (McNemar's, for paired failures)."""
+    from scipy.special import bdtr
+
+    n = ups + downs
+    return min(1.0, float(2.0 * bdtr(min(ups, downs), n, 0.5))) if n else np.nan
+
+
+def holm(p_values: Sequence[float] | ArrayLike) -> FloatArray:
+    """Return Holm's adjusted p-values: rejecting those below q errs anywhere with probability at most q.
+
+    Entries that are ``nan`` are no tests: they stay, and do not count.
+    """
+    p = np.asarray(p_values, np.float64)
+    tested = np.flatnonzero(np.isfinite(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    adjusted = np.full(p.shape, np.nan)
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
+    return adjusted
+
+
+def band(
+    values: FloatArray, kind: Band = "t", level: float = 0.95
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the mean over replications and a confidence interval for it, at each checkpoint.
+
+    Parameters
+    ----------
+    values : FloatArray, shape (R, C)
+        One row a replication; ``nan`` where it was interrupted.
+    kind : {"t", "bootstrap"}
+        Student's interval, or percentiles of 2,000 bootstrap means (with a fixed seed).
+    level : float
+        Confidence at each checkpoint.
+
+    Returns
+    -------
+    tuple of FloatArray, shape (C,)
+        Mean, lower and upper end. The ends are ``nan`` where fewer than two replications were played.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.intervals import band
+    >>> mean, low, high = band(np.array([[1.0], [2.0], [3.0]]))
+    >>> mean, (high - mean).round(3)  # t quantile 4.303 over the square root of 3
+    (array([2.]), array([2.484]))
+    """
+    if kind not in ("t", "bootstrap"):
+        raise ValueError(f"kind must be 't' or 'bootstrap', got {kind!r}")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be in (0, 1), got {level}")
+    played = np.isfinite(values)
+    counts = played.sum(axis=0)
+    filled = np.where(played, values, 0.0)
+    mean = np.divide(filled.sum(axis=0), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    if kind == "t":
+        from scipy.special import stdtrit
+
+        squares = np.where(played, (values - mean) ** 2, 0.0).sum(axis=0)
+        half = np.full(counts.shape, np.nan)
+        some = counts > 1
+        n = counts[some]
+        half[some] = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(squares[some] / (n - 1) / n)
+        return mean, mean - half, mean + half
+    weights = np.random.default_rng(0).multinomial(
+        len(values), np.full(len(values), 1 / len(values)), _RESAMPLES
+    )
+    drawn = weights @ played
+    means = np.divide(weights @ filled, drawn, out=np.full(drawn.shape, np.nan), where=drawn > 0)
+    low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    single = counts < 2
+    return mean, np.where(single, np.nan, low), np.where(single, np.nan, high)

@@ -1,0 +1,29 @@
+"""Pictures fit for a paper: regret curves with bands, learned against true means, graphs.
+
+Needs matplotlib, the extra ``plot``. Curves differ by colour (safe for the colour-blind), line style and
+marker, so they can be told apart in black and white.
+"""
+
+from cmab.intervals import Band, band
+from cmab.plotting._animation import animate, check_animation
+from cmab.plotting._curves import curves_with_bands, learned_against_true, regret_curves
+from cmab.plotting._exploration import failure_curves, sample_bars
+from cmab.plotting._graphs import draw_graph, layout
+from cmab.plotting._style import pyplot, save, style
+
+__all__ = [
+    "Band",
+    "animate",
+    "band",
+    "check_animation",
+    "curves_with_bands",
+    "draw_graph",
+    "failure_curves",
+    "layout",
+    "learned_against_true",
+    "pyplot",
+    "regret_curves",
+    "sample_bars",
+    "save",
+    "style",
+]

@@ -1,0 +1,184 @@
+"""Curves of regret, and what was learned against the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.intervals import Band, band
+from cmab.plotting._needs import Played
+from cmab.plotting._style import labelled, look, pyplot, style
+
+_FAR_APART = 10
+
+
+def regret_curves(
+    results: Mapping[str, Played] | Mapping[tuple[str, str], Played],
+    *,
+    band_kind: Band = "t",
+    level: float = 0.95,
+    log: bool = False,
+    exact: bool = False,
+    ax: Any = None,
+) -> Any:
+    """Draw the mean cumulative regret of each learner with its confidence band.
+
+    Parameters
+    ----------
+    results : mapping of str to Simulation
+        A curve each, in this order of colours; also what `Study.results` returns, by (instance, learner).
+    band_kind : {"t", "bootstrap"}
+        See `band`.
+    level : float
+        Confidence of the band at each round.
+    log : bool
+        Whether both axes are logarithmic; values at or below 0 have no place there. Where there are no
+        others the y-axis stays linear.
+    exact : bool
+        Regret against the optimum itself instead of the oracle's guarantee times the optimum.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the curves; the legend lists them in their order at the last round. It stands beside them in a
+        new figure, and within the axes where these share a figure or its layout leaves no room.
+    """
+    # As mathematics: fonts such as Computer Modern have no Greek letters in plain text.
+    name = "Cumulative regret" if exact else r"Cumulative $(\alpha, \beta)$-regret"
+    curves = {
+        label: (result.rounds, result.exact_regret if exact else result.regret)
+        for label, result in labelled(results).items()
+    }
+    return curves_with_bands(curves, "Round", name, band_kind=band_kind, level=level, log=log, ax=ax)
+
+
+def curves_with_bands(
+    curves: Mapping[str, tuple[ArrayLike, FloatArray]],
+    x_label: str,
+    y_label: str,
+    *,
+    band_kind: Band = "t",
+    level: float = 0.95,
+    log: bool = False,
+    ax: Any = None,
+) -> Any:
+    """Draw curves given as ``name: (x, values)``, values of shape (R, C), with bands; return the axes."""
+    with style():
+        axes = pyplot().figure().add_subplot() if ax is None else ax
+        bands = {
+            name: band(np.asarray(values, np.float64), band_kind, level)
+            for name, (_, values) in curves.items()
+        }
+        # On a log axis a band that goes on below 0 goes on to the lower edge of what can be drawn.
+        positive = [float(y[y > 0].min(initial=np.inf)) for ends in bands.values() for y in ends]
+        lowest = min(positive, default=np.inf)
+        floor = lowest / 1.5 if log and np.isfinite(lowest) else -np.inf
+        for number, (name, (x, _)) in enumerate(curves.items()):
+            mean, low, high = bands[name]
+            low, high = np.maximum(low, floor), np.maximum(high, floor)
+            _curve(axes, number, name, np.asarray(x), mean, low, high, log)
+        if log:
+            axes.set_xscale("log")
+            if np.isfinite(lowest):
+                axes.set_yscale("log", nonpositive="mask")
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.margins(x=0.01)
+        _legend(axes)
+    return axes
+
+
+def _curve(
+    axes: Any,
+    number: int,
+    name: str,
+    x: FloatArray,
+    mean: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    log: bool,
+) -> None:
+    appearance = look(number)
+    grid = np.geomspace(x[0], x[-1], 9) if log else np.linspace(x[0], x[-1], 9)
+    # Markers of different curves stand at different places, so that none hides another.
+    marks = np.unique(
+        np.searchsorted(x, grid[1:] - (grid[1:] - grid[:-1]) * (number % 5) / 5).clip(0, len(x) - 1)
+    )
+    axes.fill_between(x, low, high, color=appearance["color"], alpha=0.18, linewidth=0)
+    axes.plot(
+        x,
+        mean,
+        label=name,
+        **appearance,
+        markevery=marks.tolist(),
+        markersize=4,
+        markerfacecolor="white",
+    )
+
+
+def _legend(axes: Any) -> None:
+    """Add a legend in the order in which the curves end: beside the axes, if nothing else has that place."""
+
+    def last(line: Any) -> float:
+        values = np.asarray(line.get_ydata(), np.float64)
+        values = values[np.isfinite(values)]
+        return -values[-1] if values.size else np.inf
+
+    lines = sorted(axes.get_lines(), key=last)
+    is_free = len(axes.figure.axes) == 1 and axes.figure.get_layout_engine() is not None
+    place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if is_free else {"loc": "best"}
+    axes.legend(handles=lines, **place, frameon=False, handlelength=3.2)
+
+
+def learned_against_true(learned: FloatArray, truth: FloatArray, counts: IntArray, *, ax: Any = None) -> Any:
+    """Draw the learned against the true mean of every base arm that was observed.
+
+    Parameters
+    ----------
+    learned, truth : FloatArray, shape (n_arms,)
+        Empirical and true means.
+    counts : IntArray, shape (n_arms,)
+        Observations of each arm: the shade of its point.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the points and the diagonal.
+    """
+    from matplotlib.colors import LogNorm, Normalize
+
+    plt = pyplot()
+    seen = counts > 0
+    with style():
+        axes = plt.figure(figsize=(3.9, 3.0)).add_subplot() if ax is None else ax
+        ends = (0.0, 1.02 * max(1e-9, float(truth.max(initial=0.0)), float(learned[seen].max(initial=0.0))))
+        axes.plot(ends, ends, color="0.6", linewidth=0.8, zorder=1)
+        order = np.flatnonzero(seen)[np.argsort(counts[seen], kind="stable")]
+        least = int(counts[seen].min()) if seen.any() else 1
+        most = max(int(counts.max(initial=1)), least + 1)
+        norm = LogNorm(least, most) if most >= _FAR_APART * least else Normalize(least, most)
+        points = axes.scatter(
+            truth[order],
+            learned[order],
+            c=counts[order],
+            norm=norm,
+            cmap="viridis_r",
+            s=9,
+            linewidths=0,
+            zorder=2,
+        )
+        axes.set_xlabel("True mean of the base arm")
+        axes.set_ylabel("Learned mean")
+        axes.set_xlim(ends)
+        axes.set_ylim(ends)
+        axes.set_aspect("equal")
+        axes.figure.colorbar(points, ax=axes, label="Observations", pad=0.02)
+        axes.set_title(f"{seen.sum():,} of {len(seen):,} base arms observed", loc="left")
+    return axes

@@ -1,0 +1,128 @@
+"""Pictures of pure exploration: samples until the rule stops, and failures against the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cmab.intervals import band, proportion_interval
+from cmab.plotting._needs import Explored
+from cmab.plotting._style import labelled, look, pyplot, style
+
+_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "|||", "---")
+_FAR_APART = 20.0
+
+
+def sample_bars(
+    results: Mapping[str, Explored] | Mapping[tuple[str, str], Explored],
+    *,
+    level: float = 0.95,
+    ax: Any = None,
+) -> Any:
+    """Draw the mean samples of each explorer as a bar with its t interval and a dot for each replication.
+
+    An explorer whose runs were cut off by ``max_samples`` has an arrow: the truth is at least its mean.
+
+    Parameters
+    ----------
+    results : mapping of str to Identification
+        A bar each, from top to bottom; also what `Study.identifications` returns.
+    level : float
+        Confidence of the intervals.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the bars; the axis is logarithmic where the longest is more than 20 times the shortest.
+    """
+    results = labelled(results)
+    with style():
+        size = (5.2, 0.8 + 0.36 * len(results))
+        axes = pyplot().figure(figsize=size).add_subplot() if ax is None else ax
+        means = {name: float(found.samples.mean()) for name, found in results.items()}
+        if max(means.values()) > _FAR_APART * min(means.values()):
+            axes.set_xscale("log")
+        for place, (name, found) in enumerate(results.items()):
+            samples = found.samples.astype(np.float64)
+            lap, kind = divmod(place, len(_HATCHES))
+            axes.barh(
+                place,
+                means[name],
+                height=0.62,
+                color=look(place)["color"],
+                alpha=0.45,
+                hatch=_HATCHES[(kind + lap) % len(_HATCHES)],
+                edgecolor="black",
+                linewidth=0.6,
+            )
+            spread = 0.5 * (np.arange(len(samples)) % 7 - 3) / 7
+            axes.plot(samples, place + spread, "o", color="0.25", markersize=1.6, alpha=0.6, linewidth=0)
+            mean, low, high = (float(end[0]) for end in band(samples[:, None], "t", level))
+            if np.isfinite(low):
+                axes.plot([low, high], [place, place], color="black", linewidth=1.8, marker="|", markersize=8)
+            if not found.stopped.all():
+                axes.annotate(
+                    "cut off →", (mean, place), (4, 6), textcoords="offset points", fontsize=7, va="bottom"
+                )
+        axes.set_yticks(range(len(results)), list(results))
+        axes.set_ylim(len(results) - 0.4, -0.6)
+        axes.set_xlabel("Samples until it stops")
+    return axes
+
+
+def failure_curves(
+    curves: Mapping[str, Sequence[tuple[float, int, int]]], *, level: float = 0.95, ax: Any = None
+) -> Any:
+    """Draw the share of wrong answers against the budget, with Clopper and Pearson's intervals.
+
+    Parameters
+    ----------
+    curves : mapping of str to sequence of (budget, failures, runs)
+        A curve each, in this order of colours.
+    level : float
+        Confidence of each interval.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    matplotlib Axes
+        With a logarithmic axis of shares: a point without failures has no place there, but its interval
+        has its upper end.
+    """
+    with style():
+        axes = pyplot().figure().add_subplot() if ax is None else ax
+        lowest = 1.0
+        for number, (name, points) in enumerate(curves.items()):
+            budgets, failures, runs = (np.array(column) for column in zip(*sorted(points), strict=True))
+            shares = failures / runs
+            ends = [proportion_interval(int(f), int(n), level) for f, n in zip(failures, runs, strict=True)]
+            low, high = np.array(ends).T
+            lowest = min(lowest, float((0.5 / runs).min()))
+            # Side by side, so that intervals at the same budget do not hide each other.
+            shifted = budgets * 1.02 ** (number - (len(curves) - 1) / 2)
+            axes.errorbar(
+                shifted,
+                np.where(failures > 0, shares, np.nan),
+                label=name,
+                markersize=4,
+                markerfacecolor="white",
+                **look(number),
+            )
+            colour = look(number)["color"]
+            axes.vlines(shifted, np.maximum(low, lowest / 10), high, color=colour, linewidth=1.0)
+            axes.plot(shifted, high, "_", color=colour, markersize=5)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_ylim(lowest, 1.15)
+        ticks = sorted({budget for points in curves.values() for budget, *_ in points})
+        axes.set_xticks(ticks, [f"{tick:,g}" for tick in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("Budget (samples)")
+        axes.set_ylabel("Share of wrong answers")
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2)
+    return axes

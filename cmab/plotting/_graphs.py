@@ -1,0 +1,176 @@
+"""Pictures of networkx graphs with what an oracle chose in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab.plotting._style import COLOURS, pyplot, style
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Positions = Mapping[Hashable, Any]
+_DETAILED = 120
+_NODE_MARKERS = ("s", "o", "^")
+_EDGE_DASHES = ("-", "--", ":")
+
+
+def layout(graph: nx.Graph[Any], seed: int = 0) -> Positions:
+    """Return a place in the plane for every node, the same at every call.
+
+    Hand it to each `draw_graph` of a series, so that nodes stay where they are from frame to frame.
+
+    Parameters
+    ----------
+    graph : networkx graph
+        Up to some thousand nodes; every component is laid out on its own and they are packed side by side.
+    seed : int
+        Another number gives another layout.
+
+    Returns
+    -------
+    mapping of node to array of shape (2,)
+        Positions.
+    """
+    import networkx as nx
+
+    flat: nx.Graph[Any] = nx.Graph(graph)
+    parts = sorted(nx.connected_components(flat), key=len, reverse=True)
+    places: dict[Hashable, Any] = {}
+    x, y, height, width = 0.0, 0.0, 0.0, 1.6 * np.sqrt(sum(len(part) for part in parts))
+    for part in parts:
+        # In the graph's own order: sets of names have another order in every process.
+        piece: nx.Graph[Any] = nx.Graph()
+        piece.add_nodes_from(node for node in flat if node in part)
+        piece.add_edges_from((u, v) for u, v in flat.edges() if u in part)
+        side = max(0.9, np.sqrt(len(part)))
+        if x + side > width and x > 0:
+            x, y, height = 0.0, y - height, 0.0
+        for node, place in _unit_layout(piece, seed).items():
+            places[node] = np.array([x, y - side]) + side * (0.08 + 0.84 * place)
+        x, height = x + side, max(height, side)
+    return places
+
+
+def _unit_layout(piece: nx.Graph[Any], seed: int) -> dict[Hashable, Any]:
+    """Return positions in the unit square."""
+    import networkx as nx
+
+    if len(piece) == 1:
+        return dict.fromkeys(piece, np.array([0.5, 0.5]))
+    if len(piece) <= _DETAILED:
+        places = nx.kamada_kawai_layout(piece, weight=None, pos=nx.circular_layout(piece))
+    else:
+        places = nx.spring_layout(piece, seed=seed, weight=None)
+    spots = np.array([places[node] for node in piece])
+    low, extent = spots.min(axis=0), max(1e-9, float(np.ptp(spots, axis=0).max()))
+    spots = (spots - low) / extent
+    spots += (1 - spots.max(axis=0)) / 2
+    return dict(zip(piece, spots, strict=True))
+
+
+def draw_graph(
+    graph: nx.Graph[Any],
+    positions: Positions | None = None,
+    *,
+    nodes: Mapping[str, Collection[Hashable]] | None = None,
+    edges: Mapping[str, Collection[tuple[Hashable, Hashable]]] | None = None,
+    labels: Collection[Hashable] | Mapping[Hashable, str] = (),
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw a graph with groups of its nodes and edges marked: a matching, a path, seeds and their cascade.
+
+    Parameters
+    ----------
+    graph : networkx graph
+        All of it is drawn in grey.
+    positions : mapping, optional
+        From `layout`, which is called if left out.
+    nodes, edges : mapping of str to collection, optional
+        Up to three groups each, by the names that the legend shows; a node counts to the first that has it.
+    labels : collection of nodes, or mapping of node to str
+        Nodes whose names are written beside them, in bold.
+    title : str
+        Written above the picture.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+    """
+    places = layout(graph) if positions is None else positions
+    with style():
+        axes = pyplot().figure(figsize=(4.8, 4.2)).add_subplot() if ax is None else ax
+        size = float(np.clip(900 / max(1, len(graph)), 4, 60))
+        _lines(axes, graph.edges(), places, color="0.8", linewidth=0.6, zorder=1)
+        for number, (name, chosen) in enumerate((edges or {}).items()):
+            _lines(
+                axes,
+                chosen,
+                places,
+                color=COLOURS[number],
+                linestyle=_EDGE_DASHES[number],
+                linewidth=1.6,
+                zorder=2,
+                label=name,
+            )
+        drawn: set[Hashable] = set()
+        for number, (name, group) in enumerate((nodes or {}).items()):
+            rest = [node for node in group if node not in drawn]
+            drawn.update(rest)
+            _points(
+                axes,
+                rest,
+                places,
+                s=size * (2.2 if number == 0 else 1.3),
+                color=COLOURS[(1, 5, 6)[number]],
+                marker=_NODE_MARKERS[number],
+                edgecolors="black",
+                linewidths=0.6,
+                zorder=5 - number,
+                label=name,
+            )
+        others = [node for node in graph if node not in drawn]
+        _points(axes, others, places, s=size, color="white", edgecolors="0.45", linewidths=0.6, zorder=2.5)
+        _names(axes, labels, places)
+        axes.set_aspect("equal")
+        axes.set_axis_off()
+        axes.margins(0.04)
+        axes.set_title(title)
+        if nodes or edges:
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3, frameon=False)
+    return axes
+
+
+def _lines(axes: Any, edges: Any, places: Positions, **look: Any) -> None:
+    from matplotlib.collections import LineCollection
+
+    axes.add_collection(LineCollection([(places[u], places[v]) for u, v, *_ in edges], **look))
+
+
+def _points(axes: Any, group: Collection[Hashable], places: Positions, **look: Any) -> None:
+    if group:
+        axes.scatter(*np.array([places[node] for node in group]).T, **look)
+
+
+def _names(axes: Any, labels: Collection[Hashable] | Mapping[Hashable, str], places: Positions) -> None:
+    from matplotlib.patheffects import withStroke
+
+    for node in labels:
+        text = labels[node] if isinstance(labels, Mapping) else str(node)
+        axes.annotate(
+            text,
+            places[node],
+            (4, 4),
+            textcoords="offset points",
+            fontsize=7.5,
+            fontweight="bold",
+            zorder=9,
+            path_effects=[withStroke(linewidth=2, foreground="white")],
+        )

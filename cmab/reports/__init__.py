@@ -1,0 +1,1 @@
+"""A study's results as one page: comparisons, figures and bounds."""

@@ -1,0 +1,171 @@
+"""The figures of a report, with what has to be said under each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cmab._streams import printable
+from cmab.plotting import Band, curves_with_bands, pyplot, regret_curves, style
+from cmab.plotting._exploration import failure_curves, sample_bars
+from cmab.reports._comparisons import Finished
+from cmab.results.simulation import Simulation
+
+_SIZE = (6.6, 3.3)
+_LONGEST_SLUG = 60
+_LONGEST_LABEL = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A drawn figure: the file's name without suffix, and what is written below."""
+
+    stem: str
+    caption: str
+    axes: Any
+
+
+def figures(finished: Finished, instance: str, kind: Band, level: float) -> Iterator[Figure]:
+    """Yield the figures of an instance; each has to be saved (and so closed) before the next."""
+    stem = slugs(finished.instances)[instance]
+    for part in (_of_learners(finished, instance, kind, level), _of_explorers(finished, instance, level)):
+        for name, caption, axes in part:
+            yield Figure(f"{stem}-{name}", caption, axes)
+
+
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """Return for each name a text fit for the name of a file and for an anchor, all different."""
+    found: dict[str, str] = {}
+    for name in names:
+        text = plain = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST_SLUG].strip("-") or "unnamed"
+        number = 1
+        while text in found.values():
+            number += 1
+            text = f"{plain}-{number}"
+        found[name] = text
+    return found
+
+
+def drawn_names(names: Iterable[str]) -> dict[str, str]:
+    """Return for each name what a figure shows: without line breaks, formulas, great length or doubles."""
+    found: dict[str, str] = {}
+    for name in names:
+        text = printable(name)
+        if len(text) > _LONGEST_LABEL:
+            text = f"{text[: _LONGEST_LABEL - 15]}…{text[-14:]}"
+        text = plain = text.replace("$", r"\$")
+        number = 1
+        while text in found.values():
+            number += 1
+            text = f"{plain} ({number})"
+        # A label that begins with an underscore is left out of legends.
+        found[name] = f" {text}" if text.startswith("_") else text
+    return found
+
+
+def _axes() -> Any:
+    with style():
+        return pyplot().figure(figsize=_SIZE).add_subplot()
+
+
+def _of_learners(
+    finished: Finished, instance: str, kind: Band, level: float
+) -> Iterator[tuple[str, str, Any]]:
+    played = finished.played(instance)
+    if not played:
+        return
+    shown = drawn_names(played)
+    results = {shown[name]: result for name, result in played.items()}
+    about = finished.about(instance)
+    bands = f"Mean over replications with {100 * level:g} % {_NAMES[kind]}."
+    settings: dict[str, Any] = {"band_kind": kind, "level": level}
+    if not all(np.isfinite(result.optimum) for result in results.values()):
+        curves = {name: (r.rounds, r.expected_rewards / r.rounds) for name, r in results.items()}
+        axes = curves_with_bands(curves, "Round", "Expected reward a round", **settings, ax=_axes())
+        yield "reward", f"Expected reward a round up to now; the optimum is unknown. {bands}", axes
+        return
+    is_exact = all(about[name].optimum_is_exact for name in played)
+    against = "the optimum" if is_exact else "the best known super arm"
+    for log, name in ((False, "regret"), (True, "regret-log")):
+        axes = regret_curves(results, exact=True, log=log, **settings, ax=_axes())
+        note = " Logarithmic axes; values at or below 0 have no place there." if log else ""
+        yield name, f"Regret against {against}. {bands}{note}", axes
+    if any(result.alpha != 1.0 or result.beta != 1.0 for result in results.values()):
+        axes = regret_curves(results, **settings, ax=_axes())
+        yield (
+            "approximation-regret",
+            f"(α, β)-regret: against what the oracle guarantees. Below 0, the learner does better. {bands}",
+            axes,
+        )
+    yield from _bounds(finished, instance, played, settings)
+    seconds = {name: (_clock(result), result.exact_regret) for name, result in results.items()}
+    labels = "Wall-clock seconds", "Cumulative regret"
+    axes = curves_with_bands(seconds, *labels, **settings, log=True, ax=_axes())
+    yield (
+        "seconds",
+        f"Regret against {against} and wall-clock time: rounds times a learner's median seconds a round (the"
+        f" first replication of a run may compile). {bands}",
+        axes,
+    )
+
+
+_NAMES = {"t": "t intervals", "bootstrap": "bootstrap intervals"}
+
+
+def _clock(result: Simulation) -> Any:
+    return result.rounds * (np.median(result.seconds) / result.rounds[-1])
+
+
+def _bounds(
+    finished: Finished, instance: str, results: dict[str, Simulation], settings: dict[str, Any]
+) -> Iterator[tuple[str, str, Any]]:
+    stems = slugs(results)
+    for name, result in results.items():
+        rounds, bounds = finished.about(instance)[name].curves()
+        if not bounds:
+            continue
+        axes = regret_curves({drawn_names([name])[name]: result}, log=True, **settings, ax=_axes())
+        for (theorem, values), dashes in zip(bounds.items(), ("--", ":"), strict=False):
+            axes.plot(rounds, values, color="black", linestyle=dashes, label=theorem)
+        axes.set_yscale("log", nonpositive="mask")
+        axes.legend(
+            loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2, fontsize=8
+        )
+        yield (
+            f"bounds-{stems[name]}",
+            f"{name}: its (α, β)-regret under the bounds of Chen et al. (2016), which hold for this instance."
+            " Values at or below 0 are not shown.",
+            axes,
+        )
+
+
+def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[tuple[str, str, Any]]:
+    results = finished.explored(instance)
+    shown = drawn_names(results)
+    free = {name: found for name, found in results.items() if not finished.has_budget(name)}
+    if free:
+        yield (
+            "samples",
+            f"Samples until the stopping rule holds: mean, {100 * level:g} % t interval, and a dot for each"
+            " replication.",
+            sample_bars({shown[name]: found for name, found in free.items()}, level=level),
+        )
+    curves: dict[str, list[tuple[float, int, int]]] = {}
+    for name in results.keys() - free.keys():
+        found = results[name]
+        budget = float(finished.study._outline.explorers[name]["budget"])
+        point = budget, int((~found.correct).sum()), len(found.correct)
+        curves.setdefault(re.sub(r" budget=\S+", "", name), []).append(point)
+    if curves:
+        shown = drawn_names(curves)
+        ordered = {shown[name]: curves[name] for name in sorted(curves)}
+        yield (
+            "failures",
+            f"Share of wrong answers against the budget, with {100 * level:g} % Clopper-Pearson intervals."
+            " Where nothing went wrong there is no point, only the interval.",
+            failure_curves(ordered, level=level, ax=_axes()),
+        )

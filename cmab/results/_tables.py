@@ -1,0 +1,87 @@
+"""Rows of results as text for a terminal and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cmab._streams import printable
+from cmab.saving._atomic import write_bytes
+
+_DIGITS = 4
+_MOST_PLACES = 6
+_LONG = 1e9
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+Row = Mapping[str, Any]
+
+
+def columns(rows: Iterable[Row]) -> list[str]:
+    """Return the names of all columns in order of appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def text(rows: Sequence[Row]) -> str:
+    """Return the rows as an aligned table; numbers have four digits or more, missing ones a dash."""
+    names = columns(rows)
+    places = {name: decimals([row.get(name) for row in rows]) for name in names}
+    cells = [
+        [printable(cell) for cell in line]
+        for line in (names, *([shown(row.get(name), places[name]) for name in names] for row in rows))
+    ]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    left = [all(isinstance(row.get(name), str | None) for row in rows) for name in names]
+    lines = (
+        "  ".join(
+            cell.ljust(w) if is_left else cell.rjust(w)
+            for cell, w, is_left in zip(line, widths, left, strict=True)
+        )
+        for line in cells
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def decimals(values: Sequence[object]) -> int | None:
+    """Return how many decimals show four digits of the largest number, and two of the smallest but zero.
+
+    None where the numbers are too far apart, too large or too small for that.
+    """
+    sizes = [abs(value) for value in values if isinstance(value, float) and 0.0 < abs(value) < math.inf]
+    if not sizes:
+        return None
+    places = max(0, _DIGITS - 1 - math.floor(math.log10(max(sizes))))
+    is_readable = max(sizes) < _LONG and places <= _MOST_PLACES and min(sizes) >= 10.0 ** (1 - places)
+    return places if is_readable else None
+
+
+def shown(value: object, places: int | None = None) -> str:
+    """Return a cell's text, a number with so many decimals, or with four digits and without an exponent."""
+    if value is None or value != value:  # NaN is not equal to itself
+        return "-"
+    if not isinstance(value, float):
+        return str(value)
+    if places is not None:
+        return f"{value:.{places}f}"
+    return f"{value:.0f}" if 10.0 ** (_DIGITS - 1) <= abs(value) < _LONG else f"{value:.{_DIGITS}g}"
+
+
+def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
+    """Write the rows with full precision and a header.
+
+    Text that a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets write it.
+    """
+    names = columns(rows)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(map(_inert, names))
+    writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
+    # A folder of results may have come by mail, with a link in it that leads elsewhere.
+    write_bytes(Path(path), text.getvalue().encode("utf-8"), follow=False)
+
+
+def _inert(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,0 +1,118 @@
+"""Running an explorer in compiled code: which doors must be open, and how state goes in and out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.compiled.forms import ExplorerKernel, Kernel, open_door
+from cmab.environment import Environment
+from cmab.explorer import AnyExplorer
+from cmab.running._compiled_rounds import interrupt_waits
+from cmab.statistics import ArmStatistics, RememberingStatistics
+
+_RULES = (
+    *("select", "step", "is_done", "critical", "can_stop", "update", "initial_state", "pulls", "unseen"),
+    *("bounds", "radii", "pair", "rivals", "has_won", "selection", "initial_pulls", "leader"),
+)
+_FOREVER = np.iinfo(np.int64).max // 4
+# Between calls of the loop a Ctrl-C gets through; trees are planted anew.
+_STEPS = 2_000_000
+_LONG = 10**8  # samples that take a minute
+
+
+@dataclass
+class Watch:
+    """What a run says of itself that has no bound of its own and no cap of the user's.
+
+    Attributes
+    ----------
+    explorer : str
+        Its name.
+    cap : int or None
+        The default cap; None where the run has another end, and nothing is said.
+    """
+
+    explorer: str = ""
+    cap: int | None = None
+    has_told: bool = False
+
+    def see(self, samples: int, many: int) -> None:
+        """Warn once of a run that has taken `many` samples."""
+        if self.cap is not None and samples >= many and not self.has_told:
+            self.has_told = True
+            self._warn(f"is undecided after {samples:,} samples and goes on to {self.cap:,}")
+
+    def give_up(self, samples: int) -> None:
+        """Warn of a run that the default cap has ended."""
+        if self.cap is not None:
+            self._warn(f"was cut off undecided after {samples:,} samples, the default cap")
+
+    def _warn(self, what: str) -> None:
+        why = "the k-th and the next mean may be equal, or the mode a heuristic one"
+        warnings.warn(f"{self.explorer} {what}: {why}. max_samples sets another cap", RuntimeWarning, 4)
+
+
+class Doors(NamedTuple):
+    """The compiled rule and arms of a run."""
+
+    rule: ExplorerKernel
+    arms: Kernel
+
+
+def open_doors(explorer: AnyExplorer, environment: Environment) -> Doors | None:
+    """Return the compiled forms, or none if the explorer or the environment has only its Python form."""
+    arms: Kernel | None = open_door(environment, "pull", "sample", door="pull_kernel")
+    rule: ExplorerKernel | None = open_door(explorer, *_RULES) if arms else None
+    return Doors(rule, arms) if rule and arms else None
+
+
+def explore_compiled(
+    explorer: AnyExplorer,
+    environment: Environment,
+    state: Any,
+    rng: np.random.Generator,
+    coins: np.random.Generator,
+    max_samples: int | None,
+    watch: Watch | None = None,
+) -> int | None:
+    """Go on from `state`, changing it; return all samples so far, or None if there is no compiled form."""
+    doors = open_doors(explorer, environment)
+    if doors is None or not isinstance(state, ArmStatistics):
+        return None
+    limit, samples = _FOREVER if max_samples is None else max_samples, int(state.counts.sum())
+    while len(unseen := explorer.unseen(state)):  # type: ignore[attr-defined]
+        if samples + len(unseen) > limit:
+            return samples
+        state.update(environment.sample(unseen, 1, coins))
+        samples += len(unseen)
+    clock = np.array([state.rounds, samples])
+    _loop(doors, state, watch or Watch(), rng, coins, clock, limit)
+    state.rounds = int(clock[0])
+    return int(clock[1])
+
+
+def _loop(
+    doors: Doors,
+    state: ArmStatistics,
+    watch: Watch,
+    rng: np.random.Generator,
+    coins: np.random.Generator,
+    clock: IntArray,
+    limit: int,
+) -> None:
+    (loop, parameters), arms = doors
+    arguments = (*parameters, *(arms.function, arms.integers, arms.reals))
+    learned, is_over = (state.counters, state.means, state.deviations), False
+    memory = state.memory if isinstance(state, RememberingStatistics) else np.empty(0)
+    scratch = parameters[-1][len(parameters[-1]) - len(memory) :]
+    scratch[:] = memory
+    while not is_over:
+        with interrupt_waits():
+            is_over = loop(*arguments, *learned, rng, coins, clock, limit, _STEPS)
+        watch.see(int(clock[1]), _LONG)
+    memory[:] = scratch

@@ -1,0 +1,137 @@
+"""The fused loop of CUCB on the k best of many arms, which looks at few of them in most rounds.
+
+An arm that is not observed keeps its mean and its count, so its index grows with the logarithm of the time
+only. The indices that all arms would have some rounds ahead bound those until then; the arms with the highest
+of them are the candidates. As long as the k best candidates rank before the highest bound of the others,
+they are the k best of all, and the super arm is the very one that a full scan finds, ties included. The
+bounds hold in floating-point numbers: logarithm (of whole numbers), root, quotient and sum are monotone.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
+from cmab.compiled._kernels_signatures import LAZY_LOOP
+from cmab.compiled._kernels_statistics import observe_outcomes
+from cmab.policies._kernels_optimism import log_term, optimistic_means, upper_bound
+
+_LONGEST_WAIT = 256
+
+
+@kernel
+def choose_candidates(
+    counters: IntArray, means: FloatArray, until: int, reals: FloatArray, bounds: FloatArray, chosen: IntArray
+) -> None:
+    """Write the best arms by their indices in round `until`, in order, and the best of the others last."""
+    n = chosen.shape[0]
+    optimistic_means(counters, means, until, reals, bounds)
+    top_k(bounds, n, chosen)
+    place = last_in_rank(bounds, n, chosen)
+    other = chosen[place]
+    for j in range(place, n - 1):
+        chosen[j] = chosen[j + 1]
+    chosen[n - 1] = other
+
+
+@kernel
+def best_candidates(
+    counts: IntArray,
+    averages: FloatArray,
+    candidates: IntArray,
+    bound: float,
+    term: float,
+    high: float,
+    values: FloatArray,
+    places: IntArray,
+) -> bool:
+    """Write the places of the best candidates; return whether they rank before all other arms."""
+    n = counts.shape[0]
+    for j in range(n):
+        values[j] = upper_bound(averages[j], counts[j], term, high)
+    renew_top_k(values, places.shape[0], places)
+    last = places[last_in_rank(values, places.shape[0], places)]
+    return bool(values[last] > bound or (values[last] == bound and candidates[last] < candidates[n]))
+
+
+@typed_kernel(LAZY_LOOP)
+def play_rounds_lazily(
+    reals: FloatArray,
+    k: int,
+    play: Any,
+    environment_integers: IntArray,
+    environment_reals: FloatArray,
+    counters: IntArray,
+    owners: IntArray,
+    sizes: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    coins: np.random.Generator,
+    last: int,
+    progress: IntArray,
+    checkpoints: IntArray,
+    recorded: FloatArray,
+    earned: FloatArray,
+    super_arm: IntArray,
+    bounds: FloatArray,
+) -> bool:
+    """Play up to round `last` as ``play_rounds`` does with CUCB's indices and the k best of them."""
+    m, high = means.shape[0], reals[5]
+    arms, outcomes, totals = np.empty(m, np.int64), np.empty(m), np.empty(2)
+    # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
+    n = min(m - 1, int(2.0 * math.sqrt(k * m)))
+    candidates, place_of, places = np.empty(n + 1, np.int64), np.empty(m, np.int64), np.empty(k, np.int64)
+    counts, averages, values = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    for i in range(m):
+        place_of[i] = -1
+    for j in range(k):
+        places[j] = j
+        if progress[2] == 0:  # no last choice, where the next one starts from
+            super_arm[j] = j
+    built, until, bound, resume, wait = progress[0] + 1, 0, 0.0, 0, 1
+    for t in range(progress[0] + 1, last + 1):
+        term = log_term(t, reals)
+        is_known, is_rebuilt = False, False
+        while True:  # one call for both chances: compiling it takes a second
+            if t <= until:
+                is_known = best_candidates(counts, averages, candidates, bound, term, high, values, places)
+            if is_known or is_rebuilt or t < resume:
+                break
+            for j in range(n):
+                if until > 0:
+                    place_of[candidates[j]] = -1
+            until, built, is_rebuilt = t + 2 * (t - built) + 8, t, True
+            choose_candidates(counters, means, until, reals, bounds, candidates)
+            bound = bounds[candidates[n]]
+            for j in range(n):
+                place_of[candidates[j]] = j
+                counts[j], averages[j] = counters[candidates[j]], means[candidates[j]]
+        if is_rebuilt:
+            wait = 1 if is_known else min(2 * wait, _LONGEST_WAIT)
+            resume = t if is_known else t + wait
+        if is_known:
+            for j in range(k):
+                super_arm[j] = candidates[places[j]]
+        else:
+            optimistic_means(counters, means, t, reals, bounds)
+            renew_top_k(bounds, k, super_arm)
+        key = np.int64(coins.random() * 2.0**53)
+        n_observed = play(super_arm, k, key, environment_integers, environment_reals, arms, outcomes, totals)
+        observe_outcomes(n_observed, arms, outcomes, counters, means, deviations)
+        # As in the other loop: a function's references to its arrays would be counted in every round.
+        earned[0] += totals[0]
+        earned[1] += totals[1]
+        progress[0], progress[2], position = t, k, progress[1]
+        if position < checkpoints.shape[0] and checkpoints[position] == t:
+            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+            progress[1] += 1
+        for j in range(n_observed):
+            place = place_of[arms[j]]
+            if place < 0:
+                until = min(until, t)  # another arm has moved
+            else:
+                counts[place], averages[place] = counters[arms[j]], means[arms[j]]
+    return True

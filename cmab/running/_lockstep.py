@@ -1,0 +1,224 @@
+"""Many replications side by side, for an oracle in Python that solves many problems at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled.forms import is_open
+from cmab.environment import Environment
+from cmab.oracle import Oracle
+from cmab.policy import AnyPolicy
+from cmab.running._compiled_rounds import Doors, interrupt_waits, open_doors
+from cmab.running._python_oracle import Door
+from cmab.running._replication import TICK_SECONDS, Record, replicate
+from cmab.running._truth import Truth
+from cmab.seeding import Purpose, stream
+
+#: Most replications side by side; more gain nothing.
+WIDEST = 128
+_LONGEST_BLOCK = 4096
+_LEARNED = ("counters", "means", "deviations")
+
+
+def groups(policy: AnyPolicy, environment: Environment, replications: int, n_jobs: int) -> list[list[int]]:
+    """Return the replications by those that are played side by side, each alone where that does not pay."""
+    if replications == 1 or _open_doors(policy, environment) is None:
+        return [[index] for index in range(replications)]
+    workers = 1
+    if n_jobs != 1:
+        from joblib import effective_n_jobs
+
+        workers = effective_n_jobs(n_jobs)
+    parts = max(min(workers, replications), -(-replications // WIDEST))
+    return [part.tolist() for part in np.array_split(np.arange(replications), parts)]
+
+
+def replicate_group(
+    policy: AnyPolicy,
+    environment: Environment,
+    rounds: IntArray,
+    seed: np.random.SeedSequence,
+    group: Sequence[int],
+    tick: Callable[[int], object] | None = None,
+) -> list[Record]:
+    """Play the replications of a group as `replicate` does each of them, side by side if they are many."""
+    if len(group) == 1:
+        return [replicate(policy, environment, rounds, seed, group[0], tick)]
+    doors = _open_doors(policy, environment)
+    if doors is None:
+        raise RuntimeError("only replications whose oracle solves batches are grouped")
+    started, is_interrupted = time.perf_counter(), False
+    run, truth = _Lockstep(doors, policy, rounds, seed, group), Truth(environment)
+    try:
+        run.play(tick)
+        truth.check(int(rounds[-1]))
+    except KeyboardInterrupt:
+        is_interrupted = True
+    except Exception as error:
+        error.add_note(f"in replications {group[0]} to {group[-1]} of {type(policy).__name__}")
+        raise
+    return run.records((time.perf_counter() - started) / len(group), is_interrupted)
+
+
+def _open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
+    """Return the compiled policy and environment around an oracle whose fastest door is `solve_batch`."""
+    if not is_open(policy.oracle, "solve", door="solve_batch"):
+        return None
+    doors = open_doors(policy, environment)
+    return doors if doors and doors.oracle is None else None
+
+
+class _BatchDoor(Door):
+    """Asks an oracle for the super arms of R replications at once.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Whom to ask.
+    learners : list of numpy.random.Generator
+        The streams of the replications.
+    indices, super_arms : FloatArray, IntArray, shape (R, .)
+        Where the loop puts its questions and looks for the answers, one a row.
+    lengths : IntArray, shape (R,)
+        For the sizes of the super arms.
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        learners: list[np.random.Generator],
+        indices: FloatArray,
+        super_arms: IntArray,
+        lengths: IntArray,
+    ) -> None:
+        super().__init__()
+        self._oracle, self._learners, self._indices = oracle, learners, indices
+        self._super_arms, self._lengths = super_arms, lengths
+        # A generator of nobody's: an oracle that draws from it is asked for each replication with its own.
+        self._probe = np.random.default_rng(0)
+        self._untouched = self._probe.bit_generator.state
+        self.path, self.seconds = "batch", 0.0
+        self.before: Callable[[], None] | None = None
+
+    def _ask(self) -> int:
+        if self.before is not None:
+            self.before()
+        started = time.perf_counter()
+        answers = self._solve(self._indices.copy())
+        self.seconds += time.perf_counter() - started
+        if len(answers) != len(self._learners):
+            raise ValueError(
+                f"{type(self._oracle).__name__}.solve_batch must return {len(self._learners)} super arms,"
+                f" got {len(answers)}"
+            )
+        if not self._accept_all(answers):
+            for row, answer in enumerate(answers):
+                arms = self._oracle.check_super_arm(answer, "the super arm of solve_batch")
+                self._lengths[row] = len(arms)
+                self._super_arms[row, : len(arms)] = arms
+        return 0
+
+    def _solve(self, indices: FloatArray) -> Sequence[Any]:
+        if self.path == "batch":
+            answers = self._oracle.solve_batch(indices, self._probe)
+            if self._probe.bit_generator.state == self._untouched:
+                return answers
+            self.path, indices = "mixed", self._indices.copy()
+        return [self._oracle.solve(row, rng) for row, rng in zip(indices, self._learners, strict=True)]
+
+    def _accept_all(self, answers: Sequence[Any]) -> bool:
+        """Take the answers if they are equally long and in order: one check for all is the cheaper one."""
+        if type(self._oracle).is_feasible is not Oracle.is_feasible or len({len(a) for a in answers}) != 1:
+            return False
+        table = np.asarray(answers)
+        if table.dtype.kind not in "iu" or table.ndim != 2 or table.shape[1] == 0:
+            return False
+        ordered = np.sort(table, axis=1)
+        in_range = ordered[:, 0].min() >= 0 and ordered[:, -1].max() < self._oracle.n_choices
+        if not in_range or not (ordered[:, 1:] > ordered[:, :-1]).all():
+            return False
+        self._super_arms[:, : table.shape[1]], self._lengths[:] = table, table.shape[1]
+        return True
+
+
+class _Lockstep:
+    """R replications, in every round of which the oracle is asked once."""
+
+    def __init__(
+        self,
+        doors: Doors,
+        policy: AnyPolicy,
+        rounds: IntArray,
+        seed: np.random.SeedSequence,
+        group: Sequence[int],
+    ) -> None:
+        width, self._index, self._environment = len(group), doors.policy, doors.environment
+        self._states: list[Any] = [policy.initial_state() for _ in group]
+        self._learners = [stream(seed, Purpose.LEARNER, index) for index in group]
+        self._coins = [stream(seed, Purpose.ENVIRONMENT, index) for index in group]
+        self._learned = [np.array([getattr(state, name) for state in self._states]) for name in _LEARNED]
+        self._owners, sizes = self._states[0].sharing()
+        n_arms, n_choices = self._states[0].n_arms, policy.oracle.n_choices
+        self._indices = np.empty((width, n_arms))
+        self._super_arms = np.empty((width, max(n_choices, n_arms)), np.int64)
+        self._lengths, self._progress = np.zeros(width, np.int64), np.zeros(2, np.int64)
+        self._rounds, self._recorded = rounds, np.full((width, len(rounds), 2), np.nan)
+        asked = (self._indices, self._super_arms, self._lengths)
+        self._door = _BatchDoor(policy.oracle, self._learners, *asked)
+        if doors.policy.is_random:
+            self._door.before = self._draw_indices
+        self._before = (self._owners, sizes, *self._learned, *asked, np.zeros((width, 2)))
+
+    def play(self, tick: Callable[[int], object] | None) -> None:
+        """Play all rounds; raises what the oracle raises, with the rounds before it played."""
+        from cmab.running._kernels_lockstep import play_side_by_side
+        from cmab.running._kernels_loop import no_index
+
+        index = no_index if self._index.is_random else self._index.function
+        rules = (index, self._index.is_random, self._index.reals, *self._door.kernel[:2])
+        last, block, width = int(self._rounds[-1]), 1, len(self._states)
+        while (played := int(self._progress[0])) < last:
+            started, block = time.perf_counter(), min(block, last - played)
+            keys = np.array([coins.random(block) * 2.0**53 for coins in self._coins]).astype(np.int64)
+            state = (*self._before, self._progress, self._rounds, self._recorded)
+            with interrupt_waits(self._door):
+                play_side_by_side(*rules, *self._environment[:3], keys, *state)
+            self._door.reraise()
+            if tick is not None:
+                tick(width * block)
+            if time.perf_counter() - started < TICK_SECONDS / 2 and block < _LONGEST_BLOCK:
+                block *= 2
+
+    def records(self, seconds: float, is_interrupted: bool) -> list[Record]:
+        """Return what was played of each replication."""
+        return [self._record(row, seconds, is_interrupted) for row in range(len(self._states))]
+
+    def _record(self, row: int, seconds: float, is_interrupted: bool) -> Record:
+        state, played = self._states[row], int(self._progress[0])
+        state.rounds = played
+        for name, table in zip(_LEARNED, self._learned, strict=True):
+            getattr(state, name)[:] = table[row]
+        return Record(
+            expected_rewards=self._recorded[row, :, 1],
+            rewards=self._recorded[row, :, 0],
+            seconds=seconds,
+            oracle_calls=played,
+            oracle_seconds=self._door.seconds / len(self._states),
+            state=state,
+            super_arm=self._super_arms[row, : self._lengths[row]].copy(),
+            interrupted=is_interrupted,
+            path=self._door.path,
+        )
+
+    def _draw_indices(self) -> None:
+        """Fill the indices by a random rule, each row from its replication's own stream."""
+        counters, means, _ = self._learned
+        t = int(self._progress[0]) + 1
+        for row, rng in enumerate(self._learners):
+            counts = counters[row][self._owners] if len(self._owners) else counters[row]
+            self._index.function(counts, means[row], t, self._index.reals, rng, self._indices[row])

@@ -1,0 +1,246 @@
+"""The regret loop: many replications of a policy against an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.environment import Environment
+from cmab.policy import AnyPolicy, check_policy_instance
+from cmab.results.regret import benchmark
+from cmab.results.simulation import Simulation
+from cmab.running._compiled_rounds import open_doors
+from cmab.running._lockstep import groups, replicate_group
+from cmab.running._replication import Record
+from cmab.running._truth import Truth
+from cmab.seeding import Seed, root
+from cmab.validation import check_jobs, integer, shown
+
+Prefer = Literal["threads", "processes"]
+#: Most rounds of a run: up to here all round numbers are exact as floats.
+LONGEST = 2**53
+
+
+class SimulationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during `simulate`; what was finished by then is in `partial`.
+
+    Attributes
+    ----------
+    partial : Simulation
+        Results of the replications that were played, ``nan`` after the round they reached.
+
+    Examples
+    --------
+    >>> from cmab import SimulationInterrupted
+    >>> try:
+    ...     pass  # result = simulate(...)
+    ... except SimulationInterrupted as stopped:
+    ...     result = stopped.partial
+    """
+
+    def __init__(self, partial_result: Simulation) -> None:
+        super().__init__("interrupted; the finished rounds are in .partial")
+        self.partial = partial_result
+
+
+def simulate(
+    policy: AnyPolicy,
+    environment: Environment,
+    horizon: int,
+    *,
+    replications: int = 1,
+    checkpoints: Sequence[int] | IntArray | None = None,
+    rng: Seed = None,
+    n_jobs: int = 1,
+    progress: bool = False,
+) -> Simulation:
+    """Play `policy` against `environment` for `horizon` rounds, many times.
+
+    Parameters
+    ----------
+    policy : Policy
+        The learner; it never sees the environment.
+    environment : Environment
+        The instance.
+    horizon : int
+        Rounds of each replication.
+    replications : int
+        Number of independent replications.
+    checkpoints : sequence of int, optional
+        Rounds to record, increasing, in ``1..horizon``. Every round up to 1,000 rounds, and 200 log-spaced
+        ones beyond, if left out.
+    rng : int, SeedSequence, Generator or None
+        Seed. The same seed gives the same numbers for any `n_jobs`, and gives all policies the same
+        environment streams (common random numbers).
+    n_jobs : int
+        Workers, -1 for all cores: threads on the compiled path, processes on the others.
+    progress : bool
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Simulation
+        Cumulative rewards and regret at the checkpoints, and what the oracle cost.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, the oracle's and the environment's arms differ in number, the
+        policy's `support` does not fit the outcomes, or the environment changes during the run.
+    TypeError
+        If policy or environment is none, for instance a class.
+    SimulationInterrupted
+        On Ctrl-C, with the partial result.
+
+    Examples
+    --------
+    >>> from cmab import CUCB, simulate
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(n_arms=5, k=2)
+    >>> arms = BernoulliArms([0.2, 0.9, 0.1, 0.8, 0.3])
+    >>> result = simulate(CUCB(oracle), SemiBandit(arms, oracle), horizon=200, replications=3, rng=0)
+    >>> result.regret.shape
+    (3, 200)
+    """
+    horizon = integer("horizon", horizon, 1, LONGEST)
+    replications = integer("replications", replications, 1)
+    check_jobs(n_jobs)
+    check_fit(policy, environment)
+    benchmark(policy.oracle, environment.optimum)
+    truth = Truth(environment)
+    rounds = check_rounds(checkpoints, horizon)
+    doors = open_doors(policy, environment)
+    run = partial(replicate_group, policy, environment, rounds, root(rng))
+    together = groups(policy, environment, replications, n_jobs)
+    records: dict[int, Record] = {}
+    finish = partial(_collect, policy, environment, rounds, records)
+    try:
+        # Compiled replications release the interpreter lock: threads then need no copies of the instance.
+        prefer: Prefer = "threads" if doors and doors.oracle else "processes"
+        for group, played in _played(run, together, n_jobs, prefer, progress, int(rounds[-1])):
+            records |= zip(group, played, strict=True)
+            if played[0].interrupted:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        raise SimulationInterrupted(finish()) from None
+    truth.check(horizon)
+    return finish()
+
+
+def check_fit(policy: AnyPolicy, environment: Environment) -> None:
+    """Refuse a policy and an environment that do not belong together.
+
+    Outcomes must lie in the policy's support, or be sub-Gaussian as if they did, with means in it: that is
+    what confidence radii and caps rest on.
+
+    Raises
+    ------
+    TypeError
+        If one of them is none.
+    ValueError
+        If the base arms differ in number, or the policy's support does not fit the outcomes.
+    """
+    check_policy_instance(policy)
+    if not isinstance(environment, Environment):
+        raise TypeError(f"environment must be an Environment, got {shown(environment)}")
+    if policy.oracle.n_arms != environment.n_arms:
+        raise ValueError(
+            f"policy.oracle and environment must have the same base arms, got {policy.oracle.n_arms}"
+            f" and {environment.n_arms}"
+        )
+    if policy.support is None or not policy.learns:
+        return
+    (low, high), (least, most) = policy.support, environment.support
+    if low <= least and most <= high:
+        return
+    slack, means = 1e-12 * (high - low), np.asarray(environment.means)
+    if (
+        environment.sigma > (high - low) / 2 + slack
+        or not ((means >= low - slack) & (means <= high + slack)).all()
+    ):
+        raise ValueError(
+            f"environment must have outcomes in [{low:g}, {high:g}], the support of {type(policy).__name__},"
+            f" or means in it and a sigma of at most {(high - low) / 2:g}; got outcomes in [{least:g},"
+            f" {most:g}], means from {means.min():g} to {means.max():g}, sigma {environment.sigma:g}."
+            f" Give the policy a support that fits"
+        )
+
+
+def default_checkpoints(horizon: int) -> IntArray:
+    """Return every round up to 1,000 rounds, and about 200 log-spaced ones beyond."""
+    if horizon <= 1000:
+        return np.arange(1, horizon + 1)
+    return np.unique(np.round(np.geomspace(1, horizon, 200)).astype(np.int64))
+
+
+def check_rounds(checkpoints: Sequence[int] | IntArray | None, horizon: int) -> IntArray:
+    """Return `checkpoints` as an array, the default ones for None; refuse what is not increasing."""
+    if checkpoints is None:
+        return default_checkpoints(horizon)
+    rounds = np.asarray(checkpoints)
+    listed = rounds.ndim == 1 and rounds.size > 0 and rounds.dtype.kind in "iu"
+    if not listed or (np.diff(rounds) <= 0).any() or rounds[0] < 1 or rounds[-1] > horizon:
+        raise ValueError(f"checkpoints must be increasing integers in [1, {horizon}], got {checkpoints!r}")
+    return rounds.astype(np.int64)
+
+
+def _played(
+    run: Callable[..., list[Record]],
+    together: list[list[int]],
+    n_jobs: int,
+    prefer: Prefer,
+    progress: bool,
+    horizon: int,
+) -> Iterable[tuple[list[int], list[Record]]]:
+    """Yield groups of replications with their records as they finish."""
+    with _bar(sum(map(len, together)) * horizon) if progress else nullcontext() as bar:
+        if n_jobs == 1 or len(together) == 1:
+            for group in together:
+                yield group, run(group, bar.update if bar is not None else None)
+            return
+        from joblib import Parallel, delayed
+
+        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", prefer=prefer)
+        for group, played in workers(delayed(_named)(run, group) for group in together):
+            if bar is not None:
+                bar.update(len(group) * horizon)
+            yield group, played
+
+
+def _bar(total: int) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(total=total, unit=" rounds", unit_scale=True)
+
+
+def _named(run: Callable[..., list[Record]], group: list[int]) -> tuple[list[int], list[Record]]:
+    return group, run(group)
+
+
+def _collect(
+    policy: AnyPolicy, environment: Environment, rounds: IntArray, records: dict[int, Record]
+) -> Simulation:
+    ordered = [records[index] for index in sorted(records)]
+    shape = (len(ordered), rounds.shape[0])
+    return Simulation(
+        policy=type(policy).__name__,
+        rounds=rounds,
+        expected_rewards=np.array([r.expected_rewards for r in ordered]).reshape(shape),
+        rewards=np.array([r.rewards for r in ordered]).reshape(shape),
+        oracle_calls=np.array([r.oracle_calls for r in ordered], np.int64),
+        oracle_seconds=np.array([r.oracle_seconds for r in ordered]),
+        seconds=np.array([r.seconds for r in ordered]),
+        optimum=environment.optimum,
+        alpha=policy.oracle.alpha,
+        beta=policy.oracle.beta,
+        sense=policy.oracle.sense,
+        path=ordered[0].path if ordered else "python",
+        states=[r.state for r in ordered],
+        super_arms=[r.super_arm for r in ordered],
+    )

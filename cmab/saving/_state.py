@@ -1,0 +1,218 @@
+"""Writing the state of a session to a file and reading it back, without pickle and without trust.
+
+The file is a numpy archive (so ``numpy.load`` shows what is in it) whose comment, the last bytes of a zip
+file, holds a checksum of all bytes before. What is read must have the form of a fresh state.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import AnyArray
+from cmab.saving._atomic import write_bytes
+from cmab.validation import shown
+
+_DIGITS = 64
+#: Compressing makes nothing smaller than by this factor; a file that claims more does not hold it.
+_WIDEST = 1100
+
+
+def save(path: Path, header: dict[str, Any], state: Any) -> None:
+    """Write `header` (JSON) and the dataclass `state` to `path`, all or nothing."""
+    arrays: dict[str, AnyArray] = {}
+    document = {"header": header, "state": _flatten(state, "state", arrays)}
+    text = json.dumps(document, default=np.ndarray.tolist)  # some bit generators keep arrays
+    buffer = io.BytesIO()
+    letters = np.frombuffer(text.encode(), np.uint8)
+    np.savez_compressed(buffer, allow_pickle=False, document=letters, **arrays)
+    write_bytes(path, seal(buffer.getvalue()))
+
+
+def seal(archive: bytes) -> bytes:
+    """Return a zip file without comment with its checksum as the comment."""
+    body = archive[:-2] + _DIGITS.to_bytes(2, "little")
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+class File(NamedTuple):
+    """What a file holds: a header, and the parts of a state."""
+
+    path: Path
+    header: dict[str, Any]
+    state: Any
+    arrays: dict[str, AnyArray]
+
+
+def read(path: Path) -> File:
+    """Return what `save` wrote.
+
+    Raises
+    ------
+    ValueError
+        If `path` holds anything else.
+    """
+    if path.exists() and not path.is_file():  # to read a pipe may wait for ever
+        raise ValueError(f"{path} must be a file that Session.save wrote, got a folder, pipe or device")
+    data = path.read_bytes()
+    if not data.startswith(b"PK"):
+        raise ValueError(f"{path} must be a file that Session.save wrote, got something else")
+    if hashlib.sha256(data[:-_DIGITS]).hexdigest().encode() != data[-_DIGITS:]:
+        raise ValueError(
+            f"{path} must be a whole file that Session.save of this version wrote: its checksum is missing or"
+            " wrong, so it is damaged or of an older format. Take the last good copy"
+        )
+    with _refusing(path):
+        return File(path, *_unpack(data))
+
+
+def fill(file: File, template: Any) -> Any:
+    """Return the state in a file; `template` is a fresh state, whose form it must have.
+
+    Raises
+    ------
+    ValueError
+        If a part is missing, of another kind, or not as it can be.
+    """
+    with _refusing(file.path):
+        return _fill(template, file.state, file.arrays, "state")
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Say in words what a file with a right checksum was made to hold."""
+    try:
+        yield
+    except _Wrong as wrong:
+        raise ValueError(f"{path} must hold a state of this policy, got {wrong}") from None
+    except Exception as error:
+        raise ValueError(
+            f"{path} must be a file that Session.save wrote, got {type(error).__name__} {shown(str(error))}"
+        ) from None
+
+
+class _Wrong(Exception):
+    """A part of the file that is not as the fresh state."""
+
+
+def _unpack(data: bytes) -> tuple[dict[str, Any], Any, dict[str, AnyArray]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+        names = archive.namelist()
+    if len(set(names)) < len(names):
+        raise _Wrong("two parts of one name")
+    if size > _WIDEST * len(data):
+        raise _Wrong(f"an archive of {size:,} bytes")
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    document = json.loads(arrays.pop("document").tobytes().decode())
+    header = document["header"]
+    if not isinstance(header, dict):
+        raise _Wrong(f"a header of type {type(header).__name__}")
+    return header, document["state"], arrays
+
+
+def copied(state: Any) -> Any:
+    """Return a deep copy, several times faster than `copy.deepcopy` for dataclasses of arrays and numbers."""
+    if isinstance(state, np.ndarray) and not state.dtype.hasobject:
+        return state.copy()
+    if state is None or isinstance(state, bool | int | float | str):
+        return state
+    # A subclass of the dataclass may keep more than its fields.
+    is_plain = dataclasses.is_dataclass(state) and not isinstance(state, type)
+    if is_plain and not hasattr(type(state), "__slots__"):
+        twin = object.__new__(type(state))
+        for name, part in vars(state).items():
+            object.__setattr__(twin, name, copied(part))
+        return twin
+    return copy.deepcopy(state)
+
+
+def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        parts = {part: _flatten(getattr(value, part), f"{name}.{part}", arrays) for part in names}
+        return {"kind": "dataclass", "fields": parts}
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise ValueError(f"{name} must hold numbers or texts of fixed length, got dtype {value.dtype}")
+        arrays[name] = value
+        return {"kind": "array", "name": name}
+    if isinstance(value, list | tuple):
+        parts_list = [_flatten(part, f"{name}.{i}", arrays) for i, part in enumerate(value)]
+        return {"kind": type(value).__name__, "items": parts_list}
+    if value is None or isinstance(value, bool | int | float | str):
+        return {"kind": "plain", "value": value}
+    if isinstance(value, np.generic):
+        return {"kind": "plain", "value": value.item()}
+    raise ValueError(f"{name} must be a dataclass, array, list, number or string, got {type(value)}")
+
+
+def _fill(template: Any, node: Any, arrays: dict[str, AnyArray], name: str) -> Any:
+    """Return what `node` says, in the form of `template`; None there, and lists, take anything."""
+    kind = node["kind"]
+    if kind == "dataclass":
+        return _fill_fields(template, node["fields"], arrays, name)
+    if dataclasses.is_dataclass(template):
+        raise _Wrong(f"{name} without its fields")
+    if kind == "array":
+        return _filled_array(template, arrays[node["name"]], name)
+    if kind == "plain":
+        value = node["value"]
+        if template is not None and _sort(value) != _sort(template):
+            raise _Wrong(f"{name} = {value!r} in place of {_sort(template)}")
+        return value
+    if kind not in ("list", "tuple") or not (template is None or type(template).__name__ == kind):
+        raise _Wrong(f"{name} of kind {kind}")
+    known = () if template is None else template
+    padded = [*known, *[None] * len(node["items"])]
+    parts = [
+        _fill(like, item, arrays, f"{name}.{i}")
+        for i, (like, item) in enumerate(zip(padded, node["items"], strict=False))
+    ]
+    return parts if kind == "list" else tuple(parts)
+
+
+def _fill_fields(template: Any, fields: dict[str, Any], arrays: dict[str, AnyArray], name: str) -> Any:
+    names = (
+        [field.name for field in dataclasses.fields(template)] if dataclasses.is_dataclass(template) else []
+    )
+    if set(names) != set(fields):
+        raise _Wrong(f"{name} with fields {sorted(fields)}, not those of {type(template).__name__}")
+    values = {part: _fill(getattr(template, part), fields[part], arrays, f"{name}.{part}") for part in names}
+    filled = object.__new__(type(template))
+    for part, value in values.items():
+        object.__setattr__(filled, part, value)
+    if hasattr(filled, "check"):
+        try:
+            filled.check(template)
+        except ValueError as error:
+            raise _Wrong(f"{name}: {error}") from None
+    return filled
+
+
+def _filled_array(template: Any, array: AnyArray, name: str) -> AnyArray:
+    if isinstance(template, np.ndarray) and (array.dtype, array.ndim) != (template.dtype, template.ndim):
+        raise _Wrong(
+            f"{name} of dtype {array.dtype} and shape {array.shape} in place of {template.dtype} and"
+            f" {template.shape}"
+        )
+    if template is not None and not isinstance(template, np.ndarray):
+        raise _Wrong(f"{name}, an array, in place of {_sort(template)}")
+    return np.array(array, order="C")  # in the order of C and writeable, as compiled code takes it
+
+
+def _sort(value: Any) -> str:
+    if value is None or isinstance(value, bool | str):
+        return type(value).__name__
+    return "a number" if isinstance(value, int | float | np.number) else type(value).__name__

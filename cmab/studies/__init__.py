@@ -1,0 +1,1 @@
+"""Many runs, planned from one specification, stored and resumed."""

@@ -1,0 +1,186 @@
+"""Graphs that a specification may name: networkx's generators by a list, and edge lists beside the file."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cmab.validation import integer, shown
+
+# A study file is data that may come from anybody, and networkx also reads, writes and imports. So a name is
+# good only if it stands here: pure functions that return a graph, and the classes that `create_using` takes.
+_NAMES = """
+Graph DiGraph MultiGraph MultiDiGraph graph_atlas balanced_tree barbell_graph binomial_tree complete_graph
+complete_bipartite_graph circular_ladder_graph circulant_graph cycle_graph dorogovtsev_goltsev_mendes_graph
+empty_graph full_rary_tree kneser_graph ladder_graph lollipop_graph null_graph path_graph star_graph
+tadpole_graph trivial_graph turan_graph wheel_graph random_cograph caveman_graph connected_caveman_graph
+relaxed_caveman_graph random_partition_graph planted_partition_graph gaussian_random_partition_graph
+ring_of_cliques windmill_graph stochastic_block_model LFR_benchmark_graph configuration_model
+directed_configuration_model expected_degree_graph havel_hakimi_graph directed_havel_hakimi_graph
+degree_sequence_tree random_degree_sequence_graph gn_graph gnc_graph gnr_graph random_k_out_graph
+scale_free_graph partial_duplication_graph duplication_divergence_graph ego_graph
+margulis_gabber_galil_graph chordal_cycle_graph paley_graph maybe_regular_expander
+maybe_regular_expander_graph random_regular_expander_graph geographical_threshold_graph
+navigable_small_world_graph random_geometric_graph soft_random_geometric_graph
+thresholded_random_geometric_graph waxman_graph geometric_soft_configuration_graph hnm_harary_graph
+hkn_harary_graph random_internet_as_graph uniform_random_intersection_graph k_random_intersection_graph
+general_random_intersection_graph interval_graph grid_2d_graph grid_graph hypercube_graph
+triangular_lattice_graph hexagonal_lattice_graph line_graph inverse_line_graph mycielskian mycielski_graph
+random_clustered_graph fast_gnp_random_graph gnp_random_graph dense_gnm_random_graph gnm_random_graph
+erdos_renyi_graph binomial_graph newman_watts_strogatz_graph watts_strogatz_graph
+connected_watts_strogatz_graph random_regular_graph barabasi_albert_graph dual_barabasi_albert_graph
+extended_barabasi_albert_graph powerlaw_cluster_graph random_lobster random_lobster_graph random_shell_graph
+random_powerlaw_tree LCF_graph bull_graph chvatal_graph cubical_graph desargues_graph diamond_graph
+dodecahedral_graph frucht_graph generalized_petersen_graph heawood_graph hoffman_singleton_graph house_graph
+house_x_graph icosahedral_graph krackhardt_kite_graph moebius_kantor_graph octahedral_graph pappus_graph
+petersen_graph sedgewick_maze_graph tetrahedral_graph truncated_cube_graph truncated_tetrahedron_graph
+tutte_graph karate_club_graph davis_southern_women_graph florentine_families_graph les_miserables_graph
+spectral_graph_forge stochastic_graph sudoku_graph visibility_graph prefix_tree random_labeled_tree
+random_labeled_rooted_tree random_unlabeled_tree random_unlabeled_rooted_tree triad_graph
+"""
+GENERATORS = frozenset(_NAMES.split())
+_HOMES = ("networkx.generators.", "networkx.algorithms.bipartite.generators", "networkx.classes.")
+_MOST_NODES = 1_000_000
+_MOST_BYTES = 2**28
+
+
+def generator(name: str, where: str, near: str) -> Any:
+    """Return the function or class of networkx that a name stands for.
+
+    Raises
+    ------
+    ValueError
+        If it is not among those that a specification may name.
+    """
+    import networkx as nx
+
+    found = getattr(nx, name, None) if name in GENERATORS else None
+    if not str(getattr(found, "__module__", "")).startswith(_HOMES):
+        raise ValueError(
+            f"{where}.networkx must be one of networkx's generators of graphs{near}, got {name!r}"
+        )
+    return found
+
+
+def check_generator(maker: Any, arguments: Mapping[str, Any], where: str) -> None:
+    """Refuse what makes a graph another one in every process, or too large a one.
+
+    Raises
+    ------
+    ValueError
+        If a seed is left out, or a number is beyond a million.
+    """
+    if "backend" in arguments:
+        raise ValueError(f"{where} must not choose a backend of networkx")
+    if "seed" in inspect.signature(maker).parameters:
+        if "seed" not in arguments:
+            raise ValueError(
+                f"{where} must have a seed, such as seed = 0: else every process draws another graph"
+            )
+        integer(f"{where}.seed", arguments["seed"], 0)
+    for key, value in arguments.items():
+        if key != "seed" and any(abs(number) > _MOST_NODES for number in _numbers(value)):
+            raise ValueError(f"{where}.{key} must be at most {_MOST_NODES:,} for a graph, got {shown(value)}")
+
+
+def _numbers(value: Any) -> Iterator[int]:
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _numbers(entry)
+
+
+def read_graph(table: Mapping[str, Any], folder: Path | None, where: str) -> Any:
+    """Return the graph of an edge list: two names a line and, if the file has them, a weight.
+
+    Empty lines and those that begin with ``#`` are skipped. Names are integers if all of them are.
+
+    Raises
+    ------
+    ValueError
+        If the file is not below the study's folder, too large, or not such a list.
+    """
+    import networkx as nx
+
+    if unknown := set(table) - {"file", "directed"}:
+        raise ValueError(f"{where} must have no entries but file and directed, got {sorted(unknown)}")
+    directed = table.get("directed", False)
+    if not isinstance(directed, bool):
+        raise ValueError(f"{where}.directed must be true or false, got {shown(directed)}")
+    rows = _rows(_text(table["file"], folder, f"{where}.file"), f"{where}.file")
+    are_numbers = all(_is_number(name) for row in rows for name in row[:2])
+    graph: Any = nx.DiGraph() if directed else nx.Graph()
+    for row in rows:
+        u, v = (int(name) if are_numbers else name for name in row[:2])
+        given = {"weight": float(row[2])} if len(row) == 3 else {}
+        if graph.get_edge_data(u, v, given) != given:
+            raise ValueError(
+                f"{where}.file must give each edge one weight, got two for {row[0]} and {row[1]}"
+            )
+        graph.add_edge(u, v, **given)
+    return graph
+
+
+def _text(name: Any, folder: Path | None, where: str) -> str:
+    if folder is None:
+        raise ValueError(f"{where} needs the folder that it is in: give the study its `files`")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{where} must be the name of a file, got {shown(name)}")
+    path = _inside(name, folder, where)
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError(f"{where} must have at most {_MOST_BYTES:,} bytes, got {path.stat().st_size:,}")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where} must be text in UTF-8, got {error}") from None
+    except OSError as error:
+        raise ValueError(f"{where} must be a file that can be read, got {shown(name)}: {error}") from None
+
+
+def _inside(name: str, folder: Path, where: str) -> Path:
+    """Return the path of a file in a folder or below, wherever links and dots lead."""
+    home = folder.resolve()
+    try:
+        path = (home / name).resolve()
+        is_inside = not Path(name).is_absolute() and ".." not in Path(name).parts and home in path.parents
+        if is_inside and path.is_file():  # a pipe would wait for ever
+            return path
+    except (OSError, RuntimeError, ValueError):  # too long, a ring of links, or no name at all
+        pass
+    raise ValueError(f"{where} must be a file in {folder} or below, got {shown(name)}")
+
+
+def _rows(text: str, where: str) -> list[list[str]]:
+    # Not `splitlines`, which also splits at form feeds and the like, in the midst of comments.
+    numbered = [(number, line.split()) for number, line in enumerate(text.split("\n"), 1)]
+    rows = [(number, row) for number, row in numbered if row and not row[0].startswith("#")]
+    if not rows:
+        raise ValueError(f"{where} must hold at least one edge, got none")
+    for number, row in rows:
+        if len(row) not in (2, 3) or len(row) != len(rows[0][1]) or not all(map(_is_weight, row[2:])):
+            raise ValueError(f"{where}, line {number}: must hold two names (and a weight), got {row[:5]}")
+    return [row for _, row in rows]
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdecimal() and len(name) < 19 and str(int(name)) == name
+
+
+def _is_weight(text: str) -> bool:
+    try:
+        return abs(float(text)) < float("inf")
+    except ValueError:
+        return False
+
+
+def digest(graph: Any) -> str:
+    """Return a hash of nodes and edges with their data, in their order, which numbers the base arms."""
+    found = hashlib.sha256(f"{type(graph).__name__} {sorted(graph.graph.items(), key=str)}".encode())
+    for part in (graph.nodes(data=True), graph.edges(data=True)):
+        for entry in part:
+            found.update(repr(entry).encode() + b"\n")
+    return found.hexdigest()[:16]

@@ -1,0 +1,112 @@
+"""What a study notes of each instance and learner: what they are made of, and what a report says of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.studies._plan import Pair, Plan
+from cmab.studies._provenance import OWN, Code, code_of, refresh
+from cmab.studies._specification import classes, key_of, unnamed
+
+_MOST_POINTS = 200
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The code, the versions and the graphs (as hashes) that make the numbers of a pair."""
+
+    code: Code
+    graphs: list[str]
+
+    def keys(self, content: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the keys that all pieces of a pair share: with versions, and but for versions."""
+        sources, versions = self.code["sources"], self.code["versions"]
+        plugins = {name: value for name, value in sources.items() if name not in OWN}
+        ours = {name: value for name, value in sources.items() if name in OWN}
+        alike = key_of({"content": unnamed(content), "graphs": self.graphs, "sources": plugins})
+        return key_of({"alike": alike, "sources": ours, "versions": versions}), alike
+
+
+@dataclass(frozen=True)
+class About:
+    """What a report says of a pair beside its results."""
+
+    environment: str
+    optimum_is_exact: bool
+    bounds: dict[str, list[float]]
+
+    def curves(self) -> tuple[IntArray, dict[str, FloatArray]]:
+        """Return rounds, and the bounds on the regret there by theorem."""
+        values = {name: np.asarray(numbers, np.float64) for name, numbers in self.bounds.items()}
+        return values.pop("rounds", np.empty(0)).astype(np.int64), values
+
+
+def origins_of(used: Mapping[Pair, Any], graphs: Mapping[Pair, list[str]]) -> dict[Pair, Origin]:
+    """Return what pairs are made of, as of now, given their specifications and graphs."""
+    names = {pair: frozenset(classes(specification)) for pair, specification in used.items()}
+    refresh()
+    codes = {each: code_of(each) for each in set(names.values())}
+    return {pair: Origin(codes[names[pair]], graphs[pair]) for pair in used}
+
+
+def describe(plan: Plan, pair: Pair) -> About:
+    """Return what a report says of a pair."""
+    environment = plan.problems[pair[0]]
+    exact = bool(getattr(environment, "optimum_is_exact", True))
+    return About(repr(environment), exact, _bounds(plan, pair))
+
+
+def _bounds(plan: Plan, pair: Pair) -> dict[str, list[float]]:
+    from cmab.studies._bounds import regret_bounds
+
+    rounds = plan.outline.rounds
+    if rounds is None or pair not in plan.policies or not math.isfinite(plan.problems[pair[0]].optimum):
+        return {}
+    chosen = rounds[np.unique(np.linspace(0, len(rounds) - 1, _MOST_POINTS).round().astype(np.int64))]
+    try:
+        found = regret_bounds(plan.policies[pair], plan.problems[pair[0]], chosen)
+    except Exception:  # a curve in a report is no reason not to play
+        return {}
+    values = {name: bound.tolist() for name, bound in found.items() if np.isfinite(bound).all()}
+    return {"rounds": chosen.tolist(), **values} if values else {}
+
+
+def notes(
+    specification: Mapping[str, Any],
+    accepts: bool,
+    origins: Mapping[Pair, Origin],
+    about: Mapping[Pair, About] | None = None,
+) -> tuple[str, str]:
+    """Return the two texts that a store keeps of a study."""
+    pairs = [
+        [*pair, asdict(origin), None if about is None else asdict(about[pair])]
+        for pair, origin in origins.items()
+    ]
+    return json.dumps(specification), json.dumps({"accept_versions": accepts, "pairs": pairs})
+
+
+def noted(
+    specification: str, pairs: str
+) -> tuple[dict[str, Any], bool, dict[Pair, Origin], dict[Pair, About]]:
+    """Return what `notes` was given.
+
+    Raises
+    ------
+    ValueError
+        If the texts are something else.
+    """
+    try:
+        known = json.loads(pairs)
+        rows = [((instance, learner), *rest) for instance, learner, *rest in known["pairs"]]
+        origins = {pair: Origin(**origin) for pair, origin, _ in rows}
+        about = {pair: About(**told) for pair, _, told in rows}
+        return json.loads(specification), bool(known["accept_versions"]), origins, about
+    except (ValueError, TypeError, KeyError, RecursionError) as error:  # it may come from anybody
+        raise ValueError(f"the study noted in the store must be one of this version, got {error}") from None

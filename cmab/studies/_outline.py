@@ -1,0 +1,174 @@
+"""What a study asks for, as plain data: nothing is built, so that also a stranger's results can be read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from cmab.arrays import IntArray
+from cmab.running.simulation import check_rounds
+from cmab.studies._specification import nearest
+from cmab.validation import integer, shown
+
+_FOR_LEARNERS = ("horizon", "checkpoints")
+_FOR_EXPLORERS = ("max_samples",)
+_KNOWN = {"instances", "learners", "explorers", "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
+_MOST_PIECES = 10_000_000
+_MOST_ROUNDS = 2**53
+_MOST_LEVELS = 50
+_MOST_BITS = 1024  # Python writes out no number of over 4,300 digits
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The tables of a study by name, grids spread, and its numbers."""
+
+    instances: dict[str, Any]
+    learners: dict[str, Any]
+    explorers: dict[str, Any]
+    replications: int
+    seed: int
+    rounds: IntArray | None
+    max_samples: int | None
+
+    @classmethod
+    def of(cls, specification: Mapping[str, Any]) -> Outline:
+        """Return the outline, or raise ``ValueError`` where the specification has not the form of a study."""
+        _check_names(specification)
+        instances = _table(specification, "instances")
+        tables = {
+            kind: _table(specification, kind) for kind in ("learners", "explorers") if kind in specification
+        }
+        if not tables:
+            raise ValueError("a study must have learners or explorers, got neither")
+        replications = integer("replications", specification.get("replications", 1), 1)
+        _check_size(instances, tables, replications)
+        learners, explorers = (
+            dict(_spread_grids(kind, tables.get(kind, {}))) for kind in ("learners", "explorers")
+        )
+        if both := sorted(learners.keys() & explorers.keys()):
+            raise ValueError(f"learners and explorers must have different names, got {both} in both")
+        rounds = None
+        if learners:
+            horizon = integer("horizon", specification.get("horizon"), 1, _MOST_ROUNDS)
+            rounds = check_rounds(specification.get("checkpoints"), horizon)
+        max_samples = specification.get("max_samples")
+        if max_samples is not None:
+            integer("max_samples", max_samples, 1, _MOST_ROUNDS)
+        seed = integer("seed", specification.get("seed", 0), 0)
+        return cls(instances, learners, explorers, replications, seed, rounds, max_samples)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """What is played: instance and learner, then instance and explorer."""
+        return [
+            (i, name) for tables in (self.learners, self.explorers) for i in self.instances for name in tables
+        ]
+
+    def content(self, instance: str, learner: str) -> dict[str, Any]:
+        """Return what decides the numbers of a pair's pieces; names do not."""
+        content: dict[str, Any] = {"instance": self.instances[instance], "seed": self.seed}
+        if self.rounds is not None and learner in self.learners:
+            return content | {"learner": self.learners[learner], "rounds": self.rounds.tolist()}
+        return content | {"explorer": self.explorers[learner], "max_samples": self.max_samples}
+
+
+def plain(specification: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy that holds only what a file can."""
+    try:
+        copy: dict[str, Any] = json.loads(json.dumps(specification, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        # What json names is the number or the object, but not the place.
+        where, what = next(_foreign(specification, ""), ("a study", str(error)))
+        raise ValueError(
+            f"{where} must hold text, booleans, finite numbers of at most {_MOST_BITS} bits, lists and tables"
+            f" only, got {what}"
+        ) from None
+    except RecursionError:
+        copy = {}
+    if not copy or _depth(copy) > _MOST_LEVELS:
+        raise ValueError(f"a study must have tables, nested at most {_MOST_LEVELS} deep")
+    return copy
+
+
+def _foreign(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Yield the place and a description of what no file can hold."""
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            if not isinstance(key, str):
+                yield where or "a study", f"the key {shown(key)}"
+            yield from _foreign(entry, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list | tuple):
+        for i, entry in enumerate(value):
+            yield from _foreign(entry, f"{where}[{i}]")
+    elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _MOST_BITS:
+        yield where, f"one of {value.bit_length()} bits"
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield where, str(value)
+    elif not isinstance(value, str | bool | int | float | None):
+        yield where, shown(value)
+
+
+def _depth(value: Any) -> int:
+    """Return how deep tables and lists are nested."""
+    level, depth = [value], 0
+    while level:
+        inner = [entry.values() if isinstance(entry, dict) else entry for entry in level]
+        level = [part for entries in inner for part in entries if isinstance(part, dict | list)]
+        depth += 1
+    return depth
+
+
+def _check_names(specification: Mapping[str, Any]) -> None:
+    if unknown := set(specification) - _KNOWN:
+        known = ", ".join(sorted(_KNOWN))
+        hint = nearest(min(unknown), _KNOWN)
+        raise ValueError(f"a study must have no entries but {known}; got {sorted(unknown)}{hint}")
+    for kind, names in (("learners", _FOR_LEARNERS), ("explorers", _FOR_EXPLORERS)):
+        if kind not in specification and (useless := set(names) & set(specification)):
+            raise ValueError(f"a study without {kind} must not have {', '.join(sorted(useless))}")
+
+
+def _table(specification: Mapping[str, Any], name: str) -> dict[str, Any]:
+    table = specification.get(name)
+    if not isinstance(table, dict) or not table or not all(isinstance(row, dict) for row in table.values()):
+        raise ValueError(f"{name} must be a table with a table for each name, got {shown(table)}")
+    return table
+
+
+def _check_size(instances: Mapping[str, Any], tables: Mapping[str, Any], replications: int) -> None:
+    """Count before anything is spread: a few digits ask for more than any memory holds."""
+    spread = sum(
+        math.prod(map(len, _grid(kind, name, row).values()))
+        for kind, rows in tables.items()
+        for name, row in rows.items()
+    )
+    pieces = len(instances) * spread * replications
+    if pieces > _MOST_PIECES:
+        raise ValueError(
+            f"a study must have at most {_MOST_PIECES:,} pieces, got {pieces:,}: {len(instances):,} instances"
+            f" x {spread:,} learners and explorers x {replications:,} replications"
+        )
+
+
+def _grid(kind: str, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    grid = table.get("grid", {})
+    if not (isinstance(grid, dict) and all(isinstance(entry, list) and entry for entry in grid.values())):
+        raise ValueError(f"{kind}.{name}.grid must hold a list for each parameter, got {shown(grid)}")
+    if twice := sorted(grid.keys() & table.keys()):
+        raise ValueError(f"{kind}.{name} must have {', '.join(twice)} in its table or in its grid, got both")
+    return grid
+
+
+def _spread_grids(kind: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each learner, one for every combination of the entries of its grid."""
+    for name, table in tables.items():
+        fixed = {key: value for key, value in table.items() if key != "grid"}
+        grid = _grid(kind, name, table)
+        for values in product(*grid.values()):
+            chosen = dict(zip(grid, values, strict=True))
+            yield " ".join([name, *(f"{key}={value}" for key, value in chosen.items())]), fixed | chosen

@@ -1,0 +1,170 @@
+"""One piece of a study: played in a worker, and the row that the store keeps of it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import traceback
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from cmab.arrays import IntArray
+from cmab.environment import Environment
+from cmab.explorer import AnyExplorer
+from cmab.policy import AnyPolicy
+from cmab.running._replication import replicate
+from cmab.running.identification import explore
+from cmab.seeding import root
+from cmab.studies._plan import Plan
+from cmab.studies._provenance import Code, check_code, machine
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One replication of one learner or explorer on one instance; `alike` is its key but for versions."""
+
+    key: str
+    instance: str
+    learner: str
+    replication: int
+    alike: str = ""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Instance and learner."""
+        return self.instance, self.learner
+
+
+@dataclass(frozen=True, eq=False)
+class Simulating:
+    """A replication of a policy, to be played anywhere."""
+
+    policy: AnyPolicy
+    environment: Environment
+    rounds: IntArray
+
+    def play(self, seed: int, replication: int) -> dict[str, Any]:
+        """Return what is recorded."""
+        record = replicate(self.policy, self.environment, self.rounds, root(seed), replication)
+        if record.interrupted:
+            raise KeyboardInterrupt
+        names = ("path", "seconds", "oracle_calls", "oracle_seconds", "expected_rewards", "rewards")
+        return {
+            "rounds": self.rounds,
+            # What regret is told by later, whatever the code says then.
+            "optimum": self.environment.optimum,
+            "alpha": self.policy.oracle.alpha,
+            "beta": self.policy.oracle.beta,
+            "sense": self.policy.oracle.sense,
+            "outside_seconds": record.seconds - record.oracle_seconds,
+            **{name: getattr(record, name) for name in names},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Identifying:
+    """A replication of an explorer, to be played anywhere."""
+
+    explorer: AnyExplorer
+    environment: Environment
+    max_samples: int | None
+
+    def play(self, seed: int, replication: int) -> dict[str, Any]:
+        """Return what is recorded."""
+        run = explore(self.explorer, self.environment, root(seed), self.max_samples, replication)
+        recorded = run._asdict() | {"arms": json.dumps(run.arms.tolist())}
+        del recorded["replication"]
+        return recorded | {
+            name: int(recorded[name]) for name in ("samples", "correct", "stopped", "certified")
+        }
+
+
+def task_of(
+    plan: Plan, pair: tuple[str, str], rounds: IntArray | None, max_samples: int | None
+) -> Simulating | Identifying:
+    """Return what to play of a policy or an explorer on an instance."""
+    environment = plan.problems[pair[0]]
+    if rounds is not None and pair in plan.policies:
+        return Simulating(plan.policies[pair], environment, rounds)
+    return Identifying(plan.explorations[pair], environment, max_samples)
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What came back: the values to store, or the traceback of what was raised."""
+
+    piece: Piece
+    values: dict[str, Any] = field(default_factory=dict)
+    failure: str | None = None
+    interrupted: bool = False
+
+
+def pack(task: Simulating | Identifying) -> bytes:
+    """Return a task as bytes.
+
+    Left to the back ends, large arrays would arrive read-only, and shared by the threads of a worker.
+    """
+    import cloudpickle
+
+    packed: bytes = cloudpickle.dumps(task)
+    return packed
+
+
+def play(piece: Piece, task: Simulating | Identifying | bytes, seed: int, code: Code) -> Outcome:
+    """Play a piece; what it raises becomes part of the outcome, so that the others go on."""
+    try:
+        check_code(code)
+        loaded: Simulating | Identifying = pickle.loads(task) if isinstance(task, bytes) else task
+        played = loaded.play(seed, piece.replication)
+        check_code(code)  # playing may have imported more
+        return Outcome(piece, played | machine())
+    except KeyboardInterrupt:
+        return Outcome(piece, interrupted=True)
+    except Exception:
+        return Outcome(piece, failure=traceback.format_exc())
+
+
+def row(outcome: Outcome, content: dict[str, Any], seed: int, code: Code) -> dict[str, Any]:
+    """Return the columns that all pieces have, and those of this one."""
+    piece = outcome.piece
+    return {
+        "key": piece.key,
+        "alike": piece.alike,
+        "instance": piece.instance,
+        "learner": piece.learner,
+        "replication": piece.replication,
+        "seed": str(seed),
+        "specification": json.dumps(content),
+        "sources": json.dumps(code["sources"]),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        **code["versions"],
+        **outcome.values,
+    }
+
+
+class StudyFailed(RuntimeError):
+    """Pieces of a study raised; all others are stored.
+
+    Attributes
+    ----------
+    failures : list of (Piece, str)
+        The pieces with their tracebacks, in the study's order.
+
+    Examples
+    --------
+    >>> from cmab import StudyFailed
+    >>> try:
+    ...     pass  # study.run("results")
+    ... except StudyFailed as failed:
+    ...     print(failed.failures[0][1])
+    """
+
+    def __init__(self, failures: list[tuple[Piece, str]]) -> None:
+        piece, trace = failures[0]
+        super().__init__(
+            f"{len(failures)} pieces failed and are not stored, the first one replication"
+            f" {piece.replication} of {piece.learner} on {piece.instance}:\n{trace.rstrip()}\n"
+            "all other pieces are stored; run again to try these again"
+        )
+        self.failures = failures

@@ -1,0 +1,119 @@
+"""From the tables of a study to its environments and learners, with every fault named at once."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cmab.environment import Environment
+from cmab.explorer import AnyExplorer, Explorer
+from cmab.oracle import Oracle
+from cmab.policy import AnyPolicy, Policy
+from cmab.results.regret import benchmark
+from cmab.running import simulation
+from cmab.running.identification import check_fit
+from cmab.studies._outline import Outline
+from cmab.studies._specification import Builder, class_of
+from cmab.validation import shown
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The objects that an outline describes, and the hashes of the graphs that each pair is made of."""
+
+    outline: Outline
+    files: Path | None
+    problems: dict[str, Environment] = field(default_factory=dict)
+    policies: dict[Pair, AnyPolicy] = field(default_factory=dict)
+    explorations: dict[Pair, AnyExplorer] = field(default_factory=dict)
+    graphs: dict[Pair, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, outline: Outline, files: Path | None = None) -> Plan:
+        """Return the plan, or raise ``ValueError`` with all that is wrong."""
+        plan, wrong = cls(outline, files), []
+        for name, table in outline.instances.items():
+            builder = Builder(files)
+            try:
+                names = plan._add_problem(builder, name, table)
+            except ValueError as error:
+                wrong.append(str(error))
+                continue
+            adding = ((plan._add_policy, outline.learners), (plan._add_explorer, outline.explorers))
+            for add, tables in adding:
+                for learner in tables:
+                    own = Builder(files)
+                    try:
+                        add(own, name, learner, names)
+                    except ValueError as error:
+                        wrong.append(str(error))
+                    plan.graphs[name, learner] = builder.graphs + own.graphs
+        if wrong:
+            raise ValueError("; ".join(dict.fromkeys(wrong)))
+        return plan
+
+    def _add_problem(self, builder: Builder, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+        """Add an instance; return what its learners may refer to."""
+        where = f"instances.{name}"
+        wanted = {"oracle", "environment"} if self.outline.learners else {"environment"}
+        if not wanted <= set(table) <= {"oracle", "environment"}:
+            raise ValueError(f"{where} must have {' and '.join(sorted(wanted))}, got {sorted(table)}")
+        names: dict[str, Any] = {}
+        if "oracle" in table:
+            oracle = names["oracle"] = builder.build(table["oracle"], {}, f"{where}.oracle")
+            if not isinstance(oracle, Oracle):
+                raise ValueError(f"{where}.oracle must describe an oracle, got {shown(oracle)}")
+        environment = builder.build(table["environment"], names, f"{where}.environment")
+        if not isinstance(environment, Environment):
+            raise ValueError(f"{where}.environment must describe an environment, got {shown(environment)}")
+        if "oracle" in names:
+            _check_arms(where, names["oracle"], environment)
+        self.problems[name] = environment
+        return names | {"means": environment.means, "n_arms": environment.n_arms}
+
+    def _add_policy(self, builder: Builder, instance: str, learner: str, names: Mapping[str, Any]) -> None:
+        where = f"learners.{learner}"
+        table = self.outline.learners[learner]
+        if "oracle" in table:
+            raise ValueError(f"{where} must not have an oracle: it is that of the instance")
+        policy = builder.build(table, names, where, oracle=names["oracle"])
+        if not isinstance(policy, Policy) or isinstance(policy, Explorer):
+            raise ValueError(f"{where} must describe a policy (explorers have their own table)")
+        benchmark(names["oracle"], math.nan)
+        try:
+            simulation.check_fit(policy, self.problems[instance])
+        except ValueError as error:
+            raise ValueError(f"{where} on instances.{instance}: {error}") from None
+        self.policies[instance, learner] = policy
+
+    def _add_explorer(self, builder: Builder, instance: str, explorer: str, names: Mapping[str, Any]) -> None:
+        where, table = f"explorers.{explorer}", self.outline.explorers[explorer]
+        taken: Mapping[str, Any] = {}
+        if isinstance(table.get("class"), str):
+            taken = inspect.signature(class_of(table["class"], where)).parameters
+        # What only the instance knows goes to those that take it, so that one table serves all instances.
+        given = {name: f"${name}" for name in ("n_arms", "oracle") if name in taken and name in names}
+        found = builder.build(given | table, names, where)
+        if not isinstance(found, Explorer):
+            raise ValueError(f"{where} must describe an explorer (policies go under learners)")
+        if found.goal is None:
+            raise ValueError(f"{where} must have a goal, by which answers are right or wrong")
+        try:
+            check_fit(found, self.problems[instance])
+        except ValueError as error:
+            raise ValueError(f"{where} on instances.{instance}: {error}") from None
+        self.explorations[instance, explorer] = found
+
+
+def _check_arms(where: str, oracle: Oracle, environment: Environment) -> None:
+    if oracle.n_arms != environment.n_arms:
+        raise ValueError(
+            f"{where}: oracle and environment must have the same base arms, got"
+            f" {oracle.n_arms} and {environment.n_arms}"
+        )

@@ -1,0 +1,163 @@
+"""From stored rows of a study to results and summaries."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.results.identification import Identification
+from cmab.results.regret import without_noise
+from cmab.results.simulation import Simulation
+from cmab.running.identification import Run, collect
+
+Row = Mapping[str, Any]
+Pair = tuple[str, str]
+
+
+class Results(dict[Pair, Any]):
+    """Results by (instance, learner), which a notebook shows as a table."""
+
+    def __missing__(self, key: object) -> Any:
+        first = next(iter(self), None)
+        example = f", such as {first!r}" if first else ", and there is none yet"
+        raise KeyError(f"results must be asked for by (instance, learner){example}; got {key!r}")
+
+    def _repr_html_(self) -> str:
+        from cmab.results._html import table
+        from cmab.results._summaries import final_rows, sample_rows
+
+        return table(
+            [
+                {"instance": instance, **row}
+                for (instance, learner), result in self.items()
+                for row in (
+                    final_rows({learner: result})
+                    if isinstance(result, Simulation)
+                    else sample_rows({learner: result})
+                )
+            ]
+        )
+
+
+class Score(NamedTuple):
+    """What leaders are told by: mean regret, samples or cost (less is better), or reward (more is)."""
+
+    measure: str
+    value: float
+
+
+def score(result: Simulation | Identification) -> Score:
+    """Return the regret; where the optimum is unknown, the reward or cost; of an explorer, the samples."""
+    if isinstance(result, Identification):
+        return Score("samples", float(result.samples.mean()))
+    if not math.isnan(result.optimum):
+        return Score("regret", float(result.exact_regret[:, -1].mean()))
+    measure = "reward" if result.sense == "max" else "cost"
+    return Score(measure, float(result.expected_rewards[:, -1].mean()))
+
+
+def simulation(learner: str, rows: Sequence[Row]) -> Simulation:
+    """Return the replications of a policy on an instance, by what was stored of them alone.
+
+    Raises
+    ------
+    ValueError
+        If they were made for different optima: one mean of their regret would mean nothing.
+    """
+    first = rows[0]
+    for name in ("optimum", "alpha", "beta", "sense"):
+        if len(told := {row[name] for row in rows}) > 1 and not _are_close(told):
+            raise ValueError(
+                f"the replications of {learner} on {first['instance']} must have one {name}, got"
+                f" {sorted(map(str, told))} of different versions; do not accept versions here"
+            )
+    return Simulation(
+        policy=learner,
+        rounds=first["rounds"],
+        expected_rewards=np.array([row["expected_rewards"] for row in rows]),
+        rewards=np.array([row["rewards"] for row in rows]),
+        seconds=np.array([row["seconds"] for row in rows]),
+        oracle_calls=np.array([row["oracle_calls"] for row in rows], np.int64),
+        oracle_seconds=np.array([row["oracle_seconds"] for row in rows], np.float64),
+        optimum=math.nan if first["optimum"] is None else first["optimum"],
+        alpha=first["alpha"],
+        beta=first["beta"],
+        sense=first["sense"],
+        path=first["path"],
+    )
+
+
+def _are_close(values: set[Any]) -> bool:
+    """Return whether all are numbers that differ by rounding at most, as those of two versions may."""
+    numbers = [value for value in values if isinstance(value, float)]
+    return len(numbers) == len(values) and math.isclose(min(numbers), max(numbers), rel_tol=1e-9)
+
+
+def identification(explorer: str, rows: Sequence[Row]) -> Identification:
+    """Return the replications of an explorer on an instance."""
+    runs = [
+        Run(
+            **{name: row[name] for name in Run._fields}
+            | {"arms": np.array(json.loads(row["arms"]), np.int64)}
+        )
+        for row in rows
+    ]
+    return collect(explorer, runs)
+
+
+def result_of(learner: str, rows: Sequence[Row]) -> Simulation | Identification:
+    """Return the replications of a policy or an explorer on an instance."""
+    return simulation(learner, rows) if "rewards" in rows[0] else identification(learner, rows)
+
+
+def finals(result: Simulation | Identification) -> dict[str, float]:
+    """Return the last values of the only replication's curves, as columns."""
+    if isinstance(result, Identification):
+        return {}
+    return {
+        "final_expected_reward": float(result.expected_rewards[0, -1]),
+        "final_regret": float(result.regret[0, -1]),
+        "final_exact_regret": float(result.exact_regret[0, -1]),
+    }
+
+
+def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:
+    """Return the summary of a policy on an instance."""
+    regret = without_noise(result.exact_regret[:, -1], result.optimum, int(result.rounds[-1]))
+    return {
+        "instance": pair[0],
+        "learner": pair[1],
+        "replications": len(regret),
+        "regret": float(regret.mean()),
+        "s.e.": _standard_error(regret),
+        "reward a round": float(result.expected_rewards[:, -1].mean() / result.rounds[-1]),
+        "seconds": float(result.seconds.mean()),
+    }
+
+
+def samples_row(pair: Pair, found: Identification) -> dict[str, Any]:
+    """Return the summary of an explorer on an instance; the last three counts are of replications.
+
+    A run that was cut off is neither right nor wrong; with one, the mean of the samples is a lower bound.
+    """
+    return {
+        "instance": pair[0],
+        "explorer": pair[1],
+        "replications": len(found.samples),
+        "samples": float(found.samples.mean()),
+        "s.e.": _standard_error(found.samples.astype(np.float64)) if found.stopped.all() else None,
+        "seconds": float(found.seconds.mean()),
+        "stopped": int(found.stopped.sum()),
+        "certified": int(found.certified.sum()),
+        "wrong": int(found.wrong.sum()),
+    }
+
+
+def _standard_error(values: FloatArray) -> float | None:
+    n = len(values)
+    return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None

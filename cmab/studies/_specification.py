@@ -1,0 +1,175 @@
+"""Objects from plain data (TOML tables), and the keys under which their results are stored."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from cmab.studies import _registry
+from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
+from cmab.validation import shown
+
+_GROUPS = ("instances", "oracles", "policies", "explorers")
+_MAKERS = ("class", "networkx", "file")
+
+
+class Builder:
+    """Builds the objects that specifications describe, and notes the graphs among them.
+
+    Parameters
+    ----------
+    files : Path, optional
+        Folder below which the files are that specifications name.
+
+    Attributes
+    ----------
+    graphs : list of str
+        A hash of each graph that was built, in order.
+    """
+
+    def __init__(self, files: Path | None = None) -> None:
+        self.files = files
+        self.graphs: list[str] = []
+
+    def build(self, value: Any, names: Mapping[str, Any], where: str, **extra: Any) -> Any:
+        """Return the object that a specification describes.
+
+        Parameters
+        ----------
+        value : object
+            A table with ``class``, a registered name, is a call with the table's other entries; one with
+            ``networkx``, the name of one of networkx's generators, likewise; one with ``file`` is the graph
+            of an edge list; ``"$name"`` is one of `names`; lists are built entry by entry; everything else
+            is itself.
+        names : mapping
+            What ``$`` refers to.
+        where : str
+            Place in the file, for messages.
+        **extra : object
+            Further arguments of the outermost call.
+
+        Raises
+        ------
+        ValueError
+            With the place, if something is unknown or refused, whatever it raises.
+        """
+        if isinstance(value, str) and value.startswith("$"):
+            if value[1:] not in names:
+                known = ", ".join(f"${name}" for name in names) or "none here"
+                raise ValueError(f"{where} must refer to one of the known objects ({known}), got {value!r}")
+            return names[value[1:]]
+        if isinstance(value, list):
+            return [self.build(entry, names, f"{where}[{i}]") for i, entry in enumerate(value)]
+        if not isinstance(value, Mapping):
+            return value
+        kinds = [kind for kind in _MAKERS if kind in value]
+        if len(kinds) != 1 or not isinstance(value[kinds[0]], str):
+            raise ValueError(
+                f"{where} must have one name as class, networkx or file, got {shown(dict(value))}"
+            )
+        if kinds == ["file"]:
+            return self._noted(read_graph(value, self.files, where))
+        given = {key: entry for key, entry in value.items() if key != kinds[0]}
+        arguments = {key: self.build(entry, names, f"{where}.{key}") for key, entry in given.items()}
+        if kinds == ["class"]:
+            return _called(class_of(value["class"], where), extra | arguments, where)
+        name = value["networkx"]
+        maker = generator(name, where, nearest(name, GENERATORS))
+        check_generator(maker, arguments, where)
+        return self._noted(_called(maker, extra | arguments, where))
+
+    def _noted(self, graph: Any) -> Any:
+        self.graphs.append(digest(graph))
+        return graph
+
+
+def _called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
+    """Return what a class or function makes of arguments that anybody may have written."""
+    try:
+        parameters = inspect.signature(maker).parameters.values()
+        known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        any_name = any(p.kind == p.VAR_KEYWORD for p in parameters) and not hasattr(maker, "orig_func")
+        unknown = sorted(set(arguments) - set(known)) if not any_name else []
+    except (TypeError, ValueError):  # compiled ones may have no signature
+        unknown, known = [], []
+    if unknown:
+        hint = nearest(unknown[0], known)
+        raise ValueError(
+            f"{where}: there must be no entries but {', '.join(known)}; got {', '.join(unknown)}{hint}"
+        )
+    try:
+        return maker(**arguments)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error}") from error
+    except MemoryError as error:
+        raise ValueError(f"{where} must fit into memory, got {shown(dict(arguments))}") from error
+    except Exception as error:  # as of a list where an object belongs
+        raise ValueError(
+            f"{where} must have arguments that fit together, got {type(error).__name__}: {error}"
+        ) from error
+
+
+def entry_of(name: str) -> metadata.EntryPoint | None:
+    """Return the entry point of a class, whatever its kind."""
+    found = (_registry.entries(group).get(name) for group in _GROUPS)
+    return next((entry for entry in found if entry is not None), None)
+
+
+def class_of(name: str, where: str) -> Any:
+    """Return the class that is registered under a name.
+
+    Raises
+    ------
+    ValueError
+        If there is none, it cannot be imported, or several packages claim the name.
+    """
+    entry = entry_of(name)
+    if entry is None:
+        known = [name for group in _GROUPS for name in _registry.entries(group)]
+        raise ValueError(
+            f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r};"
+            " a class of your own is one once its package declares it as an entry point"
+        )
+    _registry.check_unique(name, _GROUPS)
+    try:
+        return entry.load()
+    except Exception as error:
+        raise ValueError(f"{where}.class: {entry.value} cannot be imported ({error})") from error
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question after the known name that is spelt most like this one, if there is such a name."""
+    by_letters = {other.lower(): other for other in sorted(known)}
+    found = get_close_matches(name.lower()[:100], by_letters, 1)
+    return f" (did you mean {by_letters[found[0]]!r}?)" if found else ""
+
+
+def classes(value: Any) -> Iterable[str]:
+    """Yield the names of all classes in a specification."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("class"), str):
+            yield value["class"]
+        for entry in value.values():
+            yield from classes(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from classes(entry)
+
+
+def unnamed(value: Any) -> Any:
+    """Return a specification without the names of files, whose graphs count and not where they lie."""
+    if isinstance(value, Mapping):
+        return {key: "" if key == "file" else unnamed(entry) for key, entry in value.items()}
+    return [unnamed(entry) for entry in value] if isinstance(value, list) else value
+
+
+def key_of(content: Mapping[str, Any]) -> str:
+    """Return a key that any change of the content changes, and the order of its entries does not."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,188 @@
+"""Where the pieces of a study are played: here, in processes of this machine, or on a cluster."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
+
+from cmab._streams import open_streams
+from cmab.validation import check_jobs
+
+Backend = Literal["loky", "dask", "ray"]
+Result = TypeVar("Result")
+
+_CONNECT_SECONDS = 10.0
+_WATCH_SECONDS = 1.0
+# Ray's switch, read when it is imported, for clusters of more than this machine.
+_RAY_CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+# Solvers and numerical libraries are a process's own: the threads of a Dask worker must not share them.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def spread(
+    function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], n_jobs: int
+) -> Iterator[Result]:
+    """Yield the results of all tasks as they finish, by joblib and the back end that is configured.
+
+    Raises
+    ------
+    ChildProcessError
+        If a worker died.
+    """
+    check_jobs(n_jobs)
+    if n_jobs == 1:
+        yield from (_alone(function, *task) for task in tasks)
+        return
+    with open_streams():  # joblib's workers inherit them
+        yield from _in_workers(function, tasks, n_jobs)
+
+
+def _in_workers(
+    function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], n_jobs: int
+) -> Iterator[Result]:
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
+
+    active = copy.copy(get_active_backend()[0])
+    if isinstance(active, MultiprocessingBackend):  # as Ray's is
+        # joblib gives the results of such pools as a list only, so that a crash would lose them: who leaves a
+        # generator early ends the pool, which is right here.
+        vars(active)["supports_return_generator"] = True  # for this one, not for its class
+    parent = os.getpid() if isinstance(active, LokyBackend) and os.name == "posix" else None
+    try:
+        with parallel_config(backend=active):
+            # The watch begins before a worker first waits for anything that a dead parent could hold.
+            watch: dict[str, Any] = {"initializer": _end_with, "initargs": (parent,)} if parent else {}
+            workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **watch)
+            with _unseen_interrupts() if parent else nullcontext():
+                results = workers(delayed(_alone)(function, *task) for task in tasks)
+            yield from results
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            f"a worker process died, perhaps for want of memory ({error}); what was finished is kept"
+        ) from None
+
+
+@contextmanager
+def backend(name: Backend, address: str | None = None) -> Iterator[None]:
+    """Have joblib use a cluster: the one at `address`, or one started on this machine for the time being.
+
+    Raises
+    ------
+    ImportError
+        If the package of the cluster is not installed.
+    ConnectionError
+        If no cluster answers at the address.
+    """
+    if name == "loky":
+        yield
+        return
+    from joblib import parallel_config
+
+    if name == "ray" and address is None:
+        os.environ.setdefault(_RAY_CLUSTERS, "0")  # else it listens on all interfaces, for nobody
+    connect, package = {"dask": (_dask, "distributed"), "ray": (_ray, "ray")}[name]
+    try:
+        importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(f"the back end {name} needs the extra cmab[{name}]: {error}") from None
+    with connect(address), parallel_config(backend=name):
+        yield
+
+
+@contextmanager
+def limited_threads() -> Iterator[None]:
+    """Give numerical libraries one thread, here, until the end."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+def _alone(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function with one thread for numerical libraries: neither do workers fight nor sums differ."""
+    _limit_threads(len(sys.modules))
+    with _ONE_AT_A_TIME:
+        return function(*arguments)
+
+
+@lru_cache(maxsize=1)
+def _limit_threads(_: int) -> None:
+    """Limit the libraries that are loaded, once for each number of modules: looking for them takes 1 ms."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+
+
+@contextmanager
+def _unseen_interrupts() -> Iterator[None]:
+    """Block Ctrl-C in the processes started here, for good, and in this thread until the end.
+
+    It goes to all processes of a terminal. The parent alone has to stop and ends its workers; one that is
+    just starting would print a traceback.
+    """
+    from multiprocessing import resource_tracker
+
+    # Else the first worker's start brings that of Python's tracker of shared memory, which on Python 3.11
+    # unblocks Ctrl-C for all workers after that one.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with(parent: int) -> None:
+    """Have this worker end soon after its parent: when that is killed, nobody else would tell it."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="cmab-parent-watch", daemon=True).start()
+
+
+def _dask(address: str | None) -> Any:
+    import distributed
+
+    client: Any = distributed.Client
+    return client(address) if address else client(dashboard_address=None)
+
+
+@contextmanager
+def _ray(address: str | None) -> Iterator[None]:
+    import ray
+    from ray.util import joblib as ray_joblib
+
+    if address is not None:
+        _check_reachable(address)
+    bridge: Any = ray_joblib
+    ray.init(address=address or "local", log_to_driver=False, configure_logging=False)
+    try:
+        bridge.register_ray()
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse an address at which nothing listens: Ray itself tries again for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
+        except OSError as error:
+            raise ConnectionError(f"no cluster answers at {address}: {error}") from None

@@ -1,0 +1,226 @@
+"""Results on disk: one SQLite file, one transaction a finished piece, keyed by content."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from cmab.studies._provenance import DEPENDENCIES
+from cmab.studies._store_file import StoreFile
+
+Kind = Literal["simulations", "identifications"]
+By = Literal["key", "alike"]
+
+_FORMAT = 3
+_ARRAYS = ("rounds", "expected_rewards", "rewards")
+_SHARED = (
+    "key TEXT PRIMARY KEY",
+    "alike TEXT",  # the key but for versions
+    "instance TEXT",
+    "learner TEXT",
+    "replication INTEGER",
+    "seed TEXT",  # SQLite's integers end at 2**63, numpy's own seeds at 2**128
+    "specification TEXT",
+    "sources TEXT",
+    "finished TEXT",
+    *(f"{name} TEXT" for name in ("python", "cmab", *DEPENDENCIES)),
+    *(f"{name} TEXT" for name in ("host", "system", "processor")),
+    "cores INTEGER",
+    "path TEXT",
+    "seconds REAL",
+)
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "simulations": (
+        *_SHARED,
+        "optimum REAL",
+        "alpha REAL",
+        "beta REAL",
+        "sense TEXT",
+        "oracle_calls INTEGER",
+        "oracle_seconds REAL",
+        "outside_seconds REAL",
+        "final_expected_reward REAL",
+        "final_regret REAL",
+        "final_exact_regret REAL",
+        *(f"{name} BLOB" for name in _ARRAYS),
+        "checksum TEXT",
+    ),
+    "identifications": (
+        *_SHARED,
+        "samples INTEGER",
+        "correct INTEGER",
+        "stopped INTEGER",
+        "certified INTEGER",
+        "arms TEXT",
+        "checksum TEXT",
+    ),
+    "studies": ("key TEXT PRIMARY KEY", "specification TEXT", "pairs TEXT", "checksum TEXT"),
+}
+_INDEXES = {f"{kind}_alike": f"{kind} (alike)" for kind in get_args(Kind)}
+
+
+class Store:
+    """The finished pieces of studies, in ``results.sqlite`` of a folder.
+
+    A piece is there entirely or not at all, whatever kills the process, and several processes may use a
+    folder at once. Not for network drives: SQLite's write-ahead log needs memory shared by its users.
+
+    Table ``simulations`` has a row for each replication of a policy, ``identifications`` one for each
+    replication of an explorer. Curves are binary columns of 8-byte numbers, arms a JSON list.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made if it is missing.
+    reading : bool
+        Whether nothing is written: neither folder nor file is made, and they may be read-only. Where there
+        is none it is read as if it were empty.
+
+    Raises
+    ------
+    ValueError
+        If another version, or another program, wrote the file there.
+    OSError
+        Here and later, if the file cannot be read or written or is damaged, with what to do about it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cmab.studies.store import Store
+    >>> with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
+    ...     store.missing("simulations", ["a-key"])
+    ['a-key']
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, reading: bool = False) -> None:
+        directory = Path(folder)
+        self.file = directory / "results.sqlite"
+        if not reading:
+            directory.mkdir(parents=True, exist_ok=True)
+        self._file = StoreFile(self.file, _COLUMNS, _INDEXES, _FORMAT, reading=reading)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def put(self, kind: Kind, piece: Mapping[str, Any]) -> None:
+        """Write a finished piece in place of one with the same key, whose numbers are the same."""
+        stored = {name: _stored(value) for name, value in piece.items()}
+        self._insert(kind, stored | {"checksum": _checksum(kind, stored)})
+
+    def missing(self, kind: Kind, keys: Iterable[str], by: By = "key") -> list[str]:
+        """Return the keys (or what is alike but for versions) that have no piece yet, in their order."""
+        stored = {row[by] for row in self._select(f"SELECT {by} FROM {kind}")}
+        return [key for key in keys if key not in stored]
+
+    def remove_damaged(self, kind: Kind) -> int:
+        """Remove the pieces that are not what was written; return their number."""
+        rows = self._select(f"SELECT rowid AS place, * FROM {kind}")
+        damaged = [row["place"] for row in rows if _is_damaged(kind, row)]
+        with self._file.faults():
+            for place in damaged:  # not by their keys, which may be what is damaged
+                self._file.execute(f"DELETE FROM {kind} WHERE rowid = ?", (place,))
+        return len(damaged)
+
+    def check(self, kind: Kind) -> None:
+        """Raise ``ValueError`` if a piece is not what was written, whatever its key says now."""
+        for row in self._select(f"SELECT * FROM {kind}"):
+            if _is_damaged(kind, row):
+                raise ValueError(f"{self.file}: {_damaged(row)}")
+
+    def get(self, kind: Kind, key: str, by: By = "key") -> dict[str, Any] | None:
+        """Return a piece with its curves as arrays, the last one of those that are alike, or None.
+
+        Raises
+        ------
+        ValueError
+            If it is not what was written.
+        """
+        for piece in self._select(f"SELECT * FROM {kind} WHERE {by} = ? ORDER BY rowid DESC LIMIT 1", key):
+            if _is_damaged(kind, piece):
+                raise ValueError(f"{self.file}: {_damaged(piece)}")
+            for name in _ARRAYS:
+                if name in piece:
+                    piece[name] = np.frombuffer(piece[name], np.int64 if name == "rounds" else np.float64)
+            return piece
+        return None
+
+    def put_study(self, key: str, specification: str, pairs: str) -> None:
+        """Note that a study runs here, as the last one."""
+        noted = {"key": key, "specification": specification, "pairs": pairs}
+        self._insert("studies", noted | {"checksum": _checksum("studies", noted)})
+
+    def noted(self, key: str) -> str | None:
+        """Return the pairs of a study that ran here, or None."""
+        for row in self._select("SELECT * FROM studies WHERE key = ?", key):
+            return None if _is_damaged("studies", row) else str(row["pairs"])
+        return None
+
+    def last_study(self) -> tuple[str, str] | None:
+        """Return specification and pairs of the study that ran last, or None.
+
+        Raises
+        ------
+        ValueError
+            If they are not what was written.
+        """
+        for row in self._select("SELECT * FROM studies ORDER BY rowid DESC LIMIT 1"):
+            if _is_damaged("studies", row):
+                raise ValueError(f"{self.file}: the study noted there is damaged; run it again to mend that")
+            return row["specification"], row["pairs"]
+        return None
+
+    def _insert(self, table: str, values: Mapping[str, Any]) -> None:
+        names, marks = ", ".join(values), ", ".join("?" * len(values))
+        with self._file.faults():
+            self._file.execute(
+                f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
+            )
+
+    def _select(self, statement: str, *values: str) -> Iterator[dict[str, Any]]:
+        with self._file.faults():
+            cursor = self._file.execute(statement, values)
+            names = [description[0] for description in cursor.description]
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
+
+
+def _stored(value: Any) -> Any:
+    """Return what SQLite gives back for a value: bytes of an array, and None where it has no nan."""
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _damaged(piece: Mapping[str, Any]) -> str:
+    return (
+        f"replication {piece['replication']} of {piece['learner']} on {piece['instance']} is damaged;"
+        " run the study again, which plays it anew"
+    )
+
+
+def _is_damaged(kind: str, row: Mapping[str, Any]) -> bool:
+    return bool(row["checksum"] != _checksum(kind, row))
+
+
+def _checksum(kind: str, values: Mapping[str, Any]) -> str:
+    """Return a hash of all columns; SQLite itself notices damage to its structure only."""
+    names = [column.split()[0] for column in _COLUMNS[kind]]
+    digest = hashlib.sha256()
+    for name in names:
+        if name != "checksum":
+            value = values.get(name)
+            digest.update((value if isinstance(value, bytes) else repr(value).encode()) + b"\0")
+    return digest.hexdigest()[:16]

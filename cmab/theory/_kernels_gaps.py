@@ -1,0 +1,31 @@
+"""Gaps of the k best, and the hardness that they make."""
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_select import mark_best
+
+
+@kernel
+def gaps_of_best(values: FloatArray, k: int, out: FloatArray) -> None:
+    """Write how far each value is from changing its side of the `k` largest, fewer than there are."""
+    is_top = np.empty(values.shape[0], np.bool_)
+    mark_best(values, k, is_top)
+    kth, following = np.inf, -np.inf
+    for i in range(values.shape[0]):
+        if is_top[i]:
+            kth = min(kth, values[i])
+        else:
+            following = max(following, values[i])
+    for i in range(values.shape[0]):
+        out[i] = values[i] - following if is_top[i] else kth - values[i]
+
+
+@kernel
+def sum_of_inverse_squares(widths: FloatArray) -> float:
+    """Return the sum of ``width^-2``, infinite if a width is 0."""
+    total = 0.0
+    for width in widths:
+        total += 1.0 / (width * width)
+    return total

@@ -1,0 +1,134 @@
+"""How many samples no rule can do without."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import ArrayLike
+from cmab.theory.characteristic_time import Divergence, bernoulli_divergence
+from cmab.theory.hardness import hardness
+from cmab.validation import integer, real, vector
+
+
+def least_best_k_samples(
+    means: ArrayLike, k: int, delta: float, divergence: Divergence = bernoulli_divergence
+) -> float:
+    """Return what every rule for the best k arms takes on average: one change of measure for each arm.
+
+    A rule that errs with probability at most `delta` on every instance samples arm i at least ``kl(delta, 1 -
+    delta) / d(m_i, m)`` times on average, m the mean at the other side of the border: the (k+1)-th for the k
+    best, the k-th for the others. The closest bound weighs all changes against each other, ``T* kl(delta, 1 -
+    delta)``: see `cmab.theory.best_k_time`, and `cmab.theory.characteristic_time` for one arm, where it is at
+    most twice as large for Gaussian arms of one variance. It may be several times as large for the divergence
+    of Bernoulli arms, 3.5 times at means of 0.99 and 0.01.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        True means.
+    k : int
+        Size of the best set, in ``[1, n_arms - 1]``.
+    delta : float
+        Probability of failure, in (0, 1).
+    divergence : callable
+        Relative entropy of the distributions with two given means.
+
+    Returns
+    -------
+    float
+        Infinite where the k-th and the next mean are equal.
+
+    Examples
+    --------
+    >>> from cmab.theory.lower_bounds import least_best_k_samples
+    >>> round(least_best_k_samples([0.5, 0.45, 0.43, 0.4], k=1, delta=0.1))
+    967
+
+    References
+    ----------
+    E. Kaufmann, O. Cappe, A. Garivier: On the Complexity of Best-Arm Identification in Multi-Armed Bandit
+    Models, JMLR 17 (2016), Theorem 4.
+    """
+    values = vector("means", means)
+    k = integer("k", k, 1, len(values) - 1)
+    order = np.argsort(-values, kind="stable")
+    inside, outside = float(values[order[k]]), float(values[order[k - 1]])
+    costs = [divergence(float(values[arm]), inside) for arm in order[:k]]
+    costs += [divergence(float(values[arm]), outside) for arm in order[k:]]
+    return _evidence(delta) * sum(1.0 / cost if cost > 0.0 else math.inf for cost in costs)
+
+
+def least_gaussian_samples(gaps: ArrayLike, delta: float, sigma: float = 0.5) -> float:
+    """Return ``2 sigma^2 H kl(delta, 1 - delta)``: for Gaussian arms and any family of super arms.
+
+    Moving one arm by its gap changes the best super arm, and takes ``gap^2 / 2 sigma^2`` of evidence an
+    outcome.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (n_arms,)
+        See `best_k_gaps` and `constrained_gaps`.
+    delta : float
+        Probability of failure, in (0, 1).
+    sigma : float
+        Standard deviation of the outcomes.
+
+    Examples
+    --------
+    >>> from cmab.theory.lower_bounds import least_gaussian_samples
+    >>> round(least_gaussian_samples([0.5, 0.5], delta=0.1), 2)
+    7.03
+
+    References
+    ----------
+    As for `least_best_k_samples`; Chen et al. (NIPS 2014), Theorem 2, has the same order.
+    """
+    return 2.0 * real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(gaps) * _evidence(delta)
+
+
+def worst_case_samples(n_arms: int, k: int, epsilon: float, delta: float) -> float:
+    """Return Theorem 8's ``n ln(k / (8 delta)) / (18375 epsilon^2)``, for the worst instance of Explore-m.
+
+    Every rule whose k arms are all within `epsilon` of the k-th best with probability at least
+    ``1 - delta`` takes so many samples on some instance (one of `instances.lucb_lower_bound`).
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms, at least ``2 k``.
+    k : int
+        How many are returned, at least 6.
+    epsilon : float
+        Tolerance, in (0, sqrt(1/32)].
+    delta : float
+        Probability of failure, in (0, 1/4].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside the theorem's range.
+
+    Examples
+    --------
+    >>> from cmab.theory.lower_bounds import worst_case_samples
+    >>> round(worst_case_samples(1000, 100, epsilon=0.01, delta=0.01), 1)
+    3880.8
+
+    References
+    ----------
+    S. Kalyanakrishnan, A. Tewari, P. Auer, P. Stone: PAC Subset Selection in Stochastic Multi-armed
+    Bandits, ICML 2012, Theorem 8.
+    """
+    k = integer("k", k, 6)
+    n_arms = integer("n_arms", n_arms, 2 * k)
+    smallest = float(np.nextafter(0.0, 1.0))
+    epsilon = real("epsilon", epsilon, smallest, math.sqrt(1 / 32))
+    delta = real("delta", delta, smallest, 0.25)
+    return n_arms * math.log(k / (8.0 * delta)) / (18375.0 * epsilon**2)
+
+
+def _evidence(delta: float) -> float:
+    """Return ``kl(delta, 1 - delta)``."""
+    return bernoulli_divergence(real("delta", delta, 0.0, 1.0, inside=True), 1.0 - delta)

@@ -1,0 +1,223 @@
+"""How many samples the papers prove to be enough: bounds with the constants of their proofs.
+
+Each bound is a statement on the runs whose confidence intervals hold, or on all where the paper proves so.
+They are loose by factors of 10 and more; what a rule takes in fact `identify` tells.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray
+from cmab.confidence.radii import Mode, lil_parameters, lil_radii
+from cmab.theory.hardness import aggregate_hardness, best_k_gaps, clock_samples, gap_array, hardness
+from cmab.validation import integer, real, vector
+
+
+def lucb1_samples(gaps: ArrayLike, delta: float, epsilon: float = 0.0) -> float:
+    """Return the bound on LUCB1's mean samples: every run counts, also those that err.
+
+    After ``T* = ceil(146 H ln(H / delta))`` rounds or more, T, a run still goes on with probability at most
+    ``4 delta / T^2``; a round takes two samples, and the first one all arms. H is `hardness` with
+    ``floor = epsilon / 2``.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (n_arms,)
+        Gaps of the best k, in [0, 1]; see `best_k_gaps`.
+    delta : float
+        Probability of failure, in (0, 1).
+    epsilon : float
+        Tolerance.
+
+    Examples
+    --------
+    >>> from cmab.theory.sample_bounds import lucb1_samples
+    >>> round(lucb1_samples([0.5, 0.5], delta=0.1))
+    10240
+
+    References
+    ----------
+    S. Kalyanakrishnan, A. Tewari, P. Auer, P. Stone: PAC Subset Selection in Stochastic Multi-armed
+    Bandits, ICML 2012, Lemma 5 and Theorem 6.
+    """
+    h = hardness(gaps, real("epsilon", epsilon, 0.0) / 2.0)
+    if math.isinf(h):
+        return math.inf
+    rounds = math.ceil(146.0 * h * math.log(h / _level(delta)))
+    return len(gap_array(gaps)) + 2.0 * (rounds + 4.0 * delta / (rounds - 1))
+
+
+def lil_rand_lucb_samples(
+    gaps: ArrayLike, k: int, delta: float, sigma: float = 0.5, mode: Mode = "faithful"
+) -> float:
+    """Return Theorem 3.1's bound on lil'RandLUCB's mean samples, on the runs whose intervals hold.
+
+    An arm with so many outcomes that its radius, at the level of 2 N arms, is below an eighth of its gap is
+    no longer the less sampled one of a critical pair; before, an outcome costs at most two steps on average.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (n_arms,)
+        See `best_k_gaps`.
+    k : int
+        How many arms are to be found.
+    delta : float
+        Probability of failure, in (0, 1).
+    sigma : float
+        Sub-Gaussian scale of the outcomes.
+    mode : {"faithful", "paper", "heuristic"}
+        See `cmab.LilLUCB`.
+
+    Examples
+    --------
+    >>> from cmab.theory.sample_bounds import lil_rand_lucb_samples
+    >>> lil_rand_lucb_samples([0.5, 0.5], k=1, delta=0.01)
+    11182
+
+    References
+    ----------
+    H. Jiang, J. Li, M. Qiao: Practical Algorithms for Best-K Identification in Multi-Armed Bandits, Theorem
+    3.1 and Appendix B.
+    """
+    array = gap_array(gaps)
+    n_arms = len(array)
+    epsilon, level = lil_parameters(mode, _level(delta), (k, n_arms - k), 2.0)
+    pulls = _lil_pulls(array / 8.0, level / (2 * n_arms), epsilon, sigma)
+    return n_arms + 2 * (pulls - n_arms)
+
+
+def lil_clucb_samples(
+    gaps: ArrayLike, delta: float, sigma: float = 0.5, mode: Mode = "faithful", width: int | None = None
+) -> float:
+    """Return the bound of Theorem 4.1 or 4.2 on lil'CLUCB's samples, on the runs whose intervals hold.
+
+    An arm whose radius is below ``gap / 4`` (the best k) or ``gap / (3 width)`` is never sampled again.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (n_arms,)
+        See `best_k_gaps` and `constrained_gaps`.
+    delta : float
+        Probability of failure, in (0, 1).
+    sigma : float
+        Sub-Gaussian scale of the outcomes.
+    mode : {"faithful", "paper", "heuristic"}
+        See `cmab.LilLUCB`.
+    width : int, optional
+        Width of the family of super arms (see `cmab.theory.width`); left out for the best k arms.
+
+    Examples
+    --------
+    >>> from cmab.theory.sample_bounds import lil_clucb_samples
+    >>> lil_clucb_samples([0.5, 0.5], delta=0.01), lil_clucb_samples([0.5, 0.5], delta=0.01, width=2)
+    (1330, 3010)
+
+    References
+    ----------
+    H. Jiang, J. Li, M. Qiao: Practical Algorithms for Best-K Identification in Multi-Armed Bandits, Lemma D.3
+    and Appendix E.
+    """
+    array = gap_array(gaps)
+    n_arms = len(array)
+    part = 4 if width is None else 3 * integer("width", width, 1)
+    epsilon, level = lil_parameters(mode, _level(delta), (n_arms,), 1.0)
+    return _lil_pulls(array / part, level / n_arms, epsilon, sigma)
+
+
+def clucb_samples(
+    gaps: ArrayLike, width: int, delta: float, sigma: float = 0.5, epsilon: float = 0.0, size: int = 1
+) -> float:
+    """Return the bound on CLUCB's samples, on the runs whose intervals hold.
+
+    An arm whose radius is below ``gap / (3 width)`` is not sampled, and the rule stops when the largest
+    radius in dispute is at most ``epsilon / (2 size)``. The bound is the largest n with
+    ``n <= 2 sigma^2 sum of max(gap / (3 width), epsilon / (2 size))^-2 ln(4 N n^3 / delta) + N``.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (n_arms,)
+        See `constrained_gaps`.
+    width : int
+        Width of the family of super arms (see `cmab.theory.width`).
+    delta : float
+        Probability of failure, in (0, 1).
+    sigma : float
+        Sub-Gaussian scale of the outcomes.
+    epsilon : float
+        Tolerance of the sum (CLUCB-PAC).
+    size : int
+        Arms of the largest super arm; it counts only with `epsilon`.
+
+    Examples
+    --------
+    >>> from cmab.theory.sample_bounds import clucb_samples
+    >>> round(clucb_samples([0.5, 0.5], width=2, delta=0.1))
+    4241
+
+    References
+    ----------
+    S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
+    NIPS 2014, Theorems 1 and 5; the closed form with their constants is replaced by the inequality itself.
+    """
+    least = real("epsilon", epsilon, 0.0) / (2 * integer("size", size, 1))
+    widths = gap_array(gaps) / (3 * integer("width", width, 1))
+    h = real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(widths, least)
+    return clock_samples(h, len(widths), _level(delta))
+
+
+def adaptive_top_k_samples(means: ArrayLike, k: int, epsilon: float, delta: float) -> float:
+    """Return Theorem 1's bound on AdaptiveTopK's samples, on the runs whose intervals hold.
+
+    Arm i leaves by the last round r with ``2^-r >= max(gap_i / 8, psi / 8, epsilon / 4)``; in round j an arm
+    gets ``ceil(4^j ln(2 N j^2 / delta))`` outcomes.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        True means.
+    k : int
+        Size of the best set, in ``[1, n_arms - 1]``.
+    epsilon : float
+        Average loss that is tolerated, in (0, 1).
+    delta : float
+        Probability of failure, in (0, 1).
+
+    Examples
+    --------
+    >>> from cmab.theory.sample_bounds import adaptive_top_k_samples
+    >>> adaptive_top_k_samples([0.75, 0.25], k=1, epsilon=0.25, delta=0.1)
+    4258
+
+    References
+    ----------
+    J. Chen, X. Chen, Q. Zhang, Y. Zhou: Adaptive Multiple-Arm Identification, ICML 2017, equations 16 to 18.
+    """
+    array = vector("means", means)
+    _, psi, _ = aggregate_hardness(array, k, epsilon)
+    widths = np.maximum(np.maximum(best_k_gaps(array, k), psi) / 8.0, epsilon / 4.0)
+    rounds = np.maximum(np.floor(-np.log2(widths)), 1.0).astype(np.int64)
+    log = [math.log(2 * len(array) * j * j / _level(delta)) for j in range(1, int(rounds.max()) + 1)]
+    pulls = np.cumsum([math.ceil(4.0**j * value) for j, value in enumerate(log, 1)])
+    return int(pulls[rounds - 1].sum())
+
+
+def _level(delta: float) -> float:
+    return real("delta", delta, 0.0, 1.0, inside=True)
+
+
+def _lil_pulls(widths: FloatArray, level: float, epsilon: float, sigma: float) -> float:
+    """Return the sum over arms of the least counts at which the lil radius is below `widths`."""
+    if (widths == 0.0).any():
+        return math.inf
+    high = np.ones(len(widths), np.int64)
+    while (late := lil_radii(high, level, epsilon, sigma) >= widths).any():
+        high[late] *= 2
+    low = high // 2  # 0, or a count at which the radius is too large
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        late = (lil_radii(middle, level, epsilon, sigma) >= widths) | (middle == 0)
+        low, high = np.where(late, middle, low), np.where(late, high, middle)
+    return int(high.sum())

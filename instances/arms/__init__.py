@@ -1,0 +1,1 @@
+"""Distributions of outcomes, and the environment that plays sets of such arms."""

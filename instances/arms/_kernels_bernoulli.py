@@ -1,0 +1,37 @@
+"""The compiled doors of Bernoulli arms: outcomes of a round from its key."""
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_random import keyed_uniform
+from cmab.compiled._kernels_signatures import play_kernel
+
+
+@kernel
+def sum_in_order(values: FloatArray) -> float:
+    """Return the sum from the first entry to the last, as the fused loop adds up."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+@play_kernel
+def play_bernoulli(
+    super_arm: IntArray,
+    size: int,
+    key: int,
+    integers: IntArray,
+    reals: FloatArray,
+    arms: IntArray,
+    outcomes: FloatArray,
+    totals: FloatArray,
+) -> int:
+    """Outcomes of 0 and 1; `reals` holds the means."""
+    totals[0], totals[1] = 0.0, 0.0
+    for j in range(size):
+        arm = super_arm[j]
+        arms[j] = arm
+        outcomes[j] = 1.0 if keyed_uniform(key, arm) < reals[arm] else 0.0
+        totals[0] += outcomes[j]
+        totals[1] += reals[arm]
+    return size

@@ -1,0 +1,192 @@
+"""Distributions of base arms."""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+
+import numpy as np
+
+from cmab._guard import unguarded
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.environment import Environment, round_key
+from cmab.feedback import Feedback
+from cmab.validation import frozen, real, vector
+
+
+class Arms(Environment):
+    """Independent base arms; a super arm lists arms and is worth the sum of their outcomes.
+
+    A subclass sets `means` (and `support`) and defines `pull` and `quantile`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import Arms
+    >>> class UniformArms(Arms):
+    ...     means = np.array([0.5, 0.5])
+    ...     def pull(self, arms, rng):
+    ...         return rng.random(len(arms))
+    ...     def quantile(self, arms, uniforms):
+    ...         return uniforms
+    >>> UniformArms().n_arms
+    2
+    """
+
+    @property
+    def n_arms(self) -> int:  # type: ignore[override]
+        """Number of base arms."""
+        return len(self.means)
+
+    @property
+    def n_choices(self) -> int:  # type: ignore[override]
+        """Number of base arms: a super arm lists arms."""
+        return len(self.means)
+
+    @abstractmethod
+    def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Return the outcome of each of `arms` that belongs to a uniform number of [0, 1)."""
+
+    def __repr__(self) -> str:
+        told = {name: getattr(self, name, None) for name in inspect.signature(type(self)).parameters}
+        shown = [f"{name}={told_of(value)}" for name, value in told.items() if value is not None]
+        return f"{type(self).__name__}({', '.join([f'n_arms={self.n_arms}', *shown])})"
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Return the outcomes of the arms in `super_arm`, by common random numbers, and their sum."""
+        from cmab.compiled._kernels_random import keyed_uniforms
+        from instances.arms._kernels_bernoulli import sum_in_order
+
+        outcomes = unguarded(self.quantile)(super_arm, keyed_uniforms(round_key(rng), super_arm))
+        return Feedback(super_arm, outcomes, sum_in_order(outcomes))
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the sum of the true means."""
+        from instances.arms._kernels_bernoulli import sum_in_order
+
+        return sum_in_order(self.means[super_arm])
+
+
+def told_of(value: object) -> str:
+    """Return a parameter as a `repr` tells it: of long arrays the ends."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    return np.array2string(value, 10_000, precision=4, separator=", ", threshold=8, edgeitems=3)
+
+
+class BernoulliArms(Arms):
+    """Base arms with outcomes 0 and 1.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        Success probabilities, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a probability is missing or outside [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import BernoulliArms
+    >>> BernoulliArms([0.0, 1.0]).pull(np.array([0, 1, 1]), np.random.default_rng(0))
+    array([0., 1., 1.])
+    """
+
+    def __init__(self, means: ArrayLike) -> None:
+        self.means = frozen(vector("means", means, low=0.0, high=1.0))
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes of `arms`."""
+        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
+
+    def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Return 1 where the uniform number lies below the mean."""
+        return (uniforms < self.means[arms]).astype(np.float64)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form of `play`."""
+        from instances.arms._kernels_bernoulli import play_bernoulli
+
+        return Kernel(play_bernoulli, reals=np.array(self.means))
+
+    def pull_kernel(self) -> Kernel:
+        """Return the compiled form of `pull`."""
+        from instances.arms._kernels_pulls import pull_bernoulli
+
+        return Kernel(pull_bernoulli, reals=np.array(self.means))
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return binomial numbers of successes, twice: a success is its own square."""
+        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
+        return successes, successes
+
+
+class GaussianArms(Arms):
+    """Base arms with normal outcomes of one variance.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        Finite means.
+    sigma : float
+        Standard deviation, positive.
+
+    Raises
+    ------
+    ValueError
+        If a mean is not finite or `sigma` not positive.
+
+    Examples
+    --------
+    >>> from instances import GaussianArms
+    >>> GaussianArms([0.5, 0.0], sigma=0.5).support
+    (-inf, inf)
+    """
+
+    support = (-np.inf, np.inf)
+
+    def __init__(self, means: ArrayLike, sigma: float = 1.0) -> None:
+        self.means = frozen(vector("means", means))
+        self._sigma = real("sigma", sigma, 0.0, inside=True)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of every arm."""
+        return self._sigma
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes of `arms`."""
+        return self.means[arms] + self._sigma * rng.standard_normal(len(arms))
+
+    def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Return the normal quantiles."""
+        from instances.arms._kernels_gaussian import normal_quantiles
+
+        return self.means[arms] + self._sigma * normal_quantiles(uniforms)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form of `play`."""
+        from instances.arms._kernels_gaussian import play_gaussian
+
+        return Kernel(play_gaussian, reals=np.append(self.means, self._sigma))
+
+    def pull_kernel(self) -> Kernel:
+        """Return the compiled form of `pull`."""
+        from instances.arms._kernels_pulls import pull_gaussian
+
+        return Kernel(pull_gaussian, reals=np.append(self.means, self._sigma))
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sums and sums of squares: a normal mean and an independent chi-square deviation."""
+        means = self.means[arms] + self._sigma * rng.standard_normal(len(arms)) / np.sqrt(pulls)
+        degrees = np.asarray(pulls) - 1
+        deviations = np.where(degrees > 0, rng.chisquare(np.maximum(degrees, 1)), 0.0) * self._sigma**2
+        return pulls * means, deviations + pulls * means**2

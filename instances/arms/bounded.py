@@ -1,0 +1,110 @@
+"""Arms with outcomes in an interval: Beta distributions, and recorded data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cmab._guard import unguarded
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.validation import frozen, real, vector
+from instances.arms.arms import Arms, told_of
+
+
+class BetaArms(Arms):
+    """Base arms with Beta distributed outcomes in [0, 1].
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n_arms,)
+        Parameters of each distribution, positive; its mean is ``a / (a + b)``.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ or a parameter is not positive.
+
+    Examples
+    --------
+    >>> from instances import BetaArms
+    >>> BetaArms(a=[1.0, 3.0], b=[1.0, 1.0]).means
+    array([0.5 , 0.75])
+    """
+
+    def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
+        smallest = float(np.nextafter(0.0, 1.0))
+        self.a = frozen(vector("a", a, low=smallest))
+        self.b = frozen(vector("b", b, len(self.a), low=smallest))
+        self.means = frozen(self.a / (self.a + self.b))
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes of `arms`."""
+        return rng.beta(self.a[arms], self.b[arms])
+
+    def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Return the Beta quantiles."""
+        from scipy.special import betaincinv
+
+        return np.asarray(betaincinv(self.a[arms], self.b[arms], uniforms), np.float64)
+
+
+class EmpiricalArms(Arms):
+    """Base arms whose outcomes are drawn from recorded ones, each with the same probability.
+
+    Parameters
+    ----------
+    samples : sequence of array_like
+        The recorded outcomes of each arm, at least one of each.
+    support : tuple of float
+        An interval that holds all of them.
+
+    Raises
+    ------
+    ValueError
+        If an arm has no outcome, or an outcome is not finite or outside `support`.
+
+    Examples
+    --------
+    >>> from instances import EmpiricalArms
+    >>> EmpiricalArms([[0.0, 1.0, 1.0, 1.0], [0.2]]).means
+    array([0.75, 0.2 ])
+    """
+
+    def __init__(self, samples: Sequence[ArrayLike], support: tuple[float, float] = (0.0, 1.0)) -> None:
+        low, high = (real("support", end) for end in support)
+        if not low <= high:
+            raise ValueError(f"support must be an interval (low, high), got {support}")
+        recorded = [vector(f"samples[{i}]", values, None, low, high) for i, values in enumerate(samples)]
+        empty = [i for i, values in enumerate(recorded) if len(values) == 0]
+        if empty or not recorded:
+            raise ValueError(f"samples must hold at least one outcome of every arm, got none of {empty}")
+        self.support = (low, high)
+        self._sizes = np.array([len(values) for values in recorded], np.int64)
+        self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
+        self._outcomes = frozen(np.concatenate(recorded))
+        self.means = frozen(np.array([values.mean() for values in recorded]))
+
+    def __repr__(self) -> str:
+        sizes = f"n_arms={self.n_arms}, outcomes={len(self._outcomes)}"
+        return f"EmpiricalArms({sizes}, means={told_of(self.means)}, support={self.support})"
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes of `arms`."""
+        return unguarded(self.quantile)(arms, rng.random(len(arms)))
+
+    def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Return the recorded outcome at that share of the record."""
+        position = (uniforms * self._sizes[arms]).astype(np.int64)
+        return self._outcomes[self._starts[arms] + position]
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sums and sums of squares by multinomial numbers of each recorded outcome."""
+        sums, squares = np.empty(len(arms)), np.empty(len(arms))
+        for i, (arm, n) in enumerate(zip(arms, pulls, strict=True)):
+            values = self._outcomes[self._starts[arm] : self._starts[arm] + self._sizes[arm]]
+            drawn = rng.multinomial(n, np.full(len(values), 1 / len(values)))
+            sums[i], squares[i] = drawn @ values, drawn @ values**2
+        return sums, squares

@@ -1,0 +1,103 @@
+"""Semi-bandits: arms and a linear family of super arms."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled.forms import Kernel, open_door
+from cmab.environment import Environment
+from cmab.feedback import Feedback
+from cmab.oracle import LinearOracle
+from cmab.validation import shown
+from instances.arms.arms import Arms
+
+
+class SemiBandit(Environment):
+    """Every base arm of the super arm is observed; the reward is the sum of their outcomes.
+
+    Parameters
+    ----------
+    arms : Arms
+        Distributions of the base arms.
+    oracle : LinearOracle
+        The family of super arms; if it is exact, its answer to the true means is the optimum.
+
+    Raises
+    ------
+    ValueError
+        If the oracle is not linear, or arms and oracle differ in number.
+    TypeError
+        If `arms` is a list of means, or something else that says no distributions.
+
+    Examples
+    --------
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> SemiBandit(BernoulliArms([0.1, 0.7, 0.6]), TopK(n_arms=3, k=2)).optimum
+    1.2999999999999998
+    """
+
+    def __init__(self, arms: Arms, oracle: LinearOracle) -> None:
+        if not isinstance(oracle, LinearOracle):
+            raise ValueError(f"oracle must be a LinearOracle, got {oracle!r}")
+        if not isinstance(arms, Arms):
+            raise TypeError(f"arms must be Arms such as BernoulliArms({shown(arms)}), got {shown(arms)}")
+        if arms.n_arms != oracle.n_arms:
+            raise ValueError(f"arms and oracle must agree in number, got {arms.n_arms} and {oracle.n_arms}")
+        self.arms = arms
+        self.oracle = oracle
+        self.n_arms = self.n_choices = arms.n_arms
+        self.means = arms.means
+        self.support = arms.support
+
+    def __repr__(self) -> str:
+        return f"SemiBandit({self.arms!r}, {self.oracle!r})"
+
+    @property
+    def sigma(self) -> float:
+        """Sub-Gaussian scale of the outcomes."""
+        return self.arms.sigma
+
+    @cached_property
+    def optimum(self) -> float:  # type: ignore[override]
+        """Expected reward of the best super arm; ``nan`` if the oracle is not exact."""
+        if not self.oracle.is_exact:
+            return float("nan")
+        # A copy, for numba compiles a kernel once more for read-only arrays.
+        best = self.oracle.solve(np.array(self.means), np.random.default_rng(0))
+        return self.oracle.expected_reward(best, self.means)
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Play `super_arm`; raises ``ValueError`` if it is not feasible."""
+        return self.arms.play(self.oracle.check_super_arm(super_arm), rng)
+
+    def kernel(self) -> Kernel | None:
+        """Return the compiled form of the arms, if they have one: the reward is linear."""
+        door: Kernel | None = open_door(self.arms, "play", "quantile", "expected_reward")
+        return door
+
+    def pull_kernel(self) -> Kernel | None:
+        """Return the compiled form of the arms' `pull`, if they have one."""
+        door: Kernel | None = open_door(self.arms, "pull", "sample", door="pull_kernel")
+        return door
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes of `arms`."""
+        return self.arms.pull(arms, rng)
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sums and sums of squares of fresh outcomes."""
+        return self.arms.pull_many(arms, pulls, rng)
+
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        """Return those of the oracle: base arms are triggered with certainty or never."""
+        return self.oracle.triggering_probabilities(super_arm, self.means)
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the sum of the true means."""
+        return self.arms.expected_reward(super_arm)

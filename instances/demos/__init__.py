@@ -1,0 +1,1 @@
+"""The demos of the command, each a comparison with pictures."""

@@ -1,0 +1,156 @@
+"""Pictures of cascades, and of learning whom to start them with."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab import Session
+from cmab.arrays import IntArray
+from cmab.policy import AnyPolicy
+from cmab.seeding import Purpose, root, stream
+from instances.spreading.independent_cascade import IndependentCascade
+from oracles import DirectedGraph
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_DRAWN = 250
+_NAMED = 10
+_FRAMES = 24
+
+
+def draw_cascade(
+    environment: IndependentCascade,
+    seeds: IntArray,
+    network: nx.Graph[Any] | None = None,
+    key: int = 0,
+    **drawn: Any,
+) -> Any:
+    """Draw seeds and one cascade from them, in the whole network or, without one, in the part it reaches.
+
+    Parameters
+    ----------
+    environment : IndependentCascade
+        Gives the cascade.
+    seeds : IntArray
+        Node numbers.
+    network : networkx graph, optional
+        Drawn whole; the nodes that the cascade reaches and edges between them if left out.
+    key : int
+        Which cascade.
+    **drawn
+        Further arguments of `cmab.plotting.draw_graph`; a title goes before the picture's own.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+    """
+    from cmab.plotting import draw_graph
+
+    graph = environment.graph
+    passed, reached = _cascade(environment, seeds, key)
+    if network is None:
+        network = _part(graph, reached[:_DRAWN])
+    names = [graph.label(node) for node in seeds]
+    inside = [graph.label(node) for node in reached[len(seeds) :] if graph.label(node) in network]
+    edges = [(graph.label(graph.tails[arm]), graph.label(graph.heads[arm])) for arm in passed]
+    edges = [(u, v) for u, v in edges if u in network and v in network]
+    cut = f", {len(network):,} drawn" if len(network) < len(reached) else ""
+    title = f"One cascade from {len(seeds)} seeds reaches {len(reached):,} of {graph.n_nodes:,} nodes{cut}"
+    return draw_graph(
+        network,
+        nodes={"Seed": names, "Activated": inside},
+        edges={"Passed on": edges},
+        labels=names if len(names) <= _NAMED else (),
+        **drawn | {"title": drawn.get("title", "") + title},
+    )
+
+
+def animate_learning(
+    policy: AnyPolicy,
+    environment: IndependentCascade,
+    rounds: int,
+    seed: int,
+    path: Path,
+    network: nx.Graph[Any] | None = None,
+) -> None:
+    """Write a GIF of what a policy chooses as it learns, in its replication 0.
+
+    Every frame shows the same cascade, that is the same coins, from the seeds of its round.
+
+    Parameters
+    ----------
+    policy : Policy
+        The learner.
+    environment : IndependentCascade
+        Where it plays.
+    rounds : int
+        Up to 24 of them are shown, spaced as on a log axis.
+    seed : int
+        As for `cmab.simulate`.
+    path : Path
+        Ends in ``.gif`` or ``.mp4``.
+    network : networkx graph, optional
+        Drawn whole; the part that is reached in any frame if left out.
+    """
+    from cmab.plotting import animate, layout
+
+    wanted = set(np.geomspace(1, rounds, _FRAMES).round().astype(int).tolist())
+    session = Session(policy, stream(root(seed), Purpose.LEARNER, 0))
+    coins = stream(root(seed), Purpose.ENVIRONMENT, 0)
+    frames = []
+    for number in range(1, rounds + 1):
+        chosen = session.ask().super_arm
+        session.tell(environment.play(chosen, coins))
+        if number in wanted:
+            frames.append((number, chosen))
+    if network is None:
+        nodes = np.concatenate([_cascade(environment, chosen, 0)[1] for _, chosen in frames])
+        _, first = np.unique(nodes, return_index=True)
+        network = _part(environment.graph, nodes[np.sort(first)][:_DRAWN])
+    places = layout(network)
+
+    def draw(axes: Any, frame: tuple[int, IntArray]) -> None:
+        title = f"Round {frame[0]:,}, worth {environment.expected_reward(frame[1]):.3g} nodes on average\n"
+        draw_cascade(environment, frame[1], network, title=title, positions=places, ax=axes)
+
+    animate(draw, frames, path)
+
+
+def _cascade(environment: IndependentCascade, seeds: IntArray, key: int) -> tuple[IntArray, IntArray]:
+    """Return the arcs that activated their heads in a cascade, and the nodes that it reaches, seeds first."""
+    graph = environment.graph
+    feedback = environment.play(seeds, np.random.default_rng(key))
+    live = feedback.arms[feedback.outcomes == 1.0]
+    passed = _first_activations(graph, seeds, live)
+    return passed, np.concatenate((seeds, graph.heads[passed])) if len(passed) else seeds
+
+
+def _first_activations(graph: DirectedGraph, seeds: IntArray, live: IntArray) -> IntArray:
+    """Return, of the live arcs in the order of their tails' activation, those that activated their head."""
+    active = set(seeds.tolist())
+    first = []
+    for arm in live:
+        head = int(graph.heads[arm])
+        if head not in active:
+            active.add(head)
+            first.append(arm)
+    return np.array(first, np.int64)
+
+
+def _part(graph: DirectedGraph, nodes: IntArray) -> nx.Graph[Any]:
+    """Return the subgraph on `nodes`, without directions."""
+    import networkx as nx
+
+    inside = np.zeros(graph.n_nodes, np.bool_)
+    inside[nodes] = True
+    part: nx.Graph[Hashable] = nx.Graph()
+    part.add_nodes_from(graph.label(node) for node in nodes)
+    arcs = np.flatnonzero(inside[graph.tails] & inside[graph.heads])
+    part.add_edges_from((graph.label(graph.tails[arc]), graph.label(graph.heads[arc])) for arc in arcs)
+    return part

@@ -1,0 +1,135 @@
+"""Best-K identification with fixed confidence: the sample counts of lil'RandLUCB's paper, Figures 1 and 2."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from cmab import LUCB1, LilCLUCB, LilLUCB, LilRandLUCB, LilUCB, LUCBPlusPlus, MixtureGLR, identify
+from cmab.arrays import FloatArray
+from cmab.explorer import AnyExplorer
+from cmab.seeding import Seed
+from instances.arms.arms import GaussianArms
+from instances.best_k import lil_exponential, synthetic, two_groups
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row
+from instances.experiments._figures import draw_samples
+from oracles import TopK
+
+DELTA, SIGMA, _CAP = 0.01, 0.5, 50_000_000
+_FIGURE_1 = ("1-sparse", "0.3-exponential")
+_FIGURE_2 = ("1-sparse", "0.3 lil-exponential", "0.6 lil-exponential")
+Mode = Literal["faithful", "heuristic"]
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the points of both figures: k of 2 and half of the arms, then k = 1.
+
+    Examples
+    --------
+    >>> from instances.experiments.best_k import cells
+    >>> cells(quick=True)[0]
+    {'figure': 1, 'instance': '1-sparse', 'arms': 10, 'k': 2}
+    """
+    sizes = (10, 30, 100) if quick else (10, 30, 100, 300, 1000)
+    return [
+        {"figure": figure, "instance": name, "arms": n_arms, "k": k}
+        for figure, names in ((1, _FIGURE_1), (2, _FIGURE_2))
+        for name in names
+        for n_arms in sizes
+        for k in ((2, n_arms // 2) if figure == 1 else (1,))
+    ]
+
+
+def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
+    """Return one row for each mode and explorer: mean samples to the stop.
+
+    Gaussian rewards of variance 1/4, error 0.01. LUCB1 has one mode only and appears in both.
+    """
+    n_arms, k = cell["arms"], cell["k"]
+    arms = GaussianArms(_means(cell["instance"], n_arms, k), SIGMA)
+    known: dict[str, Row] = {}
+    rows = []
+    for mode, explorers in rivals(n_arms, k).items():
+        for rule, explorer in explorers.items():
+            if rule == "LUCB" and rule in known:
+                row = known[rule]
+            else:
+                row = known[rule] = _row(explorer, arms, 50 if quick else 100, seed, n_jobs)
+            rows.append({"mode": mode, "explorer": rule, **row})
+    return rows
+
+
+def _row(explorer: AnyExplorer, arms: GaussianArms, runs: int, seed: Seed, n_jobs: int) -> Row:
+    found = identify(explorer, arms, replications=runs, rng=seed, n_jobs=n_jobs, max_samples=_CAP)
+    return {
+        "samples": float(found.samples.mean()),
+        "s.e.": float(found.samples.std(ddof=1) / np.sqrt(runs)),
+        "wrong or capped": int((~(found.correct & found.stopped)).sum()),
+    }
+
+
+def rivals(n_arms: int, k: int) -> dict[str, dict[str, AnyExplorer]]:
+    """Return the explorers that the figures plot, by mode, and with the proven ones our mixture stop."""
+    modes: tuple[Mode, ...] = ("faithful", "heuristic")
+    table: dict[str, dict[str, AnyExplorer]] = {
+        mode: {
+            "LUCB": LUCB1(n_arms, k, delta=DELTA),
+            "lil'LUCB": LilLUCB(n_arms, k, delta=DELTA, mode=mode),
+            "LUCB++": LUCBPlusPlus(n_arms, k, delta=DELTA, mode=mode),
+            "lil'RandLUCB": LilRandLUCB(n_arms, k, delta=DELTA, mode=mode),
+            "lil'CLUCB": LilCLUCB(TopK(n_arms, k), delta=DELTA, mode=mode),
+        }
+        for mode in modes
+    }
+    if k == 1:
+        for mode in modes:
+            table[mode]["lil'UCB"] = LilUCB(n_arms, delta=DELTA, mode=mode)
+    if k <= 2:
+        table["faithful"]["mixture"] = MixtureGLR(n_arms, k, delta=DELTA)
+    return table
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return the paper's claims, cell by cell; None where two standard errors leave one open."""
+    verdicts: Verdicts = []
+    for cell in dict.fromkeys((r["instance"], r["arms"], r["k"], r["mode"]) for r in rows):
+        name, n_arms, k, mode = cell
+        table = {r["explorer"]: r for r in rows if (r["instance"], r["arms"], r["k"], r["mode"]) == cell}
+        where = f"{name}, {n_arms} arms, k={k}, {mode}"
+        rivals_here = ["LUCB", "lil'CLUCB"]
+        if k <= 2:
+            rivals_here += ["lil'LUCB"] + (["LUCB++"] if name != "0.6 lil-exponential" else [])
+        for rival in rivals_here:
+            verdict = _is_fewer(table["lil'RandLUCB"], table[rival])
+            verdicts.append((f"{where}: lil'RandLUCB takes fewer samples than {rival}", verdict))
+        if k == n_arms // 2 and k > 1:
+            same = table["LUCB++"]["samples"] == table["lil'LUCB"]["samples"]
+            verdicts.append((f"{where}: LUCB++ is lil'LUCB, sample for sample", same))
+        if k == 1 and mode == "faithful":
+            worse = table["lil'UCB"]["samples"] > 5 * table["lil'RandLUCB"]["samples"]
+            verdicts.append((f"{where}: lil'UCB is worse by about an order of magnitude (5 times)", worse))
+    failures = sum(row["wrong or capped"] for row in rows)
+    verdicts.append((f"no run ever failed ({failures} did)", failures == 0))
+    return verdicts
+
+
+def _means(instance: str, n_arms: int, k: int) -> FloatArray:
+    if instance == "1-sparse":
+        return two_groups(n_arms, k, 0.5, 0.0)
+    if instance == "0.3-exponential":
+        return synthetic(n_arms, k, 0.3)
+    return lil_exponential(n_arms, float(instance.split()[0]))
+
+
+def _is_fewer(first: Row, second: Row) -> bool | None:
+    margin = 2 * np.hypot(first["s.e."], second["s.e."])
+    if first["samples"] + margin < second["samples"]:
+        return True
+    return False if first["samples"] > second["samples"] + margin else None
+
+
+LIL_RAND_LUCB = Experiment(
+    "lil-rand-lucb", "Samples of lil'RandLUCB and its rivals", cells, measure, claims, draw_samples
+)

@@ -1,0 +1,83 @@
+"""Best arm with a fixed budget: UGapEb and its rivals on the seven problems of Audibert et al. (2010)."""
+
+from __future__ import annotations
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.exploration.gap_based import UCBE
+from cmab.exploration.halving import SequentialHalving, UniformAllocation
+from cmab.exploration.rejects import SuccessiveRejects
+from cmab.exploration.ugape_budget import UGapEb
+from cmab.explorer import AnyExplorer
+from cmab.seeding import Seed
+from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
+from instances.best_k import audibert_bubeck_munos
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row, compare
+from instances.experiments._figures import draw_failure_bars
+
+
+def rivals(means: FloatArray, budget: int) -> dict[str, AnyExplorer]:
+    """Return the explorers for one problem; those with known complexity are told it.
+
+    UGapEb's proof sets ``a = (n - N) / 16 H`` for ``H = sum of gap^-2``, which explores very little; with
+    ``c`` both it and UCB-E get ``a = c n / H``.
+    """
+    n_arms, gaps = len(means), best_k_gaps(means, 1)
+    a = (budget - n_arms) / (4 * ugape_hardness(gaps))
+    return {
+        "UGapEb": UGapEb(n_arms, 1, budget, a=a),
+        "UGapEb c=1": UGapEb(n_arms, 1, budget, a=budget / hardness(gaps)),
+        "UGapEb adaptive": UGapEb(n_arms, 1, budget),
+        "UCB-E c=1": UCBE(n_arms, budget, a=budget / hardness(gaps)),
+        "UCB-E c=2": UCBE(n_arms, budget, a=2 * budget / hardness(gaps)),
+        "UCB-E adaptive": UCBE(n_arms, budget),
+        "SuccessiveRejects": SuccessiveRejects(n_arms, budget),
+        "SequentialHalving": SequentialHalving(n_arms, budget),
+        "uniform": UniformAllocation(n_arms, 1, budget),
+    }
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the problems.
+
+    Examples
+    --------
+    >>> from instances.experiments.fixed_budget import cells
+    >>> cells(quick=True)
+    [{'problem': 4}]
+    """
+    return [{"problem": problem} for problem in ((4,) if quick else range(1, 8))]
+
+
+def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
+    """Return one row for each explorer: how often the best arm was missed."""
+    means, budget = audibert_bubeck_munos(cell["problem"])
+    table = compare(rivals(means, budget), means, _misses_best, 50 if quick else 1000, seed, n_jobs)
+    return [{"budget": budget, **row} for row in table]
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return the claims and whether the table bears them out; None where its intervals leave it open."""
+    verdicts: Verdicts = []
+    for problem in sorted({row["problem"] for row in rows}):
+        table = {row["explorer"]: row for row in rows if row["problem"] == problem}
+        for name in ("UGapEb", "UGapEb c=1", "UCB-E c=1", "SuccessiveRejects", "SequentialHalving"):
+            verdict = is_lower(table[name], table["uniform"])
+            verdicts.append((f"problem {problem}: {name} errs less than uniform allocation", verdict))
+    return verdicts
+
+
+def is_lower(first: Row, second: Row) -> bool | None:
+    """Return whether the first rate is lower: None where the 95 % intervals overlap."""
+    if first["high"] < second["low"]:
+        return True
+    return False if first["low"] > second["high"] else None
+
+
+def _misses_best(means: FloatArray, named: IntArray) -> bool:
+    return bool(means[named[0]] < means.max())
+
+
+FIXED_BUDGET = Experiment(
+    "fixed-budget", "Best arm with a fixed budget", cells, measure, claims, draw_failure_bars
+)

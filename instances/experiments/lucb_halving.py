@@ -1,0 +1,140 @@
+"""LUCB1 against Halving as the tolerance shrinks: on the instances of the lower bound, and on easy ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab import LUCB1, Halving, LUCB1Halving, identify
+from cmab.arrays import FloatArray, IntArray
+from cmab.seeding import Seed, root
+from cmab.theory.hardness import best_k_gaps, hardness
+from cmab.theory.lower_bounds import worst_case_samples
+from instances.arms.arms import BernoulliArms
+from instances.best_k import lucb_lower_bound, two_groups
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row, wilson_interval
+from instances.experiments._figures import draw_tolerances
+
+K, DELTA = 6, 0.1
+_HARD = ("arm 0 good", "arm 0 bad")
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the instances: both kinds of the lower bound, and two groups of means 0.7 and 0.3.
+
+    Examples
+    --------
+    >>> from instances.experiments.lucb_halving import cells
+    >>> cells(quick=True)[0]
+    {'instance': 'arm 0 good', 'arms': 12, 'epsilon': 0.16}
+    """
+    sizes, tolerances = ((12, 40), (0.16, 0.08, 0.04)) if quick else ((12, 40, 120), (0.16, 0.08, 0.04, 0.02))
+    return [
+        {"instance": name, "arms": n_arms, "epsilon": epsilon}
+        for name in (*_HARD, "two groups")
+        for n_arms in sizes
+        for epsilon in tolerances
+    ]
+
+
+def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
+    """Return one row for each rule: mean and largest number of samples, and failures; k = 6, delta = 0.1."""
+    n_arms, epsilon, runs = cell["arms"], cell["epsilon"], 20 if quick else 50
+    shuffle, *seeds = root(seed).spawn(4)
+    arms = BernoulliArms(np.random.default_rng(shuffle).permutation(_means(**cell)))
+
+    def run(explorer: LUCB1 | Halving, own: Seed, cap: int | None = None) -> tuple[IntArray, FloatArray]:
+        found = identify(explorer, arms, replications=runs, rng=own, n_jobs=n_jobs, max_samples=cap)
+        return found.samples, np.where(found.stopped, ~found.correct, np.nan)
+
+    hybrid = LUCB1Halving(n_arms, K, epsilon, DELTA)
+    # The two rules that it consists of run in compiled code one by one.
+    samples, wrong = run(hybrid.first, seeds[0], n_arms + 2 * (hybrid.most_rounds - 1))
+    restarted = np.isnan(wrong)
+    if restarted.any():
+        again, wrong_again = run(hybrid.second, seeds[1])
+        samples = samples + np.where(restarted, again, 0)
+        wrong = np.where(restarted, wrong_again, wrong)
+    return [
+        _row("LUCB1", *run(LUCB1(n_arms, K, DELTA, epsilon=epsilon), seeds[0])),
+        _row("Halving", *run(Halving(n_arms, K, epsilon, DELTA), seeds[2])),
+        _row("LUCB1, then Halving", samples, wrong) | {"restarts": int(restarted.sum())},
+    ]
+
+
+def _row(rule: str, samples: IntArray, wrong: FloatArray) -> Row:
+    failures, runs = int(wrong.sum()), len(samples)
+    low, high = wilson_interval(failures, runs)
+    return {
+        "explorer": rule,
+        "samples": float(samples.mean()),
+        "s.e.": float(samples.std(ddof=1) / math.sqrt(runs)),
+        "most": int(samples.max()),
+        "failures": failures,
+        "low": low,
+        "high": high,
+        "restarts": 0,
+    }
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return what sections 3 and 4 of LUCB's paper state, instance by instance."""
+    verdicts: Verdicts = []
+    for name, n_arms in dict.fromkeys((row["instance"], row["arms"]) for row in rows):
+        own = [row for row in rows if (row["instance"], row["arms"]) == (name, n_arms)]
+        table = {rule: [r for r in own if r["explorer"] == rule] for rule in {r["explorer"] for r in own}}
+        lucb, halving, both = (table[rule] for rule in ("LUCB1", "Halving", "LUCB1, then Halving"))
+        found = {
+            "no rule errs more often than delta": all(row["low"] <= DELTA for row in own),
+            "Halving's samples grow like 1 / epsilon^2": _grows(halving, [1.0] * len(halving)),
+            "restarting costs at most twice Halving in the worst case": _is_bounded(both),
+            "restarting costs on average at most 1.5 times LUCB1": _is_close(both, lucb),
+        }
+        if name in _HARD:
+            found["LUCB1's samples grow like H ln(H / delta)"] = _grows(lucb, _logs(lucb))
+            found["no rule takes fewer than Theorem 8 allows"] = _is_enough(own)
+        else:
+            steady = lucb[-1]["samples"] <= 3 * lucb[0]["samples"]
+            found["LUCB1's samples hardly depend on epsilon (factor 3)"] = steady
+        verdicts += [(f"{name}, {n_arms} arms: {text}", verdict) for text, verdict in found.items()]
+    return verdicts
+
+
+def _grows(rows: list[Row], logs: list[float]) -> bool:
+    """Return whether samples over ``logs / epsilon^2`` stay within 25 % of their mean."""
+    scaled = np.array([row["samples"] * row["epsilon"] ** 2 for row in rows]) / logs
+    return bool(np.abs(scaled / scaled.mean() - 1.0).max() <= 0.25)
+
+
+def _logs(rows: list[Row]) -> list[float]:
+    """Return ``ln(H / delta)`` at each tolerance."""
+    means = [_means(row["instance"], row["arms"], row["epsilon"]) for row in rows]
+    pairs = zip(means, rows, strict=True)
+    return [math.log(hardness(best_k_gaps(m, K), row["epsilon"] / 2.0) / DELTA) for m, row in pairs]
+
+
+def _is_enough(rows: list[Row]) -> bool:
+    """Return whether each mean is at least the lower bound for the worst instance."""
+    return all(row["samples"] >= worst_case_samples(row["arms"], K, row["epsilon"], DELTA) for row in rows)
+
+
+def _is_bounded(rows: list[Row]) -> bool:
+    rules = [LUCB1Halving(row["arms"], K, row["epsilon"], DELTA) for row in rows]
+    return all(row["most"] <= rule.most_samples for row, rule in zip(rows, rules, strict=True))
+
+
+def _is_close(rows: list[Row], lucb: list[Row]) -> bool:
+    return all(row["samples"] <= 1.5 * other["samples"] for row, other in zip(rows, lucb, strict=True))
+
+
+def _means(instance: str, arms: int, epsilon: float) -> FloatArray:
+    if instance == "two groups":
+        return two_groups(arms, K)
+    return lucb_lower_bound(arms, np.arange(1, K if instance == "arm 0 good" else K + 1), epsilon)
+
+
+LUCB_HALVING = Experiment(
+    "lucb-halving", "LUCB1 against Halving and the lower bound", cells, measure, claims, draw_tolerances
+)

@@ -1,0 +1,256 @@
+"""What environments of spreading influence share: the graph, expected rewards, the best seeds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from cmab.environment import Environment, round_key
+from cmab.feedback import Feedback
+from cmab.validation import frozen, integer, one_of, shown, vector
+from oracles import DirectedGraph
+from oracles.diffusion._memory import require_memory
+from oracles.diffusion.directed_graph import as_directed_graph
+from oracles.diffusion.reverse_sets import Model, ReverseGraph, SetCollection
+from oracles.diffusion.spread import MOST_CASCADES, MOST_OUTCOMES, triggering_probabilities
+from oracles.influence._choosing import choose_some
+from oracles.influence.certificate import estimate
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Shown = Literal["edge", "node", "credit", "none"]
+
+_JUDGING, _CHOOSING = 0x1A11, 0x2B22
+_MOST_ENTRIES = 2**25
+_MOST_ENUMERATED = 2**22
+_MOST_REMEMBERED = 1024
+_BYTES_OF_ARC, _BYTES_OF_NODE = 56, 40
+_DERIVED = ("_coins", "_judging", "_rows")
+
+
+class SpreadingInfluence(Environment):
+    """Seeds make nodes active along the arcs of a graph; the reward is the number of active nodes.
+
+    A subclass sets `model` and `shows`, and defines `_draws`, `_exact`, `_n_outcomes` and `_estimated`.
+    """
+
+    model: ClassVar[Model]
+    shows: ClassVar[tuple[Shown, ...]]
+
+    def __init__(
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        named: str,
+        values: str | ArrayLike,
+        k: int | None,
+        feedback: Shown,
+        pool: int,
+    ) -> None:
+        attribute = values if isinstance(values, str) else None
+        self.graph = as_directed_graph(graph, attribute)
+        self.n_arms, self.n_choices = self.graph.n_arcs, self.graph.n_nodes
+        needed = _BYTES_OF_ARC * self.n_arms + _BYTES_OF_NODE * self.graph.n_nodes
+        require_memory(needed, f"a cascade on {self.graph!r}")
+        if attribute is not None and self.graph.probabilities is None:
+            raise ValueError(
+                f"{named} must be an array for {shown(graph)} without its own, got {attribute!r}"
+            )
+        given = self.graph.probabilities if attribute is not None else values
+        self.means = frozen(vector(named, given, self.n_arms, 0.0, 1.0))  # type: ignore[arg-type]
+        self.k = None if k is None else integer("k", k, 1, self.graph.n_nodes)
+        self.feedback = one_of("feedback", feedback, self.shows)
+        self.pool = integer("pool", pool, 2)
+
+    def __repr__(self) -> str:
+        told = "" if self.feedback == "edge" else f", feedback={self.feedback!r}"
+        return f"{type(self).__name__}({self.graph!r}, k={self.k}{told})"
+
+    @abstractmethod
+    def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
+        """Return (owners, lows, highs), in the order of `out_arcs`.
+
+        An arc is live when the round's number of its owner lies in ``[low, high)``; no `lows`: all 0.
+        """
+
+    @abstractmethod
+    def _exact(self, seeds: IntArray) -> float | None:
+        """Return the expected reward where it can be enumerated."""
+
+    @abstractmethod
+    def _n_outcomes(self) -> int:
+        """Return a bound on the outcomes that the expected reward of any seeds is a sum over."""
+
+    @abstractmethod
+    def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
+        """Return mean and standard error of the rewards of fresh cascades."""
+
+    def spread(
+        self, super_arm: IntArray, cascades: int, rng: np.random.Generator, *, threads: int = 1
+    ) -> tuple[float, float]:
+        """Return the mean reward of many fresh cascades, without feedback, and its standard error.
+
+        The answer is the same for any number of threads; each gets 1,024 cascades at a time.
+        """
+        cascades, threads = integer("cascades", cascades, 2, MOST_CASCADES), integer("threads", threads, 1)
+        return self._estimated(super_arm, cascades, round_key(rng), threads)
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Run one cascade; the arms of the feedback come in order of activation of their tails."""
+        from oracles.diffusion import _kernels_steps as kernels
+
+        graph = self.graph
+        offsets, arms = graph.out_arcs
+        told = {"edge": kernels.COINS, "credit": kernels.CREDITED}.get(self.feedback, kernels.ALONE)
+        active = np.empty(graph.n_nodes, np.int64)
+        observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
+        size, seen = kernels.cascade_by_steps(
+            offsets,
+            arms,
+            graph.out_heads,
+            *self._coins,
+            super_arm,
+            round_key(rng),
+            told,
+            self.model == "lt",
+            active,
+            observed,
+            outcomes,
+        )
+        if self.feedback == "none":
+            seen = 0
+        return Feedback.unchecked(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
+
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        """Return the probability that the tail of each edge becomes active.
+
+        By enumeration of outcomes; None where they are more than 65,536, and where not all edges out of an
+        active node are shown.
+        """
+        if self.feedback != "edge" or self.model != "ic":
+            return None
+        return triggering_probabilities(self.graph, np.array(self.means), super_arm)
+
+    @cached_property
+    def _coins(self) -> tuple[AnyArray, FloatArray, FloatArray]:
+        return self._draws()
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh coins of `arms`."""
+        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return binomial numbers of successes, twice: a success is its own square."""
+        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
+        return successes, successes
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the expected number of active nodes.
+
+        Exact while it is a sum over at most 65,536 outcomes (16 uncertain edges within reach, for
+        independent cascades); otherwise read from a pool of reverse-reachable sets, drawn once with a fixed
+        key, with the error that `standard_error` gives.
+        """
+        return self._value(super_arm)[0]
+
+    def standard_error(self, super_arm: IntArray) -> float:
+        """Return the standard error of `expected_reward`, 0 where it is exact."""
+        return self._value(super_arm)[1]
+
+    def _value(self, seeds: IntArray) -> tuple[float, float]:
+        """Return expected reward and standard error, remembered: policies come back to the same seeds."""
+        name = np.sort(seeds).tobytes()
+        value = self._values.get(name)  # once: another thread may empty it in between
+        if value is None:
+            value = self._computed(seeds)
+            if len(self._values) >= _MOST_REMEMBERED:
+                self._values.clear()
+            self._values[name] = value
+        return value
+
+    def _computed(self, seeds: IntArray) -> tuple[float, float]:
+        from oracles.diffusion._kernels_cover import count_covered
+
+        exact = self._exact(seeds)
+        if exact is not None:
+            return exact, 0.0
+        reverse, offsets, sets, n_sets = self._judging
+        components = np.unique(reverse.component[seeds]).astype(np.int64)
+        # Scratch of its own for each call: threads share this object. Untouched pages of zeros cost nothing.
+        hits = count_covered(offsets, sets, components, np.zeros(n_sets, np.bool_))
+        value, error = estimate(hits, n_sets, reverse.scale)
+        return value + float(reverse.certain[components].sum()), error
+
+    @cached_property
+    def _values(self) -> dict[bytes, tuple[float, float]]:
+        return {}
+
+    @cached_property
+    def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, int]:
+        """The pool as an inverted index: which sets hold a component."""
+        sets = self._drawn(_JUDGING)
+        return sets.graph, *sets.index(), sets.n_sets
+
+    def _drawn(self, key: int) -> SetCollection:
+        sets = SetCollection(ReverseGraph.of(self.graph, self.means, model=self.model), key)
+        sets.grow(self.pool, _MOST_ENTRIES)
+        return sets
+
+    @cached_property
+    def _best(self) -> tuple[IntArray, bool]:
+        """The best k seeds that are known, and whether they are the best there are."""
+        k, n = self.k, self.graph.n_nodes
+        assert k is not None
+        if comb(n, k) * min(self._n_outcomes(), MOST_OUTCOMES) <= _MOST_ENUMERATED:
+            families = [np.array(seeds, np.int64) for seeds in combinations(range(n), k)]
+            values = [self._exact(seeds) for seeds in families]
+            known = [value for value in values if value is not None]
+            if len(known) == len(values):
+                return families[int(np.argmax(known))], True
+        # Another sample than the one that judges: the greedy choice flatters itself on its own.
+        sets = self._drawn(_CHOOSING)
+        allowed = np.ones(sets.graph.n_components, np.bool_)
+        chosen, _, _ = choose_some(sets, min(k, len(allowed)), allowed, 0.0)
+        seeds = sets.graph.representatives()[chosen]
+        others = np.setdiff1d(np.arange(n), seeds)
+        return np.concatenate((seeds, others[: k - len(seeds)])), False
+
+    @property
+    def best_seeds(self) -> IntArray:
+        """The k seeds that `optimum` is the value of.
+
+        Raises
+        ------
+        ValueError
+            If the environment was made without `k`.
+        """
+        if self.k is None:
+            raise ValueError("k must be given when the environment is made, got None")
+        return self._best[0]
+
+    @property
+    def optimum(self) -> float:  # type: ignore[override]
+        """Expected reward of the best k seeds; ``nan`` without `k`.
+
+        Exact (`optimum_is_exact`) where all seed sets can be enumerated. Otherwise the value of a greedy
+        choice on a large pool of reverse-reachable sets, which no k seeds beat by more than the factor
+        1/(1 - 1/e) and few by more than the pool's error: up to that error, a lower bound of the optimum.
+        """
+        return float("nan") if self.k is None else self.expected_reward(self._best[0])
+
+    @property
+    def optimum_is_exact(self) -> bool:
+        """Whether `optimum` is known to be the best; false without `k`."""
+        return self.k is not None and self._best[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The pool is drawn again, equal, where it is needed.
+        return {name: value for name, value in self.__dict__.items() if name not in _DERIVED}

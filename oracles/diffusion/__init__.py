@@ -1,0 +1,1 @@
+"""How influence spreads: graphs, worlds, cascades and reverse sets, shared with `instances`."""

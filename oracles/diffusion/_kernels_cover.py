@@ -1,0 +1,316 @@
+"""Maximum coverage over reverse-reachable sets: index, greedy choice, bound on the optimum."""
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+
+
+@kernel
+def invert(ends: IntArray, pool: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
+    """Return the sets that hold each of `n` nodes, as (offsets, sets)."""
+    n_sets = ends.shape[0] - 1
+    offsets = np.zeros(n + 1, np.int64)
+    for at in range(ends[n_sets]):
+        offsets[pool[at] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    place = offsets[:-1].copy()
+    sets = np.empty(ends[n_sets], np.int32)
+    for i in range(n_sets):
+        for at in range(ends[i], ends[i + 1]):
+            sets[place[pool[at]]] = i
+            place[pool[at]] += 1
+    return offsets, sets
+
+
+@kernel
+def _largest(histogram: IntArray, top: int, k: int) -> int:
+    """Return the sum of the `k` largest degrees, all at most `top`."""
+    total = 0
+    while top > 0 and k > 0:
+        taken = min(k, histogram[top])
+        total += taken * top
+        k -= taken
+        top -= 1
+    return total
+
+
+@kernel
+def cover(
+    ends: IntArray,
+    pool: AnyArray,
+    offsets: IntArray,
+    sets: AnyArray,
+    k: int,
+    allowed: BoolArray,
+    given: IntArray,
+) -> tuple[IntArray, int, int]:
+    """Choose at most `k` allowed nodes, `given` first and then greedily, ties to the lowest.
+
+    Stop when nothing is left to gain. Return the nodes, the number of sets they cover, and an upper bound on
+    what any k allowed nodes cover: the smallest, over the steps after `given`, of the coverage so far plus
+    the k largest gains (Tang et al. 2018, eq. 10). Sets that hold a given node need not be complete.
+    """
+    n = offsets.shape[0] - 1
+    degrees = np.zeros(n, np.int64)
+    for v in range(n):
+        if allowed[v]:
+            degrees[v] = offsets[v + 1] - offsets[v]
+    top = degrees.max()
+    histogram = np.zeros(top + 1, np.int64)
+    for v in range(n):
+        histogram[degrees[v]] += 1
+    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    chosen, size, covered, bound = np.empty(k, np.int64), 0, 0, ends.shape[0] - 1
+    while True:
+        if size >= given.shape[0]:
+            bound = min(bound, covered + _largest(histogram, top, k))
+        while top > 0 and histogram[top] == 0:
+            top -= 1
+        if size == k or (top == 0 and size >= given.shape[0]):
+            return chosen[:size], covered, bound
+        best = 0
+        if size < given.shape[0]:
+            best = given[size]
+        else:
+            while degrees[best] != top:
+                best += 1
+        chosen[size] = best
+        size += 1
+        covered += degrees[best]
+        for j in range(offsets[best], offsets[best + 1]):
+            if not covered_sets[sets[j]]:
+                covered_sets[sets[j]] = True
+                for at in range(ends[sets[j]], ends[sets[j] + 1]):
+                    degree = degrees[pool[at]]
+                    if degree > 0:  # others are not allowed
+                        histogram[degree] -= 1
+                        histogram[degree - 1] += 1
+                        degrees[pool[at]] = degree - 1
+
+
+@kernel
+def cover_and_gain(
+    ends: IntArray,
+    pool: AnyArray,
+    offsets: IntArray,
+    sets: AnyArray,
+    k: int,
+    nodes: IntArray,
+    certain: FloatArray,
+    per_set: float,
+) -> tuple[IntArray, int]:
+    """Choose among `nodes` as `cover` does, where v is worth ``certain[v]`` and each covered set `per_set`.
+
+    Return the nodes and the number of sets they cover. Greedy by construction, whatever the numbers: a node
+    is taken when its worth of now is on top of the heap, in which no node has less than its worth of now.
+    """
+    degrees = np.diff(offsets)
+    left = certain.copy()
+    heap, keys = nodes.copy(), certain[nodes] + per_set * degrees[nodes]
+    held = heap.shape[0]
+    for at in range(held // 2 - 1, -1, -1):
+        _sink(heap, keys, at, held)
+    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    chosen, size, covered = np.empty(k, np.int64), 0, 0
+    while size < k and held > 0:
+        best = heap[0]
+        worth = left[best] + per_set * degrees[best]
+        if worth < keys[0]:
+            keys[0] = worth
+            _sink(heap, keys, 0, held)
+            continue
+        if worth <= 0.0:
+            break
+        held -= 1
+        heap[0], keys[0] = heap[held], keys[held]
+        _sink(heap, keys, 0, held)
+        chosen[size] = best
+        size += 1
+        left[best] = 0.0
+        covered += _take(ends, pool, offsets, sets, best, degrees, covered_sets)
+    return chosen[:size], covered
+
+
+@kernel
+def _sink(heap: IntArray, keys: FloatArray, at: int, held: int) -> None:
+    """Move an entry down to where those below it have smaller keys, or as large ones and higher nodes."""
+    while 2 * at + 1 < held:
+        below = 2 * at + 1
+        if below + 1 < held and _is_above(heap, keys, below + 1, below):
+            below += 1
+        if not _is_above(heap, keys, below, at):
+            return
+        heap[at], heap[below] = heap[below], heap[at]
+        keys[at], keys[below] = keys[below], keys[at]
+        at = below
+
+
+@kernel
+def _is_above(heap: IntArray, keys: FloatArray, one: int, other: int) -> bool:
+    return bool(keys[one] > keys[other] or (keys[one] == keys[other] and heap[one] < heap[other]))
+
+
+@kernel
+def _take(
+    ends: IntArray,
+    pool: AnyArray,
+    offsets: IntArray,
+    sets: AnyArray,
+    node: int,
+    degrees: IntArray,
+    covered_sets: BoolArray,
+) -> int:
+    """Cover the sets that hold `node`, take them off all degrees, and return how many are new."""
+    fresh = 0
+    for j in range(offsets[node], offsets[node + 1]):
+        if not covered_sets[sets[j]]:
+            covered_sets[sets[j]] = True
+            fresh += 1
+            for at in range(ends[sets[j]], ends[sets[j] + 1]):
+                degrees[pool[at]] -= 1
+    return fresh
+
+
+@kernel
+def _sum_of_largest(
+    nodes: IntArray, degrees: IntArray, left: FloatArray, slope: float, best: FloatArray
+) -> float:
+    """Return the sum of the largest ``left + slope * degrees``, as many as `best` has room for."""
+    best[:] = 0.0
+    size = best.shape[0]
+    for v in nodes:
+        value = left[v] + slope * degrees[v]
+        if value <= best[0]:
+            continue
+        at = 0  # `best` stays a heap, the smallest on top
+        while 2 * at + 1 < size:
+            below = 2 * at + 1
+            if below + 1 < size and best[below + 1] < best[below]:
+                below += 1
+            if best[below] >= value:
+                break
+            best[at] = best[below]
+            at = below
+        best[at] = value
+    return float(best.sum())
+
+
+@kernel
+def bound_after(
+    ends: IntArray,
+    pool: AnyArray,
+    offsets: IntArray,
+    sets: AnyArray,
+    k: int,
+    nodes: IntArray,
+    certain: FloatArray,
+    slope: float,
+    cut: float,
+    chosen: IntArray,
+    looks: int,
+) -> float:
+    """Return an upper bound on what any k of `nodes` are worth: v ``certain[v]``, each covered set `slope`.
+
+    It is the smallest, after `looks` of the `chosen` nodes and all of them, of what these are worth plus the
+    k largest gains (Tang et al. 2018, eq. 10), which holds whoever is chosen. Nodes that never were worth
+    `cut` are looked at only where fewer than `k` others still are.
+    """
+    degrees, left = np.diff(offsets), certain.copy()
+    near = nodes[certain[nodes] + slope * degrees[nodes] >= cut]
+    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    largest, worth, bound = np.empty(k), 0.0, np.inf
+    step = chosen.shape[0] // looks + 1
+    for size in range(chosen.shape[0] + 1):
+        if size % step == 0 or size == chosen.shape[0]:
+            more = _sum_of_largest(near, degrees, left, slope, largest)
+            if largest[0] < cut:
+                more = _sum_of_largest(nodes, degrees, left, slope, largest)
+            bound = min(bound, worth + more)
+        if size < chosen.shape[0]:
+            v = chosen[size]
+            worth += left[v] + slope * _take(ends, pool, offsets, sets, v, degrees, covered_sets)
+            left[v] = 0.0
+    return bound
+
+
+@kernel
+def is_greedy(
+    ends: IntArray,
+    pool: AnyArray,
+    offsets: IntArray,
+    sets: AnyArray,
+    nodes: IntArray,
+    certain: FloatArray,
+    per_set: float,
+    chosen: IntArray,
+) -> bool:
+    """Return whether each of `chosen` in turn gains as much as any of `nodes` does: a slow second look."""
+    degrees, left = np.diff(offsets), certain.copy()
+    covered_sets, gains = np.zeros(ends.shape[0] - 1, np.bool_), np.empty(chosen.shape[0])
+    for i in range(chosen.shape[0]):
+        v = chosen[i]
+        gains[i] = left[v] + per_set * degrees[v]
+        left[v] = 0.0
+        _take(ends, pool, offsets, sets, v, degrees, covered_sets)
+    degrees, left = np.diff(offsets), certain.copy()
+    # Gains only fall: nodes that begin with no more than the least of them never gain more.
+    rivals = nodes[left[nodes] + per_set * degrees[nodes] > gains.min()]
+    covered_sets[:] = False
+    for i in range(chosen.shape[0]):
+        for u in rivals:
+            if left[u] + per_set * degrees[u] > gains[i]:
+                return False
+        left[chosen[i]] = 0.0
+        _take(ends, pool, offsets, sets, chosen[i], degrees, covered_sets)
+    return True
+
+
+@kernel
+def cover_within(
+    ends: IntArray, pool: AnyArray, offsets: IntArray, sets: AnyArray, costs: FloatArray, budget: float
+) -> tuple[IntArray, int, IntArray]:
+    """Choose nodes greedily by gain per cost, ties to the lowest, while the budget allows any gain.
+
+    Costs and budget are whole numbers below 2^53, so that what is left is exact. What is free comes first.
+    Return the nodes, the number of sets they cover, and the gains that are left.
+    """
+    n = offsets.shape[0] - 1
+    gains, chosen, size, covered = np.empty(n, np.int64), np.empty(n, np.int64), 0, 0
+    for v in range(n):
+        gains[v] = offsets[v + 1] - offsets[v]
+    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    while True:
+        best, rate = -1, 0.0
+        for v in range(n):
+            if gains[v] == 0 or costs[v] > budget or (best >= 0 and gains[v] <= rate * costs[v]):
+                continue
+            best, rate = v, gains[v] / costs[v]
+            if costs[v] == 0.0:
+                break
+        if best < 0:
+            return chosen[:size], covered, gains
+        chosen[size] = best
+        size += 1
+        covered += gains[best]
+        budget -= costs[best]
+        for j in range(offsets[best], offsets[best + 1]):
+            if not covered_sets[sets[j]]:
+                covered_sets[sets[j]] = True
+                for at in range(ends[sets[j]], ends[sets[j] + 1]):
+                    gains[pool[at]] -= 1
+
+
+@kernel
+def count_covered(offsets: IntArray, sets: AnyArray, nodes: IntArray, seen: BoolArray) -> int:
+    """Return how many sets hold one of `nodes`; `seen`, one entry a set, is false before and after."""
+    covered = 0
+    for v in nodes:
+        for j in range(offsets[v], offsets[v + 1]):
+            covered += not seen[sets[j]]
+            seen[sets[j]] = True
+    for v in nodes:
+        for j in range(offsets[v], offsets[v + 1]):
+            seen[sets[j]] = False
+    return covered

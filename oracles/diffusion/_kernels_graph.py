@@ -1,0 +1,169 @@
+"""Graph kernels of the influence engine: counting sort, strong components, the reverse graph of a round."""
+
+import numpy as np
+
+from cmab.arrays import AnyArray, FloatArray
+from cmab.compiled._kernels import kernel
+
+# The first 31 bits of a probability are compared with those of a coin: p = 1 (2^31) is above all of them.
+_SCALE = 2.0**31
+_CERTAIN = np.uint32(1 << 31)
+
+
+@kernel
+def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
+    """Return the offsets of the groups 0..n-1 of `keys` and the positions in stable order of their keys."""
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(keys.shape[0]):
+        offsets[keys[i] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    place = offsets[:-1].copy()
+    order = np.empty(keys.shape[0], np.int32)
+    for i in range(keys.shape[0]):
+        order[place[keys[i]]] = i
+        place[keys[i]] += 1
+    return offsets, order
+
+
+@kernel
+def limits_of(means: FloatArray) -> tuple[AnyArray, int, int]:
+    """Return the first 31 bits of every probability, how many of them are 1, and how many 0."""
+    limits = np.empty(means.shape[0], np.uint32)
+    certain, impossible = 0, 0
+    for i in range(means.shape[0]):
+        limits[i] = np.uint32(means[i] * _SCALE)
+        certain += limits[i] == _CERTAIN
+        impossible += means[i] == 0.0
+    return limits, certain, impossible
+
+
+@kernel
+def in_order(values: AnyArray, order: AnyArray) -> AnyArray:
+    """Return ``values[order]``."""
+    ordered = np.empty_like(values)
+    for i in range(order.shape[0]):
+        ordered[i] = values[order[i]]
+    return ordered
+
+
+@kernel
+def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits: AnyArray) -> AnyArray:
+    """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, without recursion).
+
+    Components are numbered in the order of their lowest nodes.
+    """
+    n = offsets.shape[0] - 1
+    number, low = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    component = np.full(n, -1, np.int32)
+    position = offsets[:-1].copy()
+    path, stack = np.empty(n, np.int32), np.empty(n, np.int32)
+    depth, held, clock, found = 0, 0, 0, 0
+    for start in range(n):
+        if number[start]:
+            continue
+        path[0], depth = start, 1
+        while depth:
+            v = path[depth - 1]
+            if number[v] == 0:
+                clock += 1
+                number[v] = low[v] = clock
+                stack[held] = v
+                held += 1
+            descended = False
+            while position[v] < offsets[v + 1]:
+                at = position[v]
+                position[v] += 1
+                if limits[arms[at]] != _CERTAIN:
+                    continue
+                w = heads[arms[at]]
+                if number[w] == 0:
+                    path[depth] = w
+                    depth += 1
+                    descended = True
+                    break
+                if component[w] < 0:
+                    low[v] = min(low[v], number[w])
+            if descended:
+                continue
+            depth -= 1
+            if depth:
+                parent = path[depth - 1]
+                low[parent] = min(low[parent], low[v])
+            if low[v] == number[v]:
+                while True:
+                    held -= 1
+                    component[stack[held]] = found
+                    if stack[held] == v:
+                        break
+                found += 1
+    return _renumbered(component, found)
+
+
+@kernel
+def _renumbered(component: AnyArray, found: int) -> AnyArray:
+    names = np.full(found, -1, np.int32)
+    fresh = 0
+    for v in range(component.shape[0]):
+        if names[component[v]] < 0:
+            names[component[v]] = fresh
+            fresh += 1
+        component[v] = names[component[v]]
+    return component
+
+
+@kernel
+def certain_owners(
+    offsets: AnyArray,
+    heads: AnyArray,
+    arms: AnyArray,
+    limits: AnyArray,
+    component: AnyArray,
+    chosen: AnyArray,
+) -> AnyArray:
+    """Return for each component one of the `chosen` that reaches it over certain arcs, -1 where none does.
+
+    `heads` come in the order of the nodes that arcs leave, `limits` in that of the arms.
+    """
+    n = component.shape[0]
+    owners = np.full(component.max() + 1, -1, np.int32)
+    owners[chosen] = chosen
+    queue, queued, end = np.empty(n, np.int32), np.zeros(n, np.bool_), 0
+    for v in range(n):
+        if owners[component[v]] >= 0:
+            queue[end], queued[v] = v, True
+            end += 1
+    at = 0
+    while at < end:
+        v = queue[at]
+        at += 1
+        for i in range(offsets[v], offsets[v + 1]):
+            w = heads[i]
+            if not queued[w] and limits[arms[i]] == _CERTAIN:
+                queue[end], queued[w] = w, True
+                end += 1
+                if owners[component[w]] < 0:
+                    owners[component[w]] = owners[component[v]]
+    return owners
+
+
+@kernel
+def reverse_arcs(
+    tails: AnyArray, heads: AnyArray, means: FloatArray, limits: AnyArray, component: AnyArray, n: int
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+    """Return the possible arcs into each of `n` components as (offsets, tails, limits, arms)."""
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(tails.shape[0]):
+        if means[i] > 0.0 and component[tails[i]] != component[heads[i]]:
+            offsets[component[heads[i]] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    place = offsets[:-1].copy()
+    in_tails, in_limits = np.empty(offsets[n], np.int32), np.empty(offsets[n], np.uint32)
+    in_arms = np.empty(offsets[n], np.int32)
+    for i in range(tails.shape[0]):
+        u, v = component[tails[i]], component[heads[i]]
+        if means[i] > 0.0 and u != v:
+            in_tails[place[v]], in_limits[place[v]], in_arms[place[v]] = u, limits[i], i
+            place[v] += 1
+    return offsets, in_tails, in_limits, in_arms

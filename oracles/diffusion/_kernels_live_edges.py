@@ -1,0 +1,86 @@
+"""Reverse-reachable sets where live arcs are given: those of a world, or those into the nodes reached."""
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, IntArray
+from cmab.compiled._kernels import kernel
+
+
+@kernel
+def reach_back(
+    offsets: IntArray,
+    arms: AnyArray,
+    tails: AnyArray,
+    live: BoolArray,
+    owners: AnyArray,
+    pool: AnyArray,
+    start: int,
+    stamps: AnyArray,
+    stamp: int,
+) -> tuple[int, bool, int]:
+    """Fill the pool with the nodes that reach ``pool[start]`` over live arcs, until one has an owner.
+
+    Return the end in the pool, whether an owner was met, and the number of arcs examined.
+    """
+    at, end, examined = start, start + 1, 0
+    stamps[pool[start]] = stamp
+    if owners[pool[start]] >= 0:
+        return end, True, 0
+    while at < end:
+        v = pool[at]
+        at += 1
+        examined += offsets[v + 1] - offsets[v]
+        for j in range(offsets[v], offsets[v + 1]):
+            u = tails[arms[j]]
+            if live[arms[j]] and stamps[u] != stamp:
+                stamps[u] = stamp
+                pool[end] = u
+                end += 1
+                if owners[u] >= 0:
+                    return end, True, examined
+    return end, False, examined
+
+
+@kernel
+def widen(
+    offsets: IntArray,
+    tails: AnyArray,
+    live: BoolArray,
+    owners: AnyArray,
+    sets: IntArray,
+    nodes: IntArray,
+    members: AnyArray,
+    is_open: BoolArray,
+) -> tuple[IntArray, IntArray]:
+    """Add the tails of live arcs into ``nodes[i]`` to set ``sets[i]``, for each i; return what is new so.
+
+    `tails` come in the order of the nodes that arcs lead to, `live` speaks of the arcs into `nodes` side by
+    side, and `members` says which nodes a set holds. It takes none after one with an owner.
+    """
+    new_sets, new_nodes = np.empty(live.shape[0], np.int64), np.empty(live.shape[0], np.int64)
+    end, at = 0, 0
+    for i in range(sets.shape[0]):
+        s = sets[i]
+        for j in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
+            u = tails[j]
+            if live[at] and is_open[s] and not members[s, u]:
+                members[s, u] = True
+                new_sets[end], new_nodes[end] = s, u
+                end += 1
+                is_open[s] = owners[u] < 0
+            at += 1
+    return new_sets[:end], new_nodes[:end]
+
+
+@kernel
+def side_by_side(sets: IntArray, nodes: IntArray, n_sets: int) -> tuple[IntArray, AnyArray]:
+    """Return ends and nodes of the sets, in the order in which they came."""
+    ends, pool = np.zeros(n_sets + 2, np.int64), np.empty(nodes.shape[0], np.int32)
+    for s in sets:
+        ends[s + 2] += 1
+    for s in range(n_sets):
+        ends[s + 2] += ends[s + 1]
+    for i in range(nodes.shape[0]):
+        pool[ends[sets[i] + 1]] = nodes[i]
+        ends[sets[i] + 1] += 1
+    return ends[:-1], pool

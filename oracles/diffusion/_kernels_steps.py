@@ -1,0 +1,88 @@
+"""Cascades seen from the nodes: only who became active, and in which step, is known."""
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_random import keyed_uniform
+
+ALONE, CREDITED, COINS = 0, 1, 2
+_TIES = 0x7135  # another number of a node than the one its live arc may depend on
+
+
+@kernel
+def cascade_by_steps(
+    offsets: IntArray,
+    arms: AnyArray,
+    heads: AnyArray,
+    owners: AnyArray,
+    lows: FloatArray,
+    highs: FloatArray,
+    seeds: IntArray,
+    key: int,
+    told: int,
+    once: bool,
+    active: IntArray,
+    observed: IntArray,
+    outcomes: FloatArray,
+) -> tuple[int, int]:
+    """Run one cascade and show what the steps in which nodes became active tell about arcs.
+
+    Arrays as in `cascade`. An arc is live when the number that belongs to (key, owner) lies in its
+    ``[low, high)``; without `lows`, they are 0. It tries its head in the step after its tail became active,
+    unless the head was active before.
+
+    Shown are the arcs that tried their head; with `once`, only in the first step in which it was tried. With
+    `told` = ALONE, those that were alone in trying it; with COINS, all, and whether they are live; with
+    CREDITED, all, and where the head became active a uniform one of them counts as the success.
+    """
+    n = offsets.shape[0] - 1
+    since, tries, ever = np.full(n, -1, np.int64), np.zeros((n, 2), np.int64), np.zeros(n, np.bool_)
+    size, seen, first, step = 0, 0, 0, 0
+    for seed in seeds:
+        since[seed] = 0
+        active[size] = seed
+        size += 1
+    while first < size:
+        last = size
+        for v in active[first:last]:
+            for j in range(offsets[v], offsets[v + 1]):
+                w = heads[j]
+                if 0 <= since[w] <= step:
+                    continue
+                tries[w, 0] += 1
+                if since[w] < 0 and _is_live(owners, lows, highs, key, j):
+                    since[w] = step + 1
+                    active[size] = w
+                    size += 1
+        for v in active[first:last]:
+            for j in range(offsets[v], offsets[v + 1]):
+                w = heads[j]
+                if 0 <= since[w] <= step or (once and ever[w]) or (told == ALONE and tries[w, 0] > 1):
+                    continue
+                observed[seen] = arms[j]
+                if told == CREDITED:
+                    lucky = int(keyed_uniform(key ^ _TIES, w) * tries[w, 0])
+                    outcomes[seen] = since[w] > step and tries[w, 1] == lucky
+                    tries[w, 1] += 1
+                else:
+                    outcomes[seen] = _is_live(owners, lows, highs, key, j)
+                seen += 1
+        _forget(offsets, heads, active[first:last], tries, ever)
+        first, step = last, step + 1
+    return size, seen
+
+
+@kernel
+def _is_live(owners: AnyArray, lows: FloatArray, highs: FloatArray, key: int, j: int) -> bool:
+    number = keyed_uniform(key, owners[j])
+    return bool(number < highs[j] and (lows.shape[0] == 0 or number >= lows[j]))
+
+
+@kernel
+def _forget(offsets: IntArray, heads: AnyArray, nodes: IntArray, tries: IntArray, ever: BoolArray) -> None:
+    """Set the tries of this step back, and remember that there were some."""
+    for v in nodes:
+        for j in range(offsets[v], offsets[v + 1]):
+            tries[heads[j]] = 0
+            ever[heads[j]] = True

@@ -1,0 +1,62 @@
+"""Linear thresholds as live arcs: at most one into each node."""
+
+import numpy as np
+
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+from oracles.diffusion._kernels_cascade import reachable
+
+
+@kernel
+def side_by_side(offsets: IntArray, arms: AnyArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the interval of each arm, where those into a node lie one after another from 0 on."""
+    lows, highs = np.empty(means.shape[0]), np.empty(means.shape[0])
+    for v in range(offsets.shape[0] - 1):
+        end = 0.0
+        for j in range(offsets[v], offsets[v + 1]):
+            lows[arms[j]] = end
+            end += means[arms[j]]
+            highs[arms[j]] = end
+    return lows, highs
+
+
+@kernel
+def exact_threshold_spread(
+    out_offsets: IntArray,
+    out_arms: AnyArray,
+    in_offsets: IntArray,
+    in_arms: AnyArray,
+    heads: AnyArray,
+    means: FloatArray,
+    weights: FloatArray,
+    seeds: IntArray,
+    nodes: IntArray,
+) -> float:
+    """Return the expected spread, summed over all choices of a live arc (or none) into each of `nodes`."""
+    usable = np.zeros(means.shape[0], np.bool_)
+    choice = in_offsets[nodes]
+    expected = 0.0
+    while True:
+        chance = 1.0
+        usable[:] = False
+        for i in range(nodes.shape[0]):
+            v = nodes[i]
+            if choice[i] < in_offsets[v + 1]:
+                usable[in_arms[choice[i]]] = True
+                chance *= means[in_arms[choice[i]]]
+            else:
+                chance *= max(0.0, 1.0 - means[in_arms[in_offsets[v] : in_offsets[v + 1]]].sum())
+        if chance > 0.0:
+            reached, _ = reachable(out_offsets, out_arms, heads, usable, seeds)
+            for v in reached:
+                expected += chance * weights[v]
+        # The next choice: count up as an odometer does.
+        at = 0
+        while at < nodes.shape[0]:
+            choice[at] += 1
+            if choice[at] <= in_offsets[nodes[at] + 1]:
+                break
+            choice[at] = in_offsets[nodes[at]]
+            at += 1
+        if at == nodes.shape[0]:
+            return expected

@@ -1,0 +1,110 @@
+"""Linear thresholds: sets that are reverse walks, and cascades by thresholds."""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_random import keyed_uniform, mix
+from oracles.diffusion._kernels_sets import World, draw_root
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_S11, _TO_UNIT = np.uint64(11), 2.0**-53
+
+
+@kernel
+def draw_walks(
+    world: World,
+    key: int,
+    first: int,
+    last: int,
+    owners: AnyArray,
+    ends: IntArray,
+    pool: AnyArray,
+    stamps: AnyArray,
+) -> tuple[int, int, int]:
+    """Draw sets as `draw_sets` does, where at most one arc into each node is live.
+
+    Arc i is the live one with probability ``chances[arms[i]]`` (Kempe et al. 2003, Theorem 4.6).
+    """
+    roots, cuts, aliases = world.roots, world.cuts, world.aliases
+    offsets, tails, arms, chances = world.offsets, world.tails, world.arms, world.chances
+    base, n, keep = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0
+    hits, examined, start = 0, 0, ends[0] if keep else 0
+    for j in range(last - first):
+        if start + n > pool.shape[0]:
+            return j, hits, examined
+        stamp = first + j + 1
+        v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * _GOLDEN))
+        end, owner = start, -1
+        while stamps[v] != stamp:
+            stamps[v] = stamp
+            pool[end] = v
+            end += 1
+            owner = owners[v]
+            if owner >= 0:
+                hits += 1
+                break
+            state += _GOLDEN
+            drawn, below = np.float64(mix(state) >> _S11) * _TO_UNIT, 0.0
+            examined += offsets[v + 1] - offsets[v]
+            for i in range(offsets[v], offsets[v + 1]):
+                below += chances[arms[i]]
+                if drawn < below:
+                    v = tails[i]
+                    break
+        if keep:
+            if owner >= 0 and pool[end - 1] != owner:
+                pool[end] = owner
+                end += 1
+            ends[j + 1] = end
+            start = end
+    return last - first, hits, examined
+
+
+@kernel
+def threshold_sums(
+    offsets: IntArray,
+    heads: AnyArray,
+    means: FloatArray,
+    weights: FloatArray,
+    seeds: IntArray,
+    key: int,
+    first: int,
+    last: int,
+    origin: float,
+) -> tuple[float, float]:
+    """Return what `spread_sums` does, of the spreads of cascades by thresholds.
+
+    A node becomes active when the weights of the arcs from active nodes exceed its threshold, which belongs
+    to (key, cascade, node). `heads` and `means` come in the order of the nodes that arcs leave.
+    """
+    n = offsets.shape[0] - 1
+    stamps, pressed = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    active, pressure = np.empty(n, np.int32), np.zeros(n)
+    total, norm = 0.0, 0.0
+    for i in range(first, last):
+        run = int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
+        size, at, spread = 0, 0, 0.0
+        for seed in seeds:
+            stamps[seed] = i + 1
+            active[size] = seed
+            size += 1
+        while at < size:
+            v = active[at]
+            spread += weights[v]
+            at += 1
+            for j in range(offsets[v], offsets[v + 1]):
+                w = heads[j]
+                if stamps[w] == i + 1:
+                    continue
+                pressure[w] = means[j] + (pressure[w] if pressed[w] == i + 1 else 0.0)
+                pressed[w] = i + 1
+                if keyed_uniform(run, w) < pressure[w]:
+                    stamps[w] = i + 1
+                    active[size] = w
+                    size += 1
+        total += spread
+        norm = math.hypot(norm, spread - origin)
+    return total, norm

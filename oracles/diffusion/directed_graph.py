@@ -1,0 +1,256 @@
+"""Directed graphs as arrays: what the influence classes work on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from cmab.validation import frozen, integer, shown, vector
+from oracles.diffusion._memory import require_memory
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_MOST = 2**31 - 2
+_BYTES_OF_ARC = 20
+
+
+class DirectedGraph:
+    """A directed graph as arrays of 32-bit integers; arc i is base arm i.
+
+    Influence classes take it wherever they take a networkx graph, and turn networkx graphs into it. It
+    needs 8 bytes an arc, 8 more to walk it forwards (cascades, contraction). What does not fit into the free
+    memory of the machine is refused with ``MemoryError`` before it is allocated.
+
+    Parallel arcs stay apart: each is a base arm with a coin of its own. Self-loops are refused, since no
+    cascade ever uses one.
+
+    `from_edges` is the same without having to know the number of nodes.
+
+    Parameters
+    ----------
+    tails, heads : array_like of int, shape (n_arcs,)
+        Ends of each arc, in ``range(n_nodes)``; copied.
+    n_nodes : int
+        Number of nodes.
+    labels : sequence, optional
+        Name of each node; node numbers are their own names if left out.
+    probabilities : array_like, optional, shape (n_arcs,)
+        Activation probabilities, where the source of the graph had them.
+
+    Attributes
+    ----------
+    n_arcs : int
+        Number of arcs.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a number is out of range, an arc is a self-loop or a probability not in [0, 1].
+
+    Examples
+    --------
+    >>> from oracles import DirectedGraph
+    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2], n=3)
+    >>> graph
+    DirectedGraph(n_nodes=3, n_arcs=3)
+    >>> graph.in_degrees
+    array([0, 1, 2])
+    """
+
+    def __init__(
+        self,
+        tails: ArrayLike,
+        heads: ArrayLike,
+        n_nodes: int,
+        labels: Sequence[Hashable] | None = None,
+        probabilities: ArrayLike | None = None,
+    ) -> None:
+        self._set_up((_ends("tails", tails), _ends("heads", heads)), n_nodes, labels, probabilities)
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: ArrayLike,
+        targets: ArrayLike,
+        n: int | None = None,
+        *,
+        labels: Sequence[Hashable] | None = None,
+        probabilities: ArrayLike | None = None,
+    ) -> DirectedGraph:
+        """Return the graph with an arc from each of `sources` to the target at the same position.
+
+        Parameters
+        ----------
+        sources, targets : array_like of int, shape (n_arcs,)
+            Node numbers in ``range(n)``.
+        n : int, optional
+            Number of nodes; one more than the largest number if left out.
+        labels : sequence, optional
+            Name of each node; node numbers are their own names if left out.
+        probabilities : array_like, optional
+            Activation probability of each arc.
+
+        Raises
+        ------
+        ValueError
+            As for the class.
+        """
+        ends = _ends("sources", sources), _ends("targets", targets)
+        largest = int(max(ends[0].max(initial=-1), ends[1].max(initial=-1)))
+        graph = cls.__new__(cls)
+        graph._set_up(
+            ends, largest + 1 if n is None else n, labels, probabilities, ("sources", "targets", "n")
+        )
+        return graph
+
+    def _set_up(
+        self,
+        ends: tuple[AnyArray, AnyArray],
+        n_nodes: int,
+        labels: Sequence[Hashable] | None,
+        probabilities: ArrayLike | None,
+        names: tuple[str, str, str] = ("tails", "heads", "n_nodes"),
+    ) -> None:
+        """Take in the ends of arcs after all checks, in the words of the caller's arguments."""
+        tails, heads = ends
+        require_memory(_BYTES_OF_ARC * len(tails), f"a graph of {len(tails)} arcs")
+        if len(tails) != len(heads):
+            raise ValueError(
+                f"{names[0]} and {names[1]} must be equally long, got {len(tails)} and {len(heads)}"
+            )
+        n = integer(names[2], n_nodes, 1, _MOST)
+        largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))
+        if largest >= n:
+            raise ValueError(f"node numbers must lie in range({names[2]}), {names[2]} = {n}, got {largest}")
+        if len(tails) > _MOST:
+            raise ValueError(f"a graph must have at most {_MOST} arcs, got {len(tails)}")
+        loops = np.flatnonzero(tails == heads)
+        if len(loops):
+            node = tails[loops[0]] if labels is None else labels[int(tails[loops[0]])]
+            raise ValueError(f"self-loops must be left out, got {len(loops)}, the first at node {node!r}")
+        if labels is not None and len(labels) != n:
+            raise ValueError(f"labels must name each of {n} nodes, got {len(labels)}")
+        self.tails, self.heads = tails.astype(np.int32), heads.astype(np.int32)
+        self.n_nodes, self.n_arcs = n, len(tails)
+        self.probabilities = (
+            None
+            if probabilities is None
+            else frozen(vector("probabilities", probabilities, len(tails), 0, 1))
+        )
+        self._labels = None if labels is None else list(labels)
+
+    def __repr__(self) -> str:
+        return f"DirectedGraph(n_nodes={self.n_nodes}, n_arcs={self.n_arcs})"
+
+    def label(self, node: int) -> Hashable:
+        """Return the name of a node, a number in ``range(n_nodes)``."""
+        number = integer("node", node, 0, self.n_nodes - 1)
+        return number if self._labels is None else self._labels[number]
+
+    @cached_property
+    def in_degrees(self) -> IntArray:
+        """Number of arcs into each node, parallel ones counted."""
+        return np.bincount(self.heads, minlength=self.n_nodes)
+
+    @cached_property
+    def out_degrees(self) -> IntArray:
+        """Number of arcs out of each node, parallel ones counted."""
+        return np.bincount(self.tails, minlength=self.n_nodes)
+
+    @cached_property
+    def out_arcs(self) -> tuple[IntArray, AnyArray]:
+        """Arcs out of each node: node v has ``arcs[offsets[v]:offsets[v + 1]]``; ``(offsets, arcs)``."""
+        from oracles.diffusion._kernels_graph import order_by
+
+        return order_by(self.tails, self.n_nodes)
+
+    @cached_property
+    def out_heads(self) -> AnyArray:
+        """Heads of the arcs in the order of `out_arcs`."""
+        return self.heads[self.out_arcs[1]]
+
+    @cached_property
+    def in_arcs(self) -> tuple[IntArray, AnyArray]:
+        """Arcs into each node, in the form of `out_arcs`."""
+        from oracles.diffusion._kernels_graph import order_by
+
+        return order_by(self.heads, self.n_nodes)
+
+    @cached_property
+    def in_tails(self) -> AnyArray:
+        """Tails of the arcs in the order of `in_arcs`."""
+        return self.tails[self.in_arcs[1]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What can be computed again need not travel to worker processes.
+        derived = ("in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs", "in_tails")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+
+def _ends(name: str, values: ArrayLike) -> AnyArray:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(f"{name} must be a 1-D integer array, got masked entries")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be a 1-D integer array, got {shown(values)}") from None
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must be a 1-D integer array, got dtype {array.dtype}, shape {array.shape}")
+    if array.size and (array.min() < 0 or array.max() > _MOST):
+        raise ValueError(f"{name} must lie in [0, {_MOST}], got {array.min()} to {array.max()}")
+    return array
+
+
+def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | None = None) -> DirectedGraph:
+    """Return a networkx graph as arrays, or the `DirectedGraph` itself.
+
+    Arc i is the i-th edge of ``graph.edges``. Edge i of an undirected graph becomes two arcs, 2i in the
+    order in which networkx reports its ends and 2i + 1 against it, with the same probability.
+
+    Parameters
+    ----------
+    graph : networkx graph or DirectedGraph
+        Any of networkx's four kinds.
+    probability : str, optional
+        Edge attribute with activation probabilities.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, has no node, a self-loop, or an edge without a valid probability.
+    """
+    if isinstance(graph, DirectedGraph):
+        return graph
+    if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+        raise ValueError(f"graph must be a networkx graph or a DirectedGraph, got {shown(graph)}")
+    labels = list(graph.nodes)
+    number = {node: i for i, node in enumerate(labels)}
+    ends = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int64).reshape(-1, 2)
+    chances = None if probability is None else _attribute(graph, probability)
+    if not graph.is_directed():
+        ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)
+        chances = None if chances is None else np.repeat(chances, 2)
+    if not labels:
+        raise ValueError("graph must have at least one node, got none")
+    return DirectedGraph.from_edges(ends[:, 0], ends[:, 1], len(labels), labels=labels, probabilities=chances)
+
+
+def _attribute(graph: nx.Graph[Any], name: str) -> FloatArray:
+    edges: Any = graph.edges(data=name)
+    values = []
+    for u, v, value in edges:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if not 0.0 <= number <= 1.0:
+            raise ValueError(
+                f"edge ({u!r}, {v!r}) must have a probability in [0, 1] as {name!r}, got {value!r}"
+            )
+        values.append(number)
+    return np.array(values)

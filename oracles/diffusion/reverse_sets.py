@@ -1,0 +1,279 @@
+"""The reverse graph of a round, and growing collections of reverse-reachable sets on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from oracles.diffusion._memory import require_memory
+from oracles.diffusion.directed_graph import DirectedGraph
+
+if TYPE_CHECKING:
+    from oracles.diffusion._kernels_sets import World
+
+Model = Literal["ic", "lt"]
+MODELS: tuple[Model, ...] = ("ic", "lt")
+Sampler = Literal["auto", "coins", "skips", "pairs", "sentinels"]
+SAMPLERS: tuple[Sampler, ...] = ("auto", "coins", "skips", "pairs", "sentinels")
+
+_BYTES_OF_ARC, _BYTES_OF_NODE = 24, 100
+# Certain arcs for each node: with fewer, hardly any of them close a cycle.
+_WORTH_CONTRACTING = 0.5
+_WORTH_PAIRS = 0.2
+# Sets are numbered in 32 bits.
+_MOST_SETS = 2**31 - 2
+# Share of arcs of probability 0 from which the graph is built anew without them.
+_WORTH_DROPPING = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class ReverseGraph:
+    """Arcs into each component under one vector of probabilities, and how sets are drawn from them.
+
+    A component is a node, or a set of nodes that reach each other over arcs of probability 1: they are
+    always active together, so a cascade on components is the cascade on nodes. With `scale` and `certain`
+    as below, the spread of a set S of components is ``scale`` times the probability that S meets a drawn
+    set, plus the sum of ``certain`` over S.
+
+    Attributes
+    ----------
+    graph : DirectedGraph
+        Whose arcs these are.
+    limits : AnyArray, shape (n_arcs,)
+        First 31 bits of the probabilities.
+    n_certain : int
+        How many of them are 1.
+    component : AnyArray, shape (n_nodes,)
+        Component of each node.
+    masses : FloatArray, shape (n_components,)
+        Total weight of the nodes of each component.
+    world : World
+        What sets are drawn from; arcs within components are left out, and those of probability 0 where
+        they are many.
+    scale : float
+        Total weight that drawn sets stand for.
+    certain : FloatArray, shape (n_components,)
+        Expected weight that a component adds by itself where sets of one node are not drawn; 0 elsewhere.
+    model : {"ic", "lt"}
+        Independent cascade, or linear threshold (at most one live arc into each node).
+    """
+
+    graph: DirectedGraph
+    limits: AnyArray
+    n_certain: int
+    component: AnyArray
+    masses: FloatArray
+    world: World
+    scale: float
+    certain: FloatArray
+    model: Model = "ic"
+
+    @classmethod
+    def of(
+        cls,
+        graph: DirectedGraph,
+        means: FloatArray,
+        weights: FloatArray | None = None,
+        sampler: Sampler = "auto",
+        contract: bool | None = None,
+        model: Model = "ic",
+    ) -> ReverseGraph:
+        """Return the reverse graph under `means`.
+
+        Certain arcs are contracted when there are more than half as many as nodes (finding components costs
+        a few passes over the graph), or as `contract` says.
+        """
+        from oracles.diffusion import _kernels_graph as kernels
+
+        needed = _BYTES_OF_ARC * graph.n_arcs + _BYTES_OF_NODE * graph.n_nodes
+        require_memory(needed, f"the reverse graph of {graph!r}")
+        if model == "lt":
+            # A sum above 1 by rounding: the last arc would be short of it.
+            sums = np.bincount(graph.heads, means, graph.n_nodes)
+            means = means / np.maximum(sums, 1.0)[graph.heads]
+        # Always of one type: kernels are compiled anew for arrays that cannot be written to.
+        chances = np.require(means, np.float64, ["C", "W"])
+        limits, n_certain, n_impossible = kernels.limits_of(chances)
+        if contract is None:
+            contract = n_certain > _WORTH_CONTRACTING * graph.n_nodes
+        component = (
+            kernels.strong_components(*graph.out_arcs, graph.heads, limits)
+            if contract
+            else np.arange(graph.n_nodes, dtype=np.int32)
+        )
+        n = int(component.max()) + 1
+        masses = np.bincount(component, weights, n).astype(np.float64)
+        if contract or n_impossible > _WORTH_DROPPING * graph.n_arcs:
+            arcs = kernels.reverse_arcs(graph.tails, graph.heads, chances, limits, component, n)
+        else:
+            offsets, arms = graph.in_arcs
+            arcs = offsets, graph.in_tails, kernels.in_order(limits, arms), arms
+        chosen = sampler if model == "ic" else "coins"
+        world, scale, certain = _with_sampler(component, masses, arcs, chances, weights is None, chosen)
+        return cls(graph, limits, n_certain, component, masses, world, scale, certain, model)
+
+    def draw(
+        self,
+        key: int,
+        first: int,
+        last: int,
+        owners: AnyArray,
+        ends: IntArray,
+        pool: AnyArray,
+        stamps: AnyArray,
+    ) -> tuple[int, int, int]:
+        """Draw sets; see `draw_sets`."""
+        if self.model == "ic":
+            from oracles.diffusion._kernels_sets import draw_sets
+
+            return draw_sets(self.world, key, first, last, owners, ends, pool, stamps)
+        from oracles.diffusion._kernels_walks import draw_walks
+
+        return draw_walks(self.world, key, first, last, owners, ends, pool, stamps)
+
+    def owners(self, chosen: IntArray) -> AnyArray:
+        """Return for each component one of the `chosen` that certainly reaches it, -1 where none does.
+
+        A set that holds the component holds its owner: it need not be drawn further to know that.
+        """
+        from oracles.diffusion._kernels_graph import certain_owners
+
+        if self.n_certain == 0:
+            owners = np.full(self.n_components, -1, np.int32)
+            owners[chosen] = chosen
+            return owners
+        offsets, arms = self.graph.out_arcs
+        return certain_owners(offsets, self.graph.out_heads, arms, self.limits, self.component, chosen)
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return len(self.masses)
+
+    def representatives(self, candidates: BoolArray | None = None) -> IntArray:
+        """Return the lowest candidate of each component, -1 where there is none."""
+        nodes = np.arange(len(self.component)) if candidates is None else np.flatnonzero(candidates)
+        lowest = np.full(self.n_components, -1)
+        lowest[self.component[nodes[::-1]]] = nodes[::-1]
+        return lowest
+
+
+def _with_sampler(
+    component: AnyArray,
+    masses: FloatArray,
+    arcs: tuple[IntArray, AnyArray, AnyArray, AnyArray],
+    probabilities: FloatArray,
+    uniform: bool,
+    sampler: Sampler,
+) -> tuple[World, float, FloatArray]:
+    """Return what sets are drawn from, `scale` and `certain`; `uniform` where every node has weight 1."""
+    from oracles.diffusion._kernels_roots import alias_table, live_chances, skip_rates
+    from oracles.diffusion._kernels_sets import World
+
+    offsets, _, limits, arms = arcs
+    n = len(masses)
+    gammas, scale = np.empty(0), float(masses.sum())
+    if sampler in ("auto", "pairs"):
+        most = np.inf if sampler == "pairs" else _WORTH_PAIRS * scale
+        chances, mass = live_chances(offsets, arms, probabilities, masses, most)
+        if 0.0 < mass <= most:
+            gammas, scale = chances, mass
+    if sampler in ("auto", "skips", "sentinels"):
+        rates, tops = skip_rates(offsets, limits, arms, probabilities)
+    else:
+        rates, tops = np.zeros(n), np.zeros(n)
+    if uniform and len(gammas) == 0:
+        roots, cuts = component, np.ones(len(component))
+        aliases = component
+    else:
+        roots = np.arange(n, dtype=np.int32)
+        cuts, aliases = alias_table(masses * gammas if len(gammas) else masses)
+    certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
+    world = World(roots, cuts, aliases, *arcs, probabilities, rates, tops, gammas)
+    return world, scale, certain
+
+
+class SetCollection:
+    """The first sets of one key, stored; it grows when asked.
+
+    Attributes
+    ----------
+    ends : IntArray, shape (n_sets + 1,)
+        Set i is ``pool[ends[i]:ends[i + 1]]``.
+    pool : AnyArray
+        Components of all sets.
+    edges_examined : int
+        Arcs into the nodes of all sets.
+    sentinels : IntArray
+        Components at which sets are left: a set that holds one may lack others.
+    """
+
+    def __init__(self, graph: ReverseGraph, key: int, threads: int = 1) -> None:
+        self.graph, self.key, self.threads = graph, key, threads
+        self.ends, self.pool = np.zeros(1, np.int64), np.empty(0, np.int32)
+        self.sentinels, self._owners = np.empty(0, np.int64), np.full(graph.n_components, -1, np.int32)
+        self._alike_from = 0
+        self.edges_examined = 0
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets stored."""
+        return len(self.ends) - 1
+
+    def stop_at(self, sentinels: IntArray) -> None:
+        """Leave every set drawn from now on where it is certain to hold one of these components."""
+        self.sentinels, self._owners = sentinels, self.graph.owners(sentinels)
+        self._alike_from = self.n_sets
+
+    def grow(self, n_sets: int, most_entries: int | None = None) -> None:
+        """Draw sets until there are `n_sets`, or until they hold `most_entries` nodes together."""
+        from oracles.diffusion._threads import in_parts
+
+        done = self.n_sets
+        if n_sets <= done:
+            return
+        if n_sets > _MOST_SETS:
+            raise MemoryError(f"at most {_MOST_SETS} reverse-reachable sets can be drawn, got {n_sets}")
+        room = None if most_entries is None else most_entries - int(self.ends[-1])
+        threads = self.threads if room is None else 1  # the sets that fit are the first ones
+        parts = in_parts(threads, done, n_sets, lambda a, b: self._drawn(a, b, room))
+        for ends, pool, edges in parts:
+            self.ends = np.concatenate((self.ends, self.ends[-1] + ends[1:]))
+            self.pool = np.concatenate((self.pool, pool[: ends[-1]]))
+            self.edges_examined += edges
+
+    def _drawn(self, first: int, last: int, most: int | None) -> tuple[IntArray, AnyArray, int]:
+        """Return ends and pool of the sets ``first..last - 1`` and the arcs examined for them."""
+        n = self.graph.n_components
+        ends, stamps = np.zeros(last - first + 1, np.int64), np.zeros(n, np.int32)
+        entries = float(self.ends[-1] - self.ends[self._alike_from])
+        known = entries / max(1, self.n_sets - self._alike_from)
+        pool = self._room_for(int(1.1 * known * (last - first)) + 2 * n, last)
+        done, edges = 0, 0
+        while True:
+            drawn, _, examined = self.graph.draw(
+                self.key, first + done, last, self._owners, ends[done:], pool, stamps
+            )
+            done, edges = done + drawn, edges + examined
+            full = most is not None and len(pool) >= most + n
+            if done == last - first or full:
+                return ends[: done + 1], pool, edges
+            # Extrapolate from what is there, at least doubling, so that large collections are copied rarely.
+            wanted = max(2 * len(pool), int(1.1 * ends[done] / max(done, 1) * (last - first)) + n)
+            larger = self._room_for(wanted if most is None else min(wanted, most + n), last)
+            larger[: ends[done]] = pool[: ends[done]]
+            pool = larger
+
+    def _room_for(self, entries: int, n_sets: int) -> AnyArray:
+        # Entries are kept three times at most: here, in the collection, in its index.
+        require_memory(12 * entries, f"a sample of {n_sets} reverse-reachable sets")
+        return np.empty(entries, np.int32)
+
+    def index(self) -> tuple[IntArray, AnyArray]:
+        """Return the sets that hold each component, as (offsets, sets)."""
+        from oracles.diffusion._kernels_cover import invert
+
+        return invert(self.ends, self.pool, self.graph.n_components)

@@ -1,0 +1,171 @@
+"""Expected spread of a seed set: exact where it can be enumerated, by cascades elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from oracles.diffusion._memory import require_memory
+from oracles.diffusion.directed_graph import DirectedGraph
+
+_MOST_UNCERTAIN = 16
+MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
+"""Largest number of outcomes that are enumerated: those of 16 uncertain arcs."""
+
+_KEY = 0x5EED
+_RANGE = 1024
+_LARGE = 2.0**900
+MOST_CASCADES = 2**31 - 1
+"""Cascades are numbered by 32 bits."""
+
+# What cascades read, and what each thread keeps for itself.
+_BYTES_OF_ARC, _BYTES_OF_ARC_AND_THREAD, _BYTES_OF_NODE_AND_THREAD = 24, 4, 25
+
+
+def triggering_probabilities(
+    graph: DirectedGraph, probabilities: FloatArray, seeds: IntArray
+) -> FloatArray | None:
+    """Return the probability that the tail of each arc becomes active under independent cascades.
+
+    None beyond `MOST_OUTCOMES` outcomes.
+    """
+    active = _activation(graph, probabilities, seeds)
+    return None if active is None else np.clip(active, 0.0, 1.0)[graph.tails]
+
+
+def exact_spread(
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, weights: FloatArray | None = None
+) -> float | None:
+    """Return the expected weight of active nodes, or None if it depends on too many uncertain arcs."""
+    active = _activation(graph, means, seeds)
+    return None if active is None else float((active * _worth(graph, weights)).sum())
+
+
+def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> FloatArray | None:
+    """Return the probability that each node becomes active: one enumeration of outcomes for all nodes."""
+    from oracles.diffusion._kernels_cascade import exact_activation, uncertain_arms
+
+    offsets, arms = graph.out_arcs
+    uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
+    if count > _MOST_UNCERTAIN:
+        return None
+    return exact_activation(offsets, arms, graph.heads, means, seeds, uncertain)
+
+
+def exact_threshold_spread(
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, weights: FloatArray | None = None
+) -> float | None:
+    """Return what `exact_spread` returns, for linear thresholds; None beyond `MOST_OUTCOMES` outcomes."""
+    from oracles.diffusion._kernels_cascade import reachable
+    from oracles.diffusion._kernels_thresholds import exact_threshold_spread as enumerate_choices
+
+    _, reached = reachable(*graph.out_arcs, graph.heads, means > 0.0, seeds)
+    reached[seeds] = False
+    nodes = np.flatnonzero(reached)
+    if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
+        return None
+    arcs = (*graph.out_arcs, *graph.in_arcs, graph.heads)
+    return float(enumerate_choices(*arcs, means, _worth(graph, weights), seeds, nodes))
+
+
+def estimated_spread(
+    graph: DirectedGraph,
+    means: FloatArray,
+    seeds: IntArray,
+    cascades: int,
+    key: int = _KEY,
+    weights: FloatArray | None = None,
+    threads: int = 1,
+) -> tuple[float, float]:
+    """Return the mean spread of `cascades` cascades and its standard error.
+
+    Coins belong to (key, cascade, arc), so that spreads under two vectors of means compare without noise
+    of their own, and a larger mean never lowers the estimate.
+    """
+    from oracles.diffusion._kernels_cascade import arcs_in_rows, spread_sums
+
+    _require_memory(graph, min(threads, -(-cascades // _RANGE)))
+    offsets, arms = graph.out_arcs
+    arcs = arcs_in_rows(arms, graph.heads, means)
+    return _mean_and_error(
+        cascades,
+        threads,
+        _worth(graph, weights),
+        lambda *at: spread_sums(offsets, arcs, at[0], seeds, key, *at[1:]),
+    )
+
+
+def threshold_spread(
+    graph: DirectedGraph,
+    means: FloatArray,
+    seeds: IntArray,
+    cascades: int,
+    key: int = _KEY,
+    weights: FloatArray | None = None,
+    threads: int = 1,
+) -> tuple[float, float]:
+    """Return what `estimated_spread` returns, for linear thresholds."""
+    from oracles.diffusion._kernels_walks import threshold_sums
+
+    _require_memory(graph, min(threads, -(-cascades // _RANGE)))
+    offsets, arms = graph.out_arcs
+    arcs = (offsets, graph.out_heads, means[arms])
+    return _mean_and_error(
+        cascades,
+        threads,
+        _worth(graph, weights),
+        lambda *at: threshold_sums(*arcs, at[0], seeds, key, *at[1:]),
+    )
+
+
+def _require_memory(graph: DirectedGraph, threads: int) -> None:
+    n, m = graph.n_nodes, graph.n_arcs
+    kept = _BYTES_OF_ARC_AND_THREAD * max(n, m) + _BYTES_OF_NODE_AND_THREAD * n
+    require_memory(_BYTES_OF_ARC * m + threads * kept, f"cascades on {graph!r} on {threads} threads")
+
+
+def _worth(graph: DirectedGraph, weights: FloatArray | None) -> FloatArray:
+    return np.ones(graph.n_nodes) if weights is None else weights
+
+
+def _mean_and_error(
+    count: int,
+    threads: int,
+    worth: FloatArray,
+    sums: Callable[[FloatArray, int, int, float], tuple[float, float]],
+) -> tuple[float, float]:
+    """Return mean and standard error of `count` spreads, `sums` being those of a range of them.
+
+    Ranges are the same for any number of threads, so that sums of weights are rounded alike. Distances are
+    from one of the spreads, and never squared: weights may have any size, and one may outweigh the others.
+    """
+    scaled, unit = summable(worth)
+    origin, _ = sums(scaled, 0, 1, 0.0)
+    cuts = [*range(0, count, _RANGE), count]
+
+    def part(first: int, last: int) -> tuple[float, float]:
+        return sums(scaled, first, last, origin)
+
+    if threads == 1:
+        parts = list(map(part, cuts[:-1], cuts[1:]))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(part, cuts[:-1], cuts[1:]))
+    mean = float(sum(total for total, _ in parts)) / count
+    error = standard_error(math.hypot(*(norm for _, norm in parts)), mean - origin, count)
+    return mean / unit, error / unit
+
+
+def summable(worth: FloatArray) -> tuple[FloatArray, float]:
+    """Return `worth` in units of which any number of spreads has a finite sum, and one over the unit."""
+    return (worth * 2.0**-64, 2.0**-64) if worth.sum() > _LARGE else (worth, 1.0)
+
+
+def standard_error(norm: float, shift: float, count: int) -> float:
+    """Return that of the mean of `count` numbers; `norm` is of their distances from a point `shift` off."""
+    size, shift = norm / math.sqrt(count), abs(shift)
+    return math.sqrt(max(0.0, size - shift)) * math.sqrt(size + shift) / math.sqrt(max(count - 1, 1))

@@ -1,0 +1,80 @@
+"""Greedy choices from reverse-reachable sets, and bounds on the best spread."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.influence.certificate import concave_bound, upper_bound
+
+# Nodes among which the k best are nearly always found, in units of k.
+_NEAR = 16
+# How often a bound is computed on the way to k seeds: each takes a pass over those nodes.
+_LOOKS = 64
+
+
+def choose_some(
+    sets: SetCollection, k: int, allowed: BoolArray, log_term: float, is_last: bool = False
+) -> tuple[IntArray, int, float]:
+    """Return `k` greedily chosen allowed components, their coverage, and a bound on the best spread.
+
+    At least `k` components must be allowed. When no set is left to cover, the largest others follow. Where
+    `is_last`, a certificate will rest on the choice being greedy: this is looked at again.
+    """
+    from oracles.diffusion._kernels_cover import cover, cover_and_gain, is_greedy
+
+    reverse, n_sets = sets.graph, sets.n_sets
+    offsets, index = sets.index()
+    nodes, per_set = np.flatnonzero(allowed), reverse.scale / n_sets
+    if len(reverse.world.gammas) == 0:
+        chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, allowed, sets.sentinels)
+        optimum = upper_bound(bound, n_sets, reverse.scale, log_term)
+    else:
+        chosen, covered = cover_and_gain(
+            sets.ends, sets.pool, offsets, index, k, nodes, reverse.certain, per_set
+        )
+        optimum = _bound_with_certain(sets, (offsets, index), k, nodes, chosen, covered, log_term)
+    chosen = _filled(chosen, k, allowed, reverse)
+    if is_last:
+        found = is_greedy(sets.ends, sets.pool, offsets, index, nodes, reverse.certain, per_set, chosen)
+        assert found, "no test follows: the choice must be greedy"
+    return chosen, covered, optimum
+
+
+def _bound_with_certain(
+    sets: SetCollection,
+    index: tuple[IntArray, FloatArray],
+    k: int,
+    nodes: IntArray,
+    chosen: IntArray,
+    covered: int,
+    log_term: float,
+) -> float:
+    """Return an upper bound on the best spread where sets of one node are left out.
+
+    The best seeds are worth A + scale * g(L) with coverage L unknown and g concave (the upper bound). A
+    tangent of g at any point lies above it, and A + slope * L is what `bound_after` bounds: whatever the
+    point and the choice, which only decide how close it comes.
+    """
+    from oracles.diffusion._kernels_cover import bound_after
+
+    reverse = sets.graph
+    intercept, steepness = concave_bound(covered, sets.n_sets, log_term)
+    slope = reverse.scale / sets.n_sets * steepness
+    worths = reverse.certain[nodes] + slope * np.diff(index[0])[nodes]
+    few = min(len(nodes), _NEAR * k)
+    cut = float(np.partition(worths, -few)[-few])
+    worth = bound_after(sets.ends, sets.pool, *index, k, nodes, reverse.certain, slope, cut, chosen, _LOOKS)
+    return min(float(reverse.masses.sum()), reverse.scale * intercept + float(worth))
+
+
+def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
+    """Return `chosen` and the largest other allowed components, `k` together."""
+    if len(chosen) == k:
+        return chosen
+    free = allowed.copy()
+    free[chosen] = False
+    others = np.flatnonzero(free)
+    largest_first = np.argsort(-reverse.masses[others], kind="stable")
+    return np.concatenate((chosen, others[largest_first[: k - len(chosen)]]))

@@ -1,0 +1,47 @@
+"""Seeds by degrees: highest expected degree, and with what chosen seeds already reach taken off."""
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+
+
+@kernel
+def seeds_by_degree(
+    tails: AnyArray,
+    heads: AnyArray,
+    means: FloatArray,
+    out_offsets: IntArray,
+    out_arms: AnyArray,
+    in_offsets: IntArray,
+    in_arms: AnyArray,
+    k: int,
+    candidates: BoolArray,
+    single: bool,
+    discount: bool,
+) -> IntArray:
+    """Choose `k` candidates one by one by their scores, ties to the lowest.
+
+    The score of v is the expected number of nodes that v activates in one step; with `single`, nodes that
+    are seeds do not count; with `discount`, it is multiplied by the chance that no seed activates v.
+    """
+    n = out_offsets.shape[0] - 1
+    degrees, untouched, free = np.zeros(n), np.ones(n), candidates.copy()
+    for i in range(means.shape[0]):
+        degrees[tails[i]] += means[i]
+    chosen = np.empty(k, np.int64)
+    for size in range(k):
+        best, value = -1, -1.0
+        for v in range(n):
+            score = (1.0 + degrees[v]) * untouched[v] if discount else degrees[v]
+            if free[v] and score > value:
+                best, value = v, score
+        chosen[size] = best
+        free[best] = False
+        if single or discount:
+            for j in range(in_offsets[best], in_offsets[best + 1]):
+                degrees[tails[in_arms[j]]] -= means[in_arms[j]]
+        if discount:
+            for j in range(out_offsets[best], out_offsets[best + 1]):
+                untouched[heads[out_arms[j]]] *= 1.0 - means[out_arms[j]]
+    return chosen

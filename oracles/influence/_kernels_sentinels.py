@@ -1,0 +1,53 @@
+"""The greedy choice of sentinels, compiled."""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+from oracles.diffusion._kernels_graph import order_by
+
+
+@kernel
+def most_covering(
+    ends: IntArray, pool: AnyArray, arcs_out: FloatArray, allowed: BoolArray, k: int, least_gain: int
+) -> tuple[IntArray, int]:
+    """Return at most `k` allowed nodes that cover `least_gain` sets more each, and the entries of their sets.
+
+    Set i is the entries of `pool` before ``ends[i + 1]`` and from ``ends[i]`` on. Among nodes that cover as
+    many, give or take half a standard deviation, the one with the most arcs out is taken, then the lowest.
+    """
+    n, n_sets = allowed.shape[0], ends.shape[0] - 1
+    entries = pool[: ends[n_sets]]
+    offsets, positions = order_by(entries, n)
+    set_of, is_covered = np.empty(entries.shape[0], np.int32), np.zeros(n_sets, np.bool_)
+    gains, chosen = np.zeros(n, np.int64), np.empty(k, np.int64)
+    for i in range(n_sets):
+        for j in range(ends[i], ends[i + 1]):
+            set_of[j] = i
+    for v in range(n):
+        gains[v] = offsets[v + 1] - offsets[v] if allowed[v] else 0
+    size, n_covered = 0, 0
+    while size < k:
+        most = 0
+        for v in range(n):
+            most = max(most, gains[v])
+        if most < least_gain:
+            break
+        best, bar = -1, most - 0.5 * math.sqrt(most)
+        for v in range(n):
+            if gains[v] >= bar and (best < 0 or arcs_out[v] > arcs_out[best]):
+                best = v
+        chosen[size] = best
+        size += 1
+        for position in positions[offsets[best] : offsets[best + 1]]:
+            i = set_of[position]
+            if is_covered[i]:
+                continue
+            is_covered[i] = True
+            n_covered += ends[i + 1] - ends[i]
+            for j in range(ends[i], ends[i + 1]):
+                if allowed[entries[j]]:
+                    gains[entries[j]] -= 1
+    return chosen[:size], n_covered

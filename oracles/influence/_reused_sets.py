@@ -1,0 +1,191 @@
+"""Reverse-reachable sets that stay from call to call, and a search that does not need them independent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, IntArray
+from oracles.diffusion._memory import require_memory
+from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.influence._choosing import choose_some
+from oracles.influence.certificate import Schedule, estimate
+from oracles.influence.search import Found, secured_by
+
+if TYPE_CHECKING:
+    from oracles.diffusion._kernels_sets import World
+
+_CERTAIN = 1 << 31
+# Share of all coins from which drawing them is as fast as looking for those that matter.
+_WORTH_REPAIRING = 0.3
+
+
+class Sample(NamedTuple):
+    """Sets of one key under some probabilities; nothing in it ever changes.
+
+    Attributes
+    ----------
+    limits, floors, ceilings : AnyArray, shape (n_arcs,)
+        Probabilities as multiples of 2^-31, and how far each may move without changing any set.
+    ends, pool : IntArray and AnyArray
+        Set i is ``pool[ends[i]:ends[i + 1]]``.
+    holders, sets : IntArray and AnyArray
+        The sets that hold node v are ``sets[holders[v]:holders[v + 1]]``.
+    drawn, edges_examined : int
+        Sets that were drawn and not copied, and the arcs into their nodes.
+    """
+
+    limits: AnyArray
+    floors: AnyArray
+    ceilings: AnyArray
+    ends: IntArray
+    pool: AnyArray
+    holders: IntArray
+    sets: AnyArray
+    drawn: int
+    edges_examined: int
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets."""
+        return len(self.ends) - 1
+
+
+def sample_under(world: World, key: int, n_sets: int, previous: Sample | None = None) -> Sample:
+    """Return at least the first `n_sets` sets of `key`; `previous` makes that faster and no different."""
+    from oracles.influence._kernels_repair import coins_to_compare, find_stale
+
+    old = _no_sets(world) if previous is None else previous
+    some, whole = coins_to_compare(world.offsets, world.limits, old.floors, old.ceilings, old.holders)
+    if some > _WORTH_REPAIRING * whole:
+        old = _no_sets(world)
+    floors, ceilings = old.floors.copy(), old.ceilings.copy()
+    stale = find_stale(
+        world.offsets,
+        key,
+        old.limits,
+        world.limits,
+        floors,
+        ceilings,
+        old.holders,
+        old.sets,
+        old.n_sets,
+    )
+    guarded = old._replace(limits=world.limits, floors=floors, ceilings=ceilings, drawn=0, edges_examined=0)
+    if n_sets <= old.n_sets and not stale.any():
+        return guarded
+    return _with_drawn(world, key, max(n_sets, old.n_sets), guarded, stale)
+
+
+def _no_sets(world: World) -> Sample:
+    n_arcs, n = len(world.limits), len(world.offsets) - 1
+    floors, ceilings = np.zeros(n_arcs, np.uint32), np.full(n_arcs, _CERTAIN, np.uint32)
+    nothing = np.empty(0, np.int32)
+    return Sample(
+        world.limits,
+        floors,
+        ceilings,
+        np.zeros(1, np.int64),
+        nothing,
+        np.zeros(n + 1, np.int64),
+        nothing,
+        0,
+        0,
+    )
+
+
+def _with_drawn(world: World, key: int, n_sets: int, old: Sample, stale: BoolArray) -> Sample:
+    """Return `old` with `stale` sets drawn again and missing ones added; its guards are written to."""
+    from oracles.diffusion._kernels_cover import invert
+    from oracles.influence._kernels_repair import draw_or_copy
+
+    n = len(world.offsets) - 1
+    ends, pool = np.zeros(n_sets + 1, np.int64), np.empty(0, np.int32)
+    done, drawn, arcs = 0, 0, 0
+    per_set = old.ends[-1] / max(1, old.n_sets)
+    while done < n_sets:
+        # Extrapolate from what is there, at least doubling.
+        room = max(int(1.1 * per_set * n_sets), 2 * len(pool)) + 2 * n
+        require_memory(12 * room, f"a sample of {n_sets} reverse-reachable sets")
+        larger = np.empty(room, np.int32)
+        larger[: ends[done]] = pool[: ends[done]]
+        pool = larger
+        done, more, examined = draw_or_copy(
+            world, key, done, stale, old.ends, old.pool, old.floors, old.ceilings, ends, pool
+        )
+        drawn, arcs, per_set = drawn + more, arcs + examined, ends[done] / max(1, done)
+    holders, sets = invert(ends, pool, n)
+    return Sample(world.limits, old.floors, old.ceilings, ends, pool, holders, sets, drawn, arcs)
+
+
+def trimmed(sample: Sample, n_sets: int) -> Sample:
+    """Return the first `n_sets` sets of `sample`."""
+    from oracles.diffusion._kernels_cover import invert
+
+    ends = sample.ends[: n_sets + 1].copy()
+    pool = sample.pool[: ends[-1]].copy()
+    holders, sets = invert(ends, pool, len(sample.holders) - 1)
+    return sample._replace(ends=ends, pool=pool, holders=holders, sets=sets)
+
+
+class FirstSets(SetCollection):
+    """The first sets of a sample, as a collection to choose from."""
+
+    def __init__(self, graph: ReverseGraph, key: int, sample: Sample, n_sets: int) -> None:
+        super().__init__(graph, key)
+        self.ends, self.pool = sample.ends[: n_sets + 1], sample.pool
+        self._sample = sample
+
+    def index(self) -> tuple[IntArray, AnyArray]:
+        """Return the sets that hold each component, as (offsets, sets)."""
+        whole = self.n_sets == self._sample.n_sets
+        return (self._sample.holders, self._sample.sets) if whole else super().index()
+
+
+def search_with(
+    reverse: ReverseGraph,
+    first_sets: Callable[[int], SetCollection],
+    k: int,
+    allowed: BoolArray,
+    target: float,
+    plan: Schedule,
+    most: int,
+    keys: tuple[int, int],
+    threads: int = 1,
+) -> Found:
+    """Return `k` components of certified ratio `target`, or of less after `most` sets.
+
+    `first_sets` gives sets to choose from, which may have had a part in the probabilities. The keys are new:
+    sets of the second bound both the choice and the optimum, which do not depend on them. At the last size
+    the choice is from sets of the first key, for which greedy needs no test.
+    """
+    from oracles.diffusion._kernels_cover import count_covered
+
+    most = min(most, plan.last)
+    n_sets, edges = min(plan.first, most), 0
+    fresh = SetCollection(reverse, keys[1], threads)
+    while True:
+        if n_sets < plan.last:
+            sets = first_sets(n_sets)
+        else:
+            sets = SetCollection(reverse, keys[0], threads)
+            sets.grow(n_sets)
+            edges += sets.edges_examined
+        chosen, covered, hoped = choose_some(sets, k, allowed, plan.log_term, n_sets == plan.last)
+        # Only where even what may be biased passes.
+        likely = secured_by(reverse, chosen, covered, n_sets, plan.log_term) >= target * hoped
+        if likely or n_sets == most:
+            fresh.grow(n_sets)
+            _, _, optimum = choose_some(fresh, k, allowed, plan.log_term)
+            hits = count_covered(*fresh.index(), chosen, np.zeros(n_sets, np.bool_))
+            secured = secured_by(reverse, chosen, hits, n_sets, plan.log_term)
+            if secured >= target * optimum or n_sets == most:
+                break
+        n_sets = min(2 * n_sets, most)
+    ratio = min(1.0, secured / max(optimum, secured))
+    if n_sets == plan.last:
+        ratio = max(ratio, target)
+    spread, error = estimate(hits, n_sets, reverse.scale)
+    return Found(chosen, ratio, spread, error, 2 * n_sets, edges + fresh.edges_examined)

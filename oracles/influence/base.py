@@ -1,0 +1,165 @@
+"""What oracles of influence have in common: the graph, the reward, the names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab._guard import unguarded
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.oracle import Oracle
+from cmab.smoothness import Smoothness
+from cmab.validation import arm_indices, frozen, integer, vector
+from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
+from oracles.diffusion.reverse_sets import MODELS, Model
+from oracles.diffusion.spread import (
+    MOST_CASCADES,
+    estimated_spread,
+    exact_spread,
+    threshold_spread,
+    triggering_probabilities,
+)
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_CASCADES = 2000
+_ROUNDING = 1e-9
+
+
+class InfluenceOracle(Oracle):
+    """A family of k seeds whose reward is their expected spread under independent cascades.
+
+    A subclass sets `alpha` and `beta` and defines `solve`.
+
+    Parameters
+    ----------
+    graph : networkx graph or DirectedGraph
+        Who can activate whom.
+    k : int
+        Number of seeds, in ``[1, number of candidates]``.
+    weights : array_like, optional
+        What each node is worth when active, not negative; 1 each if left out.
+    candidates : array_like of int, optional
+        Nodes that may be seeds; all of them if left out.
+    model : {"ic", "lt"}
+        Independent cascade, or linear threshold: then means are weights, and those of the edges into a node
+        must sum to at most 1.
+    """
+
+    def __init__(
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        k: int,
+        *,
+        weights: ArrayLike | None = None,
+        candidates: ArrayLike | None = None,
+        model: Model = "ic",
+    ) -> None:
+        self.graph = as_directed_graph(graph)
+        self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
+        self.weights = None if weights is None else frozen(vector("weights", weights, n, 0.0))
+        self.candidates = np.full(n, candidates is None)
+        if candidates is not None:
+            self.candidates[arm_indices("candidates", candidates, n)] = True
+            if not self.candidates.any():
+                raise ValueError("candidates must hold at least one node, got none")
+        if self.weights is not None and not self.weights[self.candidates].max(initial=0.0) > 0.0:
+            raise ValueError("weights must be positive for at least one candidate, got none")
+        with np.errstate(over="ignore"):
+            total = 0.0 if self.weights is None else float(self.weights.sum())
+        if self.weights is not None and not np.isfinite(total):
+            raise ValueError(f"weights must have a finite sum, got {self.weights.max()} among them")
+        self.k = integer("k", k, 1, int(self.candidates.sum()))
+        if model not in MODELS:
+            raise ValueError(f"model must be one of {MODELS}, got {model!r}")
+        self.model: Model = model
+        # Under linear thresholds, edges out of a node are not seen together: see `LinearThreshold`.
+        self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
+
+    @property
+    def n_choices(self) -> int:
+        """Number of nodes."""
+        return self.graph.n_nodes
+
+    @property
+    def max_size(self) -> int:
+        """Number of arms: a cascade may trigger all of them."""
+        return self.n_arms
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return the expected number (or weight) of active nodes, seeds included.
+
+        Exact for independent cascades while at most 16 uncertain edges can be reached; otherwise the mean of
+        2,000 cascades with fixed coins, whose standard error `spread` gives.
+        """
+        return unguarded(self.spread)(super_arm, means)[0]
+
+    def spread(
+        self, super_arm: IntArray, means: FloatArray, cascades: int = _CASCADES
+    ) -> tuple[float, float]:
+        """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
+        probabilities = self._probabilities(means)
+        cascades = integer("cascades", cascades, 2, MOST_CASCADES)
+        if self.model == "lt":
+            return threshold_spread(self.graph, probabilities, super_arm, cascades, weights=self.weights)
+        exact = exact_spread(self.graph, probabilities, super_arm, self.weights)
+        if exact is not None:
+            return exact, 0.0
+        return estimated_spread(self.graph, probabilities, super_arm, cascades, weights=self.weights)
+
+    def _probabilities(self, means: FloatArray) -> FloatArray:
+        """Return `means`, refused unless they are probabilities that the model allows."""
+        probabilities = self._check_means(means, 0.0, 1.0)
+        if self.model == "lt":
+            sums = np.bincount(self.graph.heads, probabilities, self.graph.n_nodes)
+            if sums.max() > 1.0 + _ROUNDING:
+                node = int(sums.argmax())
+                raise ValueError(
+                    "means of the edges into a node must sum to at most 1 for linear thresholds,"
+                    f" got {sums[node]} at node {self.graph.label(node)!r}"
+                )
+        return probabilities
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether `super_arm` has k nodes, all of them candidates."""
+        return len(super_arm) == self.k and bool(self.candidates[super_arm].all())
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the edges out of every node that can be reached from the seeds."""
+        from oracles.diffusion._kernels_cascade import reachable
+
+        offsets, arms = self.graph.out_arcs
+        usable = np.ones(self.n_arms, np.bool_)
+        _, reached = reachable(offsets, arms, self.graph.heads, usable, super_arm)
+        return np.flatnonzero(reached[self.graph.tails])
+
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
+        """Return the probability that the tail of each edge becomes active.
+
+        By enumeration of outcomes; None where they are more than 65,536, and for linear thresholds: which
+        edges a round shows is up to the environment, and `LinearThreshold` leaves out those that try a head
+        later than others.
+        """
+        probabilities = self._probabilities(means)
+        if self.model == "lt":
+            return None
+        return triggering_probabilities(self.graph, probabilities, super_arm)
+
+    def smoothness(self) -> Smoothness | None:
+        """Return ``|E| W x``, W being what all nodes are worth."""
+        total = self.graph.n_nodes if self.weights is None else float(self.weights.sum())
+        return Smoothness.influence(self.n_arms, total)
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the user's names of the nodes."""
+        return [self.graph.label(node) for node in super_arm]
+
+    def _filled(self, seeds: IntArray) -> IntArray:
+        """Return `seeds`, filled up to k with the lowest other candidates."""
+        free = self.candidates.copy()
+        free[seeds] = False
+        others = np.flatnonzero(free)
+        return np.concatenate((seeds, others[: self.k - len(seeds)]))

@@ -1,0 +1,170 @@
+"""Seeds without a guarantee: degrees with and without discounts, greedy on simulated cascades."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.validation import integer
+from oracles.diffusion.directed_graph import DirectedGraph
+from oracles.diffusion.spread import MOST_CASCADES, estimated_spread
+from oracles.influence.base import InfluenceOracle
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Rule = Literal["degree", "single", "discount"]
+_RULES: tuple[Rule, ...] = ("degree", "single", "discount")
+
+
+class DegreeHeuristic(InfluenceOracle):
+    """The k nodes of highest expected out-degree, with or without discounts. Its ratio is unknown.
+
+    `alpha` is ``nan``: no ratio holds on all graphs, so that there is no approximation regret either.
+    Arms and super arms are those of `InfluenceMaximization`.
+
+    Parameters
+    ----------
+    graph : networkx graph or DirectedGraph
+        Who can activate whom.
+    k : int
+        Number of seeds.
+    rule : {"degree", "single", "discount"}
+        ``"degree"``: the sum of the probabilities of the edges out. ``"single"``: without edges to chosen
+        seeds. ``"discount"``: one more than that, times the probability that no chosen seed activates the
+        node, which is what the degree discount approximates for equal and small probabilities.
+    candidates : array_like of int, optional
+        Nodes that may be seeds; all of them if left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import DegreeHeuristic, DirectedGraph
+    >>> graph = DirectedGraph.from_edges([0, 0, 1, 1, 2], [1, 2, 0, 2, 3])
+    >>> DegreeHeuristic(graph, k=2, rule="discount").solve(np.full(5, 0.9), np.random.default_rng(0))
+    array([0, 3])
+
+    References
+    ----------
+    W. Chen, Y. Wang, S. Yang: Efficient Influence Maximization in Social Networks, KDD 2009, section 3.
+    """
+
+    alpha = float("nan")
+
+    def __init__(
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        k: int,
+        rule: Rule = "discount",
+        *,
+        candidates: IntArray | None = None,
+    ) -> None:
+        super().__init__(graph, k, candidates=candidates)
+        if rule not in _RULES:
+            raise ValueError(f"rule must be one of {_RULES}, got {rule!r}")
+        self.rule: Rule = rule
+
+    def __repr__(self) -> str:
+        return f"DegreeHeuristic({self.graph!r}, k={self.k}, rule={self.rule!r})"
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return k node numbers in the order in which they were chosen."""
+        from oracles.influence._kernels_degrees import seeds_by_degree
+
+        probabilities = self._check_means(means, 0.0, 1.0)
+        graph, single, discount = self.graph, self.rule == "single", self.rule == "discount"
+        return seeds_by_degree(
+            graph.tails,
+            graph.heads,
+            probabilities,
+            *graph.out_arcs,
+            *graph.in_arcs,
+            self.k,
+            self.candidates,
+            single,
+            discount,
+        )
+
+
+class MonteCarloGreedy(InfluenceOracle):
+    """Greedy on simulated cascades, lazily (CELF): slow, simple, a check on everything else.
+
+    One call fixes the coins of a number of cascades; on these the spread is submodular, so that lazy
+    evaluation is exact, and the seeds are within 1 - 1/e of the best for these coins. What that says about
+    the expected spread depends on the number of cascades: `alpha` is ``nan``. Arms and super arms are those
+    of `InfluenceMaximization`.
+
+    CELF++ keeps a second gain for each node, in case the best one so far is chosen next. It is left out: on
+    power-law graphs of 500 and 1,500 nodes, at weighted cascade and p = 0.1, for 10 and 50 seeds, it gave the
+    same seeds with 1.9 to 2 times as many evaluations.
+
+    Parameters
+    ----------
+    graph : networkx graph or DirectedGraph
+        Who can activate whom.
+    k : int
+        Number of seeds.
+    cascades : int
+        Cascades of each evaluation.
+    weights, candidates : array_like, optional
+        As in `InfluenceMaximization`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import DirectedGraph, MonteCarloGreedy
+    >>> graph = DirectedGraph.from_edges([0, 1, 3], [1, 2, 4])
+    >>> MonteCarloGreedy(graph, k=2, cascades=200).solve(np.full(3, 0.8), np.random.default_rng(0))
+    array([0, 3])
+
+    References
+    ----------
+    J. Leskovec et al.: Cost-effective Outbreak Detection in Networks, KDD 2007, section 3.
+    A. Goyal, W. Lu, L. Lakshmanan: CELF++: Optimizing the Greedy Algorithm for Influence Maximization in
+    Social Networks, WWW 2011.
+    """
+
+    alpha = float("nan")
+
+    def __init__(
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        k: int,
+        cascades: int = 1000,
+        *,
+        weights: FloatArray | None = None,
+        candidates: IntArray | None = None,
+    ) -> None:
+        super().__init__(graph, k, weights=weights, candidates=candidates)
+        self.cascades = integer("cascades", cascades, 1, MOST_CASCADES)
+
+    def __repr__(self) -> str:
+        return f"MonteCarloGreedy({self.graph!r}, k={self.k}, cascades={self.cascades})"
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return k node numbers in the order of the greedy choice."""
+        probabilities = self._check_means(means, 0.0, 1.0)
+        key = int(rng.integers(0, 2**62))
+
+        def spread(seeds: list[int]) -> float:
+            arms = np.array(seeds, np.int64)
+            return estimated_spread(
+                self.graph, probabilities, arms, self.cascades, key, weights=self.weights
+            )[0]
+
+        # Entries are (-gain, node, number of seeds that the gain was computed for).
+        queue = [(-spread([int(v)]), int(v), 0) for v in np.flatnonzero(self.candidates)]
+        heapq.heapify(queue)
+        seeds: list[int] = []
+        value = 0.0
+        while len(seeds) < self.k:
+            gain, node, known_for = heapq.heappop(queue)
+            if known_for == len(seeds):
+                seeds.append(node)
+                value -= gain
+            else:
+                heapq.heappush(queue, (value - spread([*seeds, node]), node, len(seeds)))
+        return np.array(seeds, np.int64)

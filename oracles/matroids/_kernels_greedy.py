@@ -1,0 +1,195 @@
+"""Greedy, and what an arm can replace, for the matroids of `oracles`."""
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+
+
+@kernel
+def laminar_greedy(
+    order: IntArray, innermost: IntArray, parent: IntArray, room: IntArray, left: IntArray, taken: IntArray
+) -> None:
+    """Write 1 to `taken` for the arms that are taken, else 0; `left` is scratch, as long as `room`.
+
+    A set and all that contain it lose one of their room with each arm.
+    """
+    taken[:] = 0
+    left[:] = room
+    for arm in order:
+        s = innermost[arm]
+        while s >= 0 and left[s] > 0:
+            s = parent[s]
+        if s >= 0:
+            continue
+        taken[arm] = 1
+        s = innermost[arm]
+        while s >= 0:
+            left[s] -= 1
+            s = parent[s]
+
+
+@kernel
+def _find(root: IntArray, node: int) -> int:
+    """Return the representative of the component of `node`, halving the path to it."""
+    while root[node] != node:
+        root[node] = root[root[node]]
+        node = root[node]
+    return node
+
+
+@kernel
+def kruskal(
+    order: IntArray, tails: IntArray, heads: IntArray, root: IntArray, size: IntArray, taken: IntArray
+) -> None:
+    """Write 1 to `taken` for the edges that join two components when they are added in this order, else 0.
+
+    `root` and `size` are scratch, as long as there are nodes.
+    """
+    taken[:] = 0
+    for node in range(root.shape[0]):
+        root[node], size[node] = node, 1
+    for edge in order:
+        u, v = _find(root, tails[edge]), _find(root, heads[edge])
+        if u == v:
+            continue
+        if size[u] < size[v]:
+            u, v = v, u
+        root[v] = u
+        size[u] += size[v]
+        taken[edge] = 1
+
+
+@kernel
+def root_forest(forest: IntArray, tails: IntArray, heads: IntArray, n_nodes: int) -> IntArray:
+    """Return (parent, edge to it, depth) of each node, as rows; roots have depth 0."""
+    first = np.full(n_nodes, -1, np.int64)
+    following = np.empty(2 * forest.shape[0], np.int64)  # linked lists of half-edges
+    for i in range(forest.shape[0]):
+        u, v = tails[forest[i]], heads[forest[i]]
+        following[2 * i], first[u] = first[u], 2 * i
+        following[2 * i + 1], first[v] = first[v], 2 * i + 1
+    rooted = np.full((3, n_nodes), -1, np.int64)
+    queue = np.empty(n_nodes, np.int64)
+    for root in range(n_nodes):
+        if rooted[2, root] >= 0:
+            continue
+        rooted[2, root] = 0
+        queue[0] = root
+        head, tail = 0, 1
+        while head < tail:
+            node = queue[head]
+            head += 1
+            half = first[node]
+            while half >= 0:
+                edge = forest[half >> 1]
+                other = heads[edge] if half & 1 == 0 else tails[edge]
+                if rooted[2, other] < 0:
+                    rooted[0, other], rooted[1, other] = node, edge
+                    rooted[2, other] = rooted[2, node] + 1
+                    queue[tail] = other
+                    tail += 1
+                half = following[half]
+    return rooted
+
+
+@kernel
+def forest_path(u: int, v: int, rooted: IntArray) -> IntArray:
+    """Return the edges of the path between two nodes of one tree."""
+    path = np.empty(rooted[2, u] + rooted[2, v], np.int64)
+    size = 0
+    while u != v:
+        if rooted[2, u] < rooted[2, v]:
+            u, v = v, u
+        path[size] = rooted[1, u]
+        size += 1
+        u = rooted[0, u]
+    return path[:size]
+
+
+@kernel
+def search(
+    start: int,
+    offsets: IntArray,
+    sets: IntArray,
+    holder: IntArray,
+    reached_by: IntArray,
+    seen: BoolArray,
+    queue: IntArray,
+) -> tuple[int, int]:
+    """Search alternating paths from an arm to a set without a holder, through sets not `seen` before.
+
+    Returns that set (-1 if none is reached) and the number of arms reached, which are then in `queue`.
+    """
+    queue[0] = start
+    head, tail = 0, 1
+    while head < tail:
+        arm = queue[head]
+        head += 1
+        for i in range(offsets[arm], offsets[arm + 1]):
+            s = sets[i]
+            if seen[s]:
+                continue
+            seen[s] = True
+            reached_by[s] = arm
+            if holder[s] < 0:
+                return s, tail
+            queue[tail] = holder[s]
+            tail += 1
+    return -1, tail
+
+
+@kernel
+def transversal_greedy(order: IntArray, offsets: IntArray, sets: IntArray, holder: IntArray) -> BoolArray:
+    """Return which arms are taken, and write to `holder` (given as -1) the arm that represents each set.
+
+    What a failed search has seen stays closed: all those sets are held by arms that reach no other set, and
+    no later exchange leads out. So all failures together cost one pass over the sets of all arms.
+    """
+    n_arms, n_sets = offsets.shape[0] - 1, holder.shape[0]
+    taken = np.zeros(n_arms, np.bool_)
+    held = np.full(n_arms, -1, np.int64)
+    reached_by = np.empty(n_sets, np.int64)
+    queue = np.empty(n_sets + 1, np.int64)
+    closed = np.zeros(n_sets, np.bool_)
+    for start in order:
+        seen = closed.copy()
+        s, _ = search(start, offsets, sets, holder, reached_by, seen, queue)
+        if s < 0:
+            closed = seen
+            continue
+        taken[start] = True
+        while s >= 0:  # hand the sets along the path back to the start, which held none
+            arm = reached_by[s]
+            holder[s] = arm
+            held[arm], s = s, held[arm]
+    return taken
+
+
+@kernel
+def linear_greedy(order: IntArray, vectors: FloatArray, tolerance: float) -> BoolArray:
+    """Return which vectors (rows, of length 1 or 0) lie further than `tolerance` from those taken before."""
+    n_arms, dimension = vectors.shape
+    taken = np.zeros(n_arms, np.bool_)
+    basis = np.empty((min(n_arms, dimension), dimension))
+    size = 0
+    for arm in order:
+        if size == basis.shape[0]:
+            break
+        rest = basis[size]
+        rest[:] = vectors[arm]
+        for i in range(size):  # modified Gram-Schmidt: as good as Householder for the distance below
+            product = 0.0
+            for j in range(dimension):
+                product += basis[i, j] * rest[j]
+            for j in range(dimension):
+                rest[j] -= product * basis[i, j]
+        distance = 0.0
+        for j in range(dimension):
+            distance += rest[j] * rest[j]
+        distance = np.sqrt(distance)
+        if distance > tolerance:
+            rest /= distance
+            taken[arm] = True
+            size += 1
+    return taken

@@ -1,0 +1,271 @@
+"""Matroids: families in which greedy is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.oracle import LinearOracle, Sense
+from cmab.validation import arm_indices, integer, one_of
+
+
+class Matroid(LinearOracle):
+    """The bases of a matroid, given by a test of independence. Exact, by greedy.
+
+    A super arm is a *basis*, an independent set that no arm can join, so all super arms have `rank` arms
+    whatever the signs of the means: arms of negative or zero mean are taken too if a basis needs them. Ties
+    go to the lower index, so tied means give the lexicographically first basis.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1.
+    is_independent : callable
+        Takes distinct arms as an int64 array, in any order, and says whether they are independent. The empty
+        set must be; a subset of an independent set must be; of two independent sets, some arm of the larger
+        must be able to join the smaller. That is not checked here: `cmab.testing.check_oracle` finds most
+        families that are no matroids, for greedy fails on them.
+    sense : {"max", "min"}
+        Whether the basis of largest or of smallest weight is wanted.
+
+    Attributes
+    ----------
+    rank : int
+        Number of arms in each super arm.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range, or the empty set is not independent.
+
+    Examples
+    --------
+    At most one arm of each pair, and at most two in all:
+
+    >>> import numpy as np
+    >>> from oracles import Matroid
+    >>> oracle = Matroid(6, lambda arms: len(arms) <= 2 and len(set(arms // 2)) == len(arms))
+    >>> oracle.rank
+    2
+    >>> oracle.solve(np.array([0.9, 0.8, 0.1, 0.2, 0.7, 0.3]), np.random.default_rng(0))
+    array([0, 4])
+
+    References
+    ----------
+    J. Edmonds: Matroids and the greedy algorithm, Mathematical Programming 1 (1971).
+    """
+
+    rank: int
+
+    def __init__(self, n_arms: int, is_independent: Callable[[IntArray], bool], sense: Sense = "max") -> None:
+        if not callable(is_independent):
+            raise ValueError(f"is_independent must be callable, got {is_independent!r}")
+        if not is_independent(np.empty(0, np.int64)):
+            raise ValueError("is_independent must accept the empty set, got False for it")
+        self._test = is_independent
+        self._complete(n_arms, sense)
+
+    # A subclass defines `_greedy` and `_circuits`, and ends its constructor with `_complete`.
+
+    def _complete(self, n_arms: int, sense: Sense) -> None:
+        """Set what every matroid has."""
+        self.n_arms = integer("n_arms", n_arms, 1)
+        self.sense = one_of("sense", sense, ("max", "min"))
+        self.rank = len(self._greedy(np.arange(self.n_arms)))
+
+    def _greedy(self, order: IntArray) -> IntArray:
+        """Return, in increasing order, the arms of `order` that can join those taken before them."""
+        taken = np.empty(len(order), np.int64)
+        size = 0
+        for arm in order:
+            taken[size] = arm
+            size += bool(self._test(taken[: size + 1].copy()))
+        return np.sort(taken[:size])
+
+    def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
+        """Return the function from an arm that cannot join `independent` to the arms that it can replace."""
+
+        def circuit(arm: int) -> IntArray:
+            swapped = (np.where(independent == out, arm, independent) for out in independent)
+            replaceable: IntArray = independent[np.array([self._test(arms) for arms in swapped], bool)]
+            return replaceable
+
+        return circuit
+
+    @property
+    def _sign(self) -> int:
+        return 1 if self.sense == "max" else -1
+
+    def __repr__(self) -> str:
+        told = "" if self.sense == "max" else f", sense={self.sense!r}"
+        return f"{type(self).__name__}(n_arms={self.n_arms}, rank={self.rank}{told})"
+
+    @property
+    def max_size(self) -> int:
+        """The size of every super arm, the rank."""
+        return self.rank
+
+    def is_independent(self, arms: ArrayLike) -> bool:
+        """Return whether `arms`, distinct, are part of a super arm."""
+        chosen = arm_indices("arms", arms, self.n_arms)
+        return len(self._greedy(chosen)) == len(chosen)
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether `super_arm` is a basis."""
+        return len(super_arm) == self.rank and self.is_independent(super_arm)
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best basis in increasing order of index."""
+        return self._greedy(self._order(self._check_means(means)))
+
+    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
+        return self._solve_compiled(means, rng)
+
+    def solve_constrained(
+        self,
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> IntArray | None:
+        """Return the best basis with all of `include` and none of `exclude`; None if there is none."""
+        required, banned = self._check_constraints(include, exclude)
+        order = self._order(self._check_means(means))
+        free = order[~np.isin(order, np.concatenate((required, banned)))]
+        basis = self._greedy(np.concatenate((required, free)))
+        return basis if len(basis) == self.rank and np.isin(required, basis).all() else None
+
+    def gaps(
+        self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the optimum, and what is lost when one arm is moved to its other side: by exchanges."""
+        required, banned = self._check_constraints(include, exclude)
+        best = self._optimum(means, required, banned, rng)
+        values = np.asarray(means, np.float64)
+        partners = self.exchanges(values, best, required, banned)
+        gaps = np.full(self.n_arms, np.inf)
+        movable = partners >= 0
+        gaps[movable] = np.abs(values[movable] - values[partners[movable]])
+        return best, gaps
+
+    def exchanges(
+        self, means: FloatArray, basis: ArrayLike, include: ArrayLike = (), exclude: ArrayLike = ()
+    ) -> IntArray:
+        """Return the best partner of each arm for an exchange with `basis`.
+
+        If `basis` is the best one, the best basis with arm i on the other side is one exchange away: arm i
+        against this partner.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            The means of the base arms.
+        basis : array_like of int, shape (rank,)
+            A basis, with all of `include` and none of `exclude`.
+        include, exclude : array_like of int
+            Arms that stay where they are.
+
+        Returns
+        -------
+        IntArray, shape (n_arms,)
+            For an arm of `basis` the best arm that can replace it, for any other arm the worst one that it
+            can replace, -1 if there is none. Among equals the lower index is kept or brought in.
+
+        Raises
+        ------
+        ValueError
+            If `basis` is none, or breaks the constraints.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import PartitionMatroid
+        >>> oracle = PartitionMatroid(["a", "a", "a", "b"])
+        >>> oracle.exchanges(np.array([0.3, 0.9, 0.5, 0.1]), basis=[1, 3])
+        array([ 1,  2,  1, -1])
+        """
+        required, banned = self._check_constraints(include, exclude)
+        chosen = self.check_super_arm(basis, "basis")
+        if not np.isin(required, chosen).all() or np.isin(banned, chosen).any():
+            raise ValueError(f"basis must have all of include and none of exclude, got {chosen.tolist()}")
+        order = self._order(self._check_means(means))
+        position = np.empty(self.n_arms, np.int64)
+        position[order] = np.arange(self.n_arms)
+        fixed = np.zeros(self.n_arms, bool)
+        fixed[required] = True
+        partners = np.full(self.n_arms, -1, np.int64)
+        circuit = self._circuits(chosen)
+        for arm in order[~np.isin(order, np.concatenate((chosen, banned)))]:  # the best outsider first
+            replaceable = circuit(arm)
+            replaceable = replaceable[~fixed[replaceable]]
+            if len(replaceable):
+                partners[arm] = replaceable[np.argmax(position[replaceable])]
+                partners[replaceable[partners[replaceable] < 0]] = arm
+        return partners
+
+    def restrict(self, arms: ArrayLike) -> Matroid:
+        """Return the matroid of the independent subsets of `arms`.
+
+        Arms keep their numbers; those outside are in no super arm.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import UniformMatroid
+        >>> part = UniformMatroid(5, k=2).restrict([3, 4])
+        >>> part.solve(np.array([0.9, 0.8, 0.7, 0.1, 0.2]), np.random.default_rng(0))
+        array([3, 4])
+        """
+        return _Minor(self, arm_indices("arms", arms, self.n_arms), np.empty(0, np.int64))
+
+    def contract(self, arms: ArrayLike) -> Matroid:
+        """Return the matroid of the sets that are independent together with `arms`.
+
+        More exactly, together with the arms that greedy takes of `arms` in increasing order, which are all
+        of them if they are independent. Arms keep their numbers; those contracted are in no super arm.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import UniformMatroid
+        >>> rest = UniformMatroid(5, k=3).contract([3, 4])
+        >>> rest.solve(np.array([0.9, 0.8, 0.7, 0.1, 0.2]), np.random.default_rng(0))
+        array([0])
+        """
+        contracted = np.sort(arm_indices("arms", arms, self.n_arms))
+        kept = np.setdiff1d(np.arange(self.n_arms), contracted)
+        return _Minor(self, kept, self._greedy(contracted))
+
+    def _order(self, values: FloatArray) -> IntArray:
+        """Return the arms from the best to the worst, ties by index."""
+        return np.argsort(-values if self.sense == "max" else values, kind="stable")
+
+
+class _Minor(Matroid):
+    """A matroid of which some arms are left out and some, independent, are given."""
+
+    def __init__(self, whole: Matroid, kept: IntArray, given: IntArray) -> None:
+        self._whole = whole
+        self._given = given
+        self._kept = np.zeros(whole.n_arms, bool)
+        self._kept[kept] = True
+        self._complete(whole.n_arms, whole.sense)
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        return self._whole.labels(super_arm)
+
+    def _greedy(self, order: IntArray) -> IntArray:
+        taken = self._whole._greedy(np.concatenate((self._given, order[self._kept[order]])))
+        return taken[self._kept[taken]]
+
+    def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
+        circuit = self._whole._circuits(np.union1d(self._given, independent))
+
+        def within(arm: int) -> IntArray:
+            arms = circuit(arm) if self._kept[arm] else independent[:0]
+            return arms[self._kept[arms]]
+
+        return within

@@ -1,0 +1,209 @@
+"""Matroids of capacities: of all arms together, of disjoint classes, of nested sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.oracle import Sense
+from cmab.validation import arm_indices, integer, listed, shown
+from oracles.matroids.base import Matroid
+from oracles.top_k import top_k_kernel
+
+
+class UniformMatroid(Matroid):
+    """Super arms of exactly `k` arms: `TopK` with the methods of a matroid. Exact.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1.
+    k : int
+        Size of a super arm, in ``[0, n_arms]``.
+    sense : {"max", "min"}
+        Whether the k largest or the k smallest means are wanted.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import UniformMatroid
+    >>> oracle = UniformMatroid(4, k=2)
+    >>> means = np.array([0.2, 0.9, 0.5, 0.6])
+    >>> oracle.solve(means, np.random.default_rng(0))
+    array([1, 3])
+    >>> oracle.exchanges(means, basis=[1, 3])
+    array([3, 2, 3, 2])
+    """
+
+    def __init__(self, n_arms: int, k: int, sense: Sense = "max") -> None:
+        self.k = integer("k", k, 0, integer("n_arms", n_arms, 1))
+        self._complete(n_arms, sense)
+
+    @property
+    def uniform_size(self) -> int:
+        """The size of every super arm, k."""
+        return self.k
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the k best arms in increasing order of index."""
+        from cmab.compiled._kernels_select import top_k
+
+        values = self._check_means(means)
+        chosen = np.empty(self.k, np.int64)
+        top_k(values if self.sense == "max" else -values, self.k, chosen)
+        return chosen
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule of `TopK`."""
+        return top_k_kernel(self.n_arms, self.k, self.sense)
+
+    def _greedy(self, order: IntArray) -> IntArray:
+        return np.sort(order[: self.k])
+
+    def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
+        return lambda arm: independent  # noqa: ARG005
+
+
+class LaminarMatroid(Matroid):
+    """At most so many arms of each set, where any two sets are disjoint or nested. Exact.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1. Arms that are in no set are in every super arm.
+    sets : iterable of (array_like of int, int)
+        Arms of each set, distinct, and its capacity, at least 0.
+    sense : {"max", "min"}
+        Whether the basis of largest or of smallest weight is wanted.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range, or two sets overlap and neither contains the other.
+
+    Examples
+    --------
+    Two of the first three arms, three of all five:
+
+    >>> import numpy as np
+    >>> from oracles import LaminarMatroid
+    >>> oracle = LaminarMatroid(5, [([0, 1, 2], 2), (range(5), 3)])
+    >>> oracle.solve(np.array([0.9, 0.8, 0.7, 0.2, 0.1]), np.random.default_rng(0))
+    array([0, 1, 3])
+    """
+
+    def __init__(
+        self, n_arms: int, sets: Iterable[tuple[ArrayLike | Set[int], int]], sense: Sense = "max"
+    ) -> None:
+        n_arms = integer("n_arms", n_arms, 1)
+        given = [
+            listed(f"sets[{i}]", pair, "arms and capacity")
+            for i, pair in enumerate(listed("sets", sets, "pairs"))
+        ]
+        for i, pair in enumerate(given):
+            if len(pair) != 2:
+                raise ValueError(f"sets[{i}] must be arms and capacity, got {shown(pair)}")
+        pairs = [
+            (arm_indices(f"sets[{i}][0]", arms, n_arms), integer(f"sets[{i}][1]", capacity, 0))
+            for i, (arms, capacity) in enumerate(given)
+        ]
+        pairs.sort(key=lambda pair: -len(pair[0]))
+        self._set_up([arms for arms, _ in pairs], [capacity for _, capacity in pairs], n_arms, sense)
+
+    def _set_up(self, members: list[IntArray], capacities: list[int], n_arms: int, sense: Sense) -> None:
+        """Build the tree of the sets, given from the largest to the smallest."""
+        self._members = members
+        self._room = np.array([min(capacity, n_arms) for capacity in capacities], np.int64)
+        self._innermost = np.full(n_arms, -1, np.int64)
+        self._parent = np.full(len(members), -1, np.int64)
+        for s, arms in enumerate(members):
+            around = self._innermost[arms]
+            if len(arms) and (around != around[0]).any():
+                raise ValueError(
+                    f"sets must be disjoint or nested, got {shown(arms.tolist())} across another"
+                )
+            self._parent[s] = around[0] if len(arms) else -1
+            self._innermost[arms] = s
+        self._complete(n_arms, sense)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule."""
+        from oracles.matroids._kernels_compiled import packed, solve_laminar
+
+        sets = (self._innermost, self._parent, self._room)
+        integers = packed(self._sign, len(self._members), self.n_arms, *sets, scratch=len(self._members))
+        return Kernel(solve_laminar, integers, np.empty(self.n_arms))
+
+    def _greedy(self, order: IntArray) -> IntArray:
+        from oracles.matroids._kernels_greedy import laminar_greedy
+
+        taken, scratch = np.empty(self.n_arms, np.int64), np.empty_like(self._room)
+        laminar_greedy(order, self._innermost, self._parent, self._room, scratch, taken)
+        return np.flatnonzero(taken)
+
+    def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
+        inside: list[IntArray] = [arms[np.isin(arms, independent)] for arms in self._members]
+        room = self._room - np.array([len(arms) for arms in inside], np.int64)
+
+        def circuit(arm: int) -> IntArray:
+            tight = int(self._innermost[arm])
+            while room[tight] > 0:
+                tight = int(self._parent[tight])
+            return inside[tight]
+
+        return circuit
+
+
+class PartitionMatroid(LaminarMatroid):
+    """At most so many arms of each class. Exact.
+
+    Parameters
+    ----------
+    classes : sequence of hashable, length n_arms
+        Class of each arm.
+    capacities : int or mapping from class to int
+        Largest number of arms of a class, at least 0; one number for all classes.
+    sense : {"max", "min"}
+        Whether the basis of largest or of smallest weight is wanted.
+
+    Raises
+    ------
+    ValueError
+        If there is no arm, a class has no capacity, a capacity is negative or belongs to no arm's class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import PartitionMatroid
+    >>> oracle = PartitionMatroid(["news", "news", "sport", "sport", "sport"], {"news": 1, "sport": 2})
+    >>> oracle.solve(np.array([0.5, 0.6, 0.1, 0.2, 0.3]), np.random.default_rng(0))
+    array([1, 3, 4])
+    """
+
+    def __init__(
+        self,
+        classes: Sequence[Hashable],
+        capacities: int | Mapping[Hashable, int] = 1,
+        sense: Sense = "max",
+    ) -> None:
+        members: dict[Hashable, list[int]] = {}
+        for arm, name in enumerate(listed("classes", classes, "names, one an arm")):
+            if not isinstance(name, Hashable):
+                raise ValueError(f"classes must be names, which can be keys, got {shown(name)} for arm {arm}")
+            members.setdefault(name, []).append(arm)
+        if not isinstance(capacities, Mapping):
+            capacities = dict.fromkeys(members, integer("capacities", capacities, 0))
+        if capacities.keys() != members.keys():
+            wrong = sorted(map(repr, capacities.keys() ^ members.keys()))
+            raise ValueError(f"capacities must name the classes of the arms, got a difference in {wrong}")
+        rooms = [integer(f"capacities[{name!r}]", capacities[name], 0) for name in members]
+        sets = [np.array(arms, np.int64) for arms in members.values()]
+        self._set_up(sets, rooms, integer("the number of classes", len(classes), 1), sense)

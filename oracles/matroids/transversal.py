@@ -1,0 +1,88 @@
+"""Arms that can represent different sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, IntArray
+from cmab.oracle import Sense
+from cmab.validation import arm_indices, integer, listed
+from oracles.matroids.base import Matroid
+
+_MOST = 2**31 - 1
+
+
+class TransversalMatroid(Matroid):
+    """Arms that can be matched to different sets, each arm to one that contains it. Exact.
+
+    Workers that can each be given one of the jobs they are able to do, say: the arms are workers, a set
+    lists those able to do one job, and the worth of a match depends on the worker alone. (For worths of
+    pairs, see `Matching`.)
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1. Arms that are in no set are in no super arm.
+    sets : iterable of array_like of int
+        Arms of each set, distinct. Sets may overlap and repeat.
+    sense : {"max", "min"}
+        Whether the basis of largest or of smallest weight is wanted.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    Arms 0 and 1 are able to do the first job only:
+
+    >>> import numpy as np
+    >>> from oracles import TransversalMatroid
+    >>> oracle = TransversalMatroid(4, [[0, 1, 2], [2, 3]])
+    >>> oracle.solve(np.array([0.9, 0.8, 0.1, 0.2]), np.random.default_rng(0))
+    array([0, 3])
+
+    References
+    ----------
+    J. Edmonds, D. R. Fulkerson: Transversals and matroid partition, Journal of Research of the National
+    Bureau of Standards 69B (1965).
+    """
+
+    def __init__(self, n_arms: int, sets: Iterable[ArrayLike | Set[int]], sense: Sense = "max") -> None:
+        n_arms = integer("n_arms", n_arms, 1, _MOST)
+        given = listed("sets", sets, "arrays of arms")
+        members = [arm_indices(f"sets[{i}]", arms, n_arms) for i, arms in enumerate(given)]
+        arms = np.concatenate([np.empty(0, np.int64), *members])
+        numbers = np.repeat(np.arange(len(members)), [len(each) for each in members])
+        # Sets of arm i, increasing: self._sets[self._offsets[i] : self._offsets[i + 1]].
+        self._sets = numbers[np.argsort(arms, kind="stable")]
+        self._offsets = np.concatenate(([0], np.cumsum(np.bincount(arms, minlength=n_arms))))
+        self._n_sets = len(members)
+        self._complete(n_arms, sense)
+
+    def _match(self, order: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the arms taken and the arm that represents each set, -1 if none does."""
+        from oracles.matroids._kernels_greedy import transversal_greedy
+
+        holder = np.full(self._n_sets, -1, np.int64)
+        return np.flatnonzero(transversal_greedy(order, self._offsets, self._sets, holder)), holder
+
+    def _greedy(self, order: IntArray) -> IntArray:
+        return self._match(order)[0]
+
+    def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
+        from oracles.matroids._kernels_greedy import search
+
+        _, holder = self._match(independent)
+        reached_by = np.empty(self._n_sets, np.int64)
+        queue = np.empty(self._n_sets + 1, np.int64)
+
+        def circuit(arm: int) -> IntArray:
+            seen = np.zeros(self._n_sets, bool)
+            _, reached = search(arm, self._offsets, self._sets, holder, reached_by, seen, queue)
+            return queue[1:reached].copy()
+
+        return circuit

@@ -1,0 +1,1 @@
+"""Shortest and most reliable paths of networkx graphs."""

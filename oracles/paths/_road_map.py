@@ -1,0 +1,113 @@
+"""The graph of a path oracle as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.validation import shown
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True, eq=False)
+class RoadMap:
+    """Edges out of each node, numbered as in ``graph.edges``; an undirected edge leaves both its ends.
+
+    The edges out of node v are ``edges[offsets[v]:offsets[v + 1]]`` and lead to the same places of `ends`.
+    `order` is a topological order of the nodes, empty if the graph has a cycle or is undirected.
+    """
+
+    labels: list[tuple[Hashable, ...]]
+    tails: IntArray
+    heads: IntArray
+    offsets: IntArray
+    ends: IntArray
+    edges: IntArray
+    order: IntArray
+    source: int
+    target: int
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.offsets) - 1
+
+    @classmethod
+    def of(cls, graph: nx.Graph[Any], source: Hashable, target: Hashable) -> RoadMap:
+        """Return the arrays of a networkx graph of any kind.
+
+        Raises
+        ------
+        ValueError
+            If a terminal is unknown, both are the same, or no path leads from one to the other.
+        """
+        import networkx as nx
+
+        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+            raise ValueError(f"graph must be a networkx graph, got {shown(graph)}")
+        number = {node: i for i, node in enumerate(graph)}
+        for name, node in (("source", source), ("target", target)):
+            if not _is_among(node, number):
+                raise ValueError(f"{name} must be a node of graph, got {shown(node)}")
+        if source == target:
+            raise ValueError(f"source and target must differ, got {shown(source)} twice")
+        if not nx.has_path(graph, source, target):
+            raise ValueError(f"graph must have a path from {shown(source)} to {shown(target)}, got none")
+        labels: list[tuple[Hashable, ...]] = list(graph.edges)
+        tails = np.array([number[edge[0]] for edge in labels], np.int64)
+        heads = np.array([number[edge[1]] for edge in labels], np.int64)
+        directed = graph.is_directed()
+        starts = tails if directed else np.concatenate([tails, heads])
+        ends = heads if directed else np.concatenate([heads, tails])
+        by_start = np.lexsort((np.arange(len(starts)) % len(labels), starts))
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(number)))])
+        acyclic = directed and nx.is_directed_acyclic_graph(graph)
+        any_graph: Any = graph
+        order = [number[node] for node in nx.topological_sort(any_graph)] if acyclic else []
+        return cls(
+            labels,
+            tails,
+            heads,
+            offsets.astype(np.int64),
+            ends[by_start],
+            by_start % len(labels),
+            np.array(order, np.int64),
+            number[source],
+            number[target],
+        )
+
+    def holds_path(self, arms: IntArray) -> bool:
+        """Return whether `arms`, in any order, lead from source to target without meeting a node twice."""
+        node, met, left = self.source, {self.source}, set(arms.tolist())
+        ways = self._ways(arms)
+        while left:
+            onward = [(edge, end) for start, edge, end in ways if start == node and edge in left]
+            # Where the way forks, an edge is left over or a node is met again, whichever way is taken.
+            if len(onward) != 1:
+                return False
+            edge, node = onward[0]
+            if node in met:
+                return False
+            met.add(node)
+            left.remove(edge)
+        return node == self.target
+
+    def _ways(self, arms: IntArray) -> list[tuple[Any, ...]]:
+        """Return (start, edge, end) of each way that one of `arms` can be taken."""
+        there = [(self.tails[arm], arm, self.heads[arm]) for arm in arms]
+        if len(self.edges) == len(self.tails):
+            return there
+        return there + [(end, arm, start) for start, arm, end in there]
+
+
+def _is_among(node: Hashable, number: dict[Any, int]) -> bool:
+    try:
+        return node in number
+    except TypeError:  # what cannot be hashed, such as a list or a tuple of lists, is no node
+        return False

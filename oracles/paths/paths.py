@@ -1,0 +1,251 @@
+"""Paths from one node to another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.oracle import LinearOracle, Oracle, Sense
+from cmab.smoothness import Smoothness
+from cmab.validation import one_of
+from oracles.paths._road_map import RoadMap
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class ShortestPath(LinearOracle):
+    """The paths from `source` to `target`, each worth the sum of its edges. Exact.
+
+    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in the order of the path. On
+    acyclic directed graphs costs may have any sign and the longest path may be asked for; on other graphs
+    costs must not be negative (Dijkstra's algorithm). Of equally short paths the answer is a fixed one.
+
+    Parameters
+    ----------
+    graph : networkx graph
+        Directed or undirected, parallel edges allowed (arms of their own). Its weights play no part.
+    source, target : node
+        Where paths begin and end.
+    sense : {"min", "max"}
+        Whether the means are costs or rewards; ``"max"`` on acyclic directed graphs only.
+
+    Raises
+    ------
+    ValueError
+        If a node is unknown, source and target are the same or not connected, or `sense` does not fit. In
+        `solve`: if a cost is negative and the graph has a cycle.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from oracles import ShortestPath
+    >>> oracle = ShortestPath(nx.Graph([("a", "b"), ("b", "c"), ("a", "c")]), "a", "c")
+    >>> oracle.labels(oracle.solve(np.array([0.2, 0.9, 0.3]), np.random.default_rng(0)))
+    [('a', 'b'), ('b', 'c')]
+    """
+
+    def __init__(
+        self, graph: nx.Graph[Any], source: Hashable, target: Hashable, sense: Sense = "min"
+    ) -> None:
+        self._map = RoadMap.of(graph, source, target)
+        self.sense = one_of("sense", sense, ("min", "max"))
+        self._is_acyclic = len(self._map.order) > 0
+        if self.sense == "max" and not self._is_acyclic:
+            raise ValueError(
+                f"sense must be 'min' unless graph is directed and acyclic, got 'max' for {graph}"
+            )
+        self.n_arms = len(self._map.labels)
+
+    def __repr__(self) -> str:
+        return f"ShortestPath(n_nodes={self._map.n_nodes}, n_arms={self.n_arms}, sense={self.sense!r})"
+
+    @property
+    def max_size(self) -> int:
+        """A path visits each node once at most."""
+        return self._map.n_nodes - 1
+
+    @property
+    def least_mean(self) -> float:
+        """0, unless the graph is directed and acyclic, where costs may have any sign."""
+        return -np.inf if self._is_acyclic else 0.0
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the edges of the best path, in its order."""
+        costs = self._check_costs(means)
+        path = _best_path(self._map, costs)
+        assert path is not None, "the constructor made sure of a path"
+        return path
+
+    def solve_constrained(
+        self,
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> IntArray | None:
+        """Return the best path with all of `include` and none of `exclude`; None if there is none.
+
+        On acyclic directed graphs only: elsewhere a path through given edges is a hard problem, unless
+        `include` is empty.
+
+        Raises
+        ------
+        TypeError
+            If `include` is not empty and the graph is undirected or has a cycle.
+        """
+        costs = self._check_costs(means).copy()
+        required, banned = self._check_constraints(include, exclude)
+        costs[banned] = np.inf
+        if len(required) == 0:
+            return _best_path(self._map, costs)
+        if not self._is_acyclic:
+            raise TypeError("include must be empty unless graph is directed and acyclic")
+        return self._through(required, costs)
+
+    def _through(self, required: IntArray, costs: FloatArray) -> IntArray | None:
+        """Return the best path through edges of an acyclic graph: one leg between each two of them."""
+        rank = np.empty(self._map.n_nodes, np.int64)
+        rank[self._map.order] = np.arange(self._map.n_nodes)
+        stops = required[np.argsort(rank[self._map.tails[required]], kind="stable")]
+        starts = np.concatenate([[self._map.source], self._map.heads[stops]])
+        ends = np.concatenate([self._map.tails[stops], [self._map.target]])
+        legs = [_best_path(self._map, costs, int(u), int(v)) for u, v in zip(starts, ends, strict=True)]
+        if any(leg is None for leg in legs) or not np.isfinite(costs[required]).all():
+            return None
+        pieces = [piece for leg, stop in zip(legs, [*stops, -1], strict=True) for piece in (leg, [stop])]
+        return np.concatenate(pieces[:-1]).astype(np.int64)  # type: ignore[arg-type]
+
+    def kernel(self) -> Kernel | None:
+        """Return the compiled rule, for acyclic directed graphs."""
+        from oracles.paths._kernels_paths import solve_acyclic
+
+        if not self._is_acyclic:
+            return None
+        road = self._map
+        head = [1 if self.sense == "min" else -1, road.n_nodes, road.source, road.target]
+        scratch = np.empty(road.n_nodes, np.int64)
+        parts = (road.order, scratch, road.offsets, road.ends, road.edges, road.tails, road.heads)
+        return Kernel(solve_acyclic, np.concatenate([head, *parts]), np.empty(self.n_arms + road.n_nodes))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the edges, in any order, are those of a path from source to target."""
+        return self._map.holds_path(super_arm)
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the edges of the path."""
+        return [self._map.labels[arm] for arm in super_arm]
+
+    def _check_costs(self, means: FloatArray) -> FloatArray:
+        costs = self._check_means(means, self.least_mean)
+        return costs if self.sense == "min" else -costs
+
+
+class MostReliablePath(Oracle):
+    """The paths from `source` to `target`, each worth the product of its edges' probabilities. Exact.
+
+    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in the order of the path. The
+    path of largest probability is the shortest one for the lengths ``-log p``. If every path has
+    probability 0, one with the fewest edges of probability 0 is returned.
+
+    Parameters
+    ----------
+    graph : networkx graph
+        Directed or undirected, parallel edges allowed (arms of their own).
+    source, target : node
+        Where paths begin and end.
+
+    Raises
+    ------
+    ValueError
+        If a node is unknown, or source and target are the same or not connected.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from oracles import MostReliablePath
+    >>> oracle = MostReliablePath(nx.Graph([("a", "b"), ("b", "c"), ("a", "c")]), "a", "c")
+    >>> path = oracle.solve(np.array([0.5, 0.2, 0.5]), np.random.default_rng(0))
+    >>> oracle.labels(path), oracle.expected_reward(path, np.array([0.5, 0.2, 0.5]))
+    ([('a', 'b'), ('b', 'c')], 0.25)
+    """
+
+    def __init__(self, graph: nx.Graph[Any], source: Hashable, target: Hashable) -> None:
+        self._map = RoadMap.of(graph, source, target)
+        self.n_arms = len(self._map.labels)
+
+    def __repr__(self) -> str:
+        return f"MostReliablePath(n_nodes={self._map.n_nodes}, n_arms={self.n_arms})"
+
+    @property
+    def max_size(self) -> int:
+        """A path visits each node once at most."""
+        return self._map.n_nodes - 1
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the edges of the most reliable path, in its order."""
+        probabilities = self._check_means(means, 0.0, 1.0)
+        lengths = -np.log(np.where(probabilities > 0, probabilities, 1.0))
+        # Longer than any path without such edges, so that they are used only where nothing else is left.
+        lengths[probabilities == 0] = 1.0 + lengths.sum()
+        path = _best_path(self._map, lengths)
+        assert path is not None, "the constructor made sure of a path"
+        return path
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return the product of the means of the edges of the path."""
+        return float(np.prod(self._check_means(means, 0.0, 1.0)[super_arm]))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the edges, in any order, are those of a path from source to target."""
+        return self._map.holds_path(super_arm)
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the edges of the path."""
+        return super_arm
+
+    def smoothness(self) -> Smoothness:
+        """Return that of a product of at most `max_size` means."""
+        return Smoothness.linear(self.max_size)
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the edges of the path."""
+        return [self._map.labels[arm] for arm in super_arm]
+
+
+def _best_path(
+    road: RoadMap, costs: FloatArray, source: int | None = None, target: int | None = None
+) -> IntArray | None:
+    """Return the cheapest path between two nodes, the terminals if left out; infinite costs close edges."""
+    from oracles.paths._kernels_paths import shrink
+
+    source = road.source if source is None else source
+    target = road.target if target is None else target
+    exact = None if len(road.order) else _traced(road, costs, source, target)
+    if exact is not None:
+        return exact
+    # Sums beyond the largest number hide what they are sums of: once more with smaller costs. Dijkstra's
+    # algorithm needs that only if no path is finite; with rewards, infinite ones are the best.
+    smaller = costs.copy()
+    shrink(smaller, road.n_nodes)
+    return _traced(road, smaller, source, target)
+
+
+def _traced(road: RoadMap, costs: FloatArray, source: int, target: int) -> IntArray | None:
+    """Return the cheapest path if its sum is finite."""
+    from oracles.paths._kernels_paths import acyclic, dijkstra, trace
+
+    if len(road.order):
+        cost, into = np.empty(road.n_nodes), np.empty(road.n_nodes, np.int64)
+        acyclic(road.order, road.offsets, road.ends, road.edges, costs, source, cost, into)
+    else:
+        into = dijkstra(road.offsets, road.ends, road.edges, costs, source, target)
+    path = np.empty(road.n_nodes, np.int64)
+    size = trace(into, road.tails, road.heads, source, target, path)
+    return None if size < 0 else path[:size]

@@ -1,0 +1,1 @@
+"""Integer programs: any PuLP model, and matchings."""

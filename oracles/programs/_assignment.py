@@ -1,0 +1,92 @@
+"""Matchings of two sides by scipy's assignment, over a dense or a sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.validation import shown
+from oracles.programs._mixed_integer import scaled
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+# From tests/benchmarks/matching.py: on large matrices with few edges the sparse method is 2 to 3 times
+# faster, elsewhere the dense one.
+_LARGE, _SPARSE = 100_000, 20
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides:
+    """The row and the column of each edge."""
+
+    rows: IntArray
+    columns: IntArray
+    shape: tuple[int, int]
+    has_parallels: bool
+
+    @classmethod
+    def of(cls, graph: nx.Graph[Any], tails: IntArray, heads: IntArray, room: IntArray) -> TwoSides:
+        """Return the sides of a bipartite graph of capacity 1; others are refused."""
+        import networkx as nx
+
+        if not nx.is_bipartite(graph):
+            raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
+        if (room != 1).any():
+            raise ValueError(f"capacity must be 1 for method='assignment', got {shown(room.tolist())}")
+        colour = nx.bipartite.color(graph)
+        is_row = np.array([colour[node] == 0 for node in graph])
+        place = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
+        rows = np.where(is_row[tails], place[tails], place[heads])
+        columns = np.where(is_row[tails], place[heads], place[tails])
+        n_columns = int((~is_row).sum())
+        n_cells = len(np.unique(rows * n_columns + columns))
+        return cls(rows, columns, (int(is_row.sum()), n_columns), n_cells < len(rows))
+
+    def best(self, worth: FloatArray, perfect: bool) -> IntArray:
+        """Return the edges of the matching worth most, in increasing order."""
+        values = scaled(worth)[0]
+        edges = np.arange(len(values)) if perfect else np.flatnonzero(values > 0.0)
+        if self.has_parallels:
+            edges = self._without_parallels(edges, values)
+        cells = self.shape[0] * self.shape[1]
+        is_sparse = cells >= _LARGE and cells > _SPARSE * (len(edges) + self.shape[0])
+        return np.sort((self._sparse if is_sparse else self._dense)(edges, values, perfect))
+
+    def _without_parallels(self, edges: IntArray, values: FloatArray) -> IntArray:
+        """Return the best edge of each cell, of equally good ones the first."""
+        edges = edges[np.lexsort((edges, -values[edges]))]
+        cells = self.rows[edges] * self.shape[1] + self.columns[edges]
+        return edges[np.unique(cells, return_index=True)[1]]
+
+    def _dense(self, edges: IntArray, values: FloatArray, perfect: bool) -> IntArray:
+        from scipy.optimize import linear_sum_assignment
+
+        matrix = np.full(self.shape, -np.inf if perfect else 0.0)
+        arms = np.full(self.shape, -1, np.int64)
+        matrix[self.rows[edges], self.columns[edges]] = values[edges]
+        arms[self.rows[edges], self.columns[edges]] = edges
+        chosen: IntArray = arms[linear_sum_assignment(matrix, maximize=True)]
+        return chosen[chosen >= 0]
+
+    def _sparse(self, edges: IntArray, values: FloatArray, perfect: bool) -> IntArray:
+        """Match every row; where rows may stay alone, each has a column of its own, worth nothing."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+        n_rows, n_columns = self.shape
+        alone = np.arange(0 if perfect else n_rows)
+        rows, columns = np.append(self.rows[edges], alone), np.append(self.columns[edges], n_columns + alone)
+        # Zeros would be no edges. As all rows are matched, a constant on all changes nothing; it is as large
+        # as the largest value, so that the last digit of that one is what gets lost.
+        shift = 2.0 * np.ldexp(1.0, int(np.frexp(np.abs(values).max(initial=1.0))[1]))
+        costs = np.append(shift - values[edges], np.full(len(alone), shift))
+        graph = csr_array((costs, (rows, columns)), shape=(n_rows, n_columns + len(alone)))
+        matched = np.full(n_rows, -1, np.int64)
+        left, right = min_weight_full_bipartite_matching(graph)
+        matched[left] = right
+        chosen: IntArray = edges[matched[self.rows[edges]] == self.columns[edges]]
+        return chosen
