@@ -1,7 +1,7 @@
 """Oracles: families of super arms, each with its approximation guarantee."""
 
 from oracles.brute_force import BruteForce, BruteForceReward
-from oracles.coverage import MaxCoverage
+from oracles.coverage.coverage import MaxCoverage
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel
 from oracles.influence.budget import BudgetedInfluence

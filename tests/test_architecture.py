@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -12,6 +13,26 @@ ALLOWED = {
     "cmab": {"cmab"},
     "oracles": {"oracles", "cmab"},
     "instances": {"instances", "oracles", "cmab"},
+}
+# The rooms of `cmab`, from the ground up: a file or a folder imports only from the floors below it.
+FLOORS = [
+    {"arrays", "seeding", "_metering", "_options", "_streams"},
+    {"validation", "intervals", "compiled", "_guard"},
+    {"feedback", "smoothness", "kernels"},
+    {"oracle", "environment", "statistics"},
+    {"policy", "goals", "confidence", "memoised_oracle", "plotting", "saving"},
+    {"explorer", "policies", "results", "theory"},
+    {"session", "exploration"},
+    {"running"},
+    {"studies", "testing"},
+    {"reports"},
+    {"cli"},
+    {"__main__"},
+]
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ALLOWED
+    for path in sorted((ROOT / package).rglob("*.py"))
 }
 
 
@@ -34,7 +55,7 @@ def test_imports_point_one_way(package):
 
 
 def test_pulp_is_imported_in_one_file():
-    users = {path.name for path in (ROOT / "oracles").glob("*.py") if "pulp" in set(_imports(path))}
+    users = {path.name for path in (ROOT / "oracles").rglob("*.py") if "pulp" in set(_imports(path))}
     assert users == {"_pulp_models.py"}
 
 
@@ -50,3 +71,52 @@ def test_import_is_light():
     code = f"import sys, cmab; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert found.stdout.strip() == "[]"
+
+
+def modules(path):
+    """Yield the modules of ours that a file imports, also within its functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in FILES)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if name in FILES or node.module in FILES:
+                    yield name if name in FILES else node.module
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    graph = nx.DiGraph((name, other) for name, path in FILES.items() for other in modules(path))
+    assert graph.number_of_edges() > 500
+    assert [circle for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
+
+
+def test_every_room_stands_on_a_floor():
+    rooms = {name.split(".")[1] for name in FILES if name.startswith("cmab.")}
+    assert rooms == set().union(*FLOORS)
+    assert sum(map(len, FLOORS)) == len(rooms)
+
+
+def test_imports_go_down():
+    floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+    for name, path in FILES.items():
+        if not name.startswith("cmab."):
+            continue
+        room = name.split(".")[1]
+        below = {other.split(".")[1] for other in modules(path) if "." in other} - {room}
+        assert all(floor[other] < floor[room] for other in below), f"{name} imports {below}"
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_kernels_stand_beside_what_they_serve(package):
+    at_the_top = {path.name for path in (ROOT / package).glob("*kernels*.py")}
+    assert at_the_top == ({"kernels.py"} if package == "cmab" else set())
+
+
+def test_folders_hold_three_files_and_say_what_lives_there():
+    for name, path in FILES.items():
+        if path.name != "__init__.py" or name in ALLOWED:
+            continue
+        others = [file for file in path.parent.glob("*.py") if file != path]
+        assert len(others) >= 2, f"{name} has {len(others)} files beside its __init__"
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), name

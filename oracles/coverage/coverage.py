@@ -118,7 +118,7 @@ class MaxCoverage(Oracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the greedy choice of k left nodes, in increasing order."""
-        from oracles._kernels_coverage import cover_greedily
+        from oracles.coverage._kernels_coverage import cover_greedily
 
         n, chosen = len(self.left), np.empty(self.k, np.int64)
         graph = (self._offsets, self._arms, self._heads)
@@ -129,7 +129,7 @@ class MaxCoverage(Oracle):
 
     def kernel(self) -> Kernel:
         """Return the compiled rule."""
-        from oracles._kernels_coverage import solve_coverage
+        from oracles.coverage._kernels_coverage import solve_coverage
 
         n, scratch = len(self.left), np.empty(2 * len(self.left), np.int64)
         integers = np.concatenate([[self.k, n], self._offsets, scratch, self._arms, self._heads])
@@ -138,7 +138,7 @@ class MaxCoverage(Oracle):
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the expected weight of the right nodes covered."""
-        from oracles._kernels_coverage import covered
+        from oracles.coverage._kernels_coverage import covered
 
         probabilities = self._check_means(means, 0.0, 1.0)
         parts = (self._offsets, self._arms, self._heads, probabilities, self.weights)
