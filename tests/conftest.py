@@ -1,7 +1,9 @@
 """Settings of the whole suite."""
 
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # A program that tests start in a process of its own, not a module to be imported for its examples.
@@ -14,3 +16,14 @@ settings.load_profile("cmab")
 # A suite that a shell started in the background ignores Ctrl-C, and so would the processes that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests that take more than 1.5 s of processor time, as `benchmarks/slow_tests.py` measures them. Most are rows of a
+# table, whose other rows are quick.
+SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").splitlines())
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid in SLOW:
+            item.add_marker("slow")

@@ -24,9 +24,9 @@ from cmab import (
     UGapEb,
     UGapEc,
     UGapEcV,
-    _exploring,
     identify,
 )
+from cmab.running import _compiled_exploration as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
 

@@ -8,9 +8,9 @@ import pytest
 from cmab import CUCB, SimulationInterrupted, simulate
 from cmab.cli import main
 from instances import BernoulliArms, IndependentCascade, SemiBandit
+from instances.demos import _comparison
 from instances.demos._comparison import Comparison, late_rewards
 from instances.demos.influence import draw_cascade
-from instances.demos.linear import _comparison
 from oracles import DirectedGraph, TopK
 
 plt = pytest.importorskip("matplotlib.pyplot")

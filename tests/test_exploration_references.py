@@ -20,9 +20,9 @@ from cmab import (
     LilUCB,
     MixtureGLR,
     TrackAndStop,
-    _exploring,
     identify,
 )
+from cmab.running import _compiled_exploration as _exploring
 from instances import EmpiricalArms, GaussianArms
 from oracles import TopK
 

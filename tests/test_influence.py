@@ -19,8 +19,8 @@ from oracles import (
     DirectedGraph,
     InfluenceMaximization,
     MonteCarloGreedy,
-    _memory,
 )
+from oracles.diffusion import _memory
 from oracles.diffusion.directed_graph import as_directed_graph
 from oracles.diffusion.reverse_sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles.diffusion.spread import estimated_spread, exact_spread, threshold_spread

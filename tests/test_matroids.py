@@ -18,8 +18,8 @@ from oracles import (
     TopK,
     TransversalMatroid,
     UniformMatroid,
-    _kernels_matroids,
 )
+from oracles.matroids import _kernels_greedy as _kernels_matroids
 
 RNG = np.random.default_rng(0)
 

@@ -219,7 +219,7 @@ def test_results_of_a_study_are_drawn_as_they_are(tmp_path):
         ({"support": [0, float("inf")]}, r"learners\.x\.support\[1\] must hold .*, got inf"),
         ({"scale": datetime.date(2020, 1, 1)}, r"learners\.x\.scale must hold .*, got datetime\.date"),
         ({"scale": 16**5000}, r"learners\.x\.scale must hold .*, got one of 20001 bits"),
-        ({3: 4}, r"learners\.x must hold .*, got the key 3"),
+        ({3: 4}, r"learners\.x: there must be no entries but .*; got 3"),
         (
             {"scale": 0.5, "grid": {"scale": [1.0]}},
             r"learners\.x must have scale in its table or in its grid",
