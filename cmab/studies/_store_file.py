@@ -62,8 +62,8 @@ class StoreFile:
     ) -> None:
         self.file, self._columns, self._indexes, self._format = file, columns, indexes, number
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self.connection = _nothing()
         self._check_places()
+        self.connection = _nothing()
         try:
             with self.faults():
                 if reading:

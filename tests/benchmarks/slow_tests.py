@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests/benchmarks python -m pytest -q -m "" -p slow_tests
 
-Processor time, with that of child processes, is the same beside other work. With compiled code in the cache already,
+Processor time, with that of child processes, is the same beside other work. With compiled code in the cache,
 what the first caller compiles counts for nobody. Tests that are marked by hand stay out of the file.
 """
 
