@@ -13,7 +13,7 @@ from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
 # Of each row, for this suite has hundreds of checks; the default of a user's own class is longer.
-SECONDS = 0.3
+SECONDS = 0.2
 
 
 def _of_oracles():
