@@ -1,6 +1,7 @@
 """Rules of the house that a test can hold: directions of imports, a light import, numba behind one door."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -120,3 +121,10 @@ def test_folders_hold_three_files_and_say_what_lives_there():
         others = [file for file in path.parent.glob("*.py") if file != path]
         assert len(others) >= 2, f"{name} has {len(others)} files beside its __init__"
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), name
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "." in name and "__main__" not in name])
+def test_no_name_hides_a_module(name):
+    """A function with the name of a module beside it would be what `from package import name` gives."""
+    package, _, last = name.rpartition(".")
+    assert getattr(importlib.import_module(package), last, None) in (None, importlib.import_module(name))
