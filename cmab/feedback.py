@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.validation import check_vector, shown
+from cmab.validation import arm_indices, check_vector, shown
 
 #: Largest size of an outcome: squares of it can still be summed up over any number of rounds.
 LARGEST = 1e100
@@ -42,7 +43,7 @@ class Feedback:
     ------
     ValueError
         If lengths differ, an arm is repeated, negative or no integer, an outcome is not finite or too large,
-        or an array is masked.
+        squares are less than their outcomes allow, or an array is masked.
 
     Examples
     --------
@@ -80,6 +81,8 @@ class Feedback:
             pulls=each,
             squares=None if squares is None else _numbers("squares", squares, n, LARGEST**2),
         )
+        if self.squares is not None:
+            _check_squares(self.outcomes, self.squares, 1 if each is None else each)
 
     @classmethod
     def unchecked(cls, arms: IntArray, outcomes: FloatArray, reward: float) -> Feedback:
@@ -125,14 +128,55 @@ def _numbers(name: str, values: ArrayLike, length: int, largest: float) -> Float
     return numbers
 
 
+def _check_squares(outcomes: FloatArray, squares: FloatArray, pulls: IntArray | int) -> None:
+    """Raise unless the squares of as many outcomes can have these sums: at least sum**2 / number."""
+    least = outcomes**2 / pulls
+    # Sums of n numbers are wrong by n roundings at most.
+    good = squares * (1.0 + 1e-9 + 1e-15 * np.asarray(pulls)) >= least - 1e-300
+    if not (good & (squares >= 0.0)).all():
+        at = int(np.flatnonzero(~(good & (squares >= 0.0)))[0])
+        raise ValueError(f"squares must be at least outcomes**2 / pulls, {least[at]:g}, got {squares[at]:g}")
+
+
 def _reward(value: object) -> float:
+    if type(value) is float and math.isfinite(value):
+        return value
     try:
+        if isinstance(value, str | bytes | bool | np.bool_):  # which float() would take
+            raise TypeError
         reward = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"reward must be a number, or nan where there is none, got {shown(value)}") from None
     if math.isinf(reward):
         raise ValueError(f"reward must be finite, or nan where there is none, got {reward}")
     return reward
+
+
+def check_arrays(feedback: Feedback) -> None:
+    """Raise unless arms and outcomes are arrays as the constructor makes them: some are made without it."""
+    arms: Any = feedback.arms
+    outcomes: Any = feedback.outcomes
+    if not (
+        isinstance(arms, np.ndarray)
+        and isinstance(outcomes, np.ndarray)
+        and arms.dtype == np.int64
+        and outcomes.dtype == np.float64
+        and arms.ndim == 1
+        and arms.shape == outcomes.shape
+    ):
+        raise ValueError(
+            "feedback must hold int64 arms and as many float64 outcomes, got"
+            f" arms {shown(arms)} and outcomes {shown(outcomes)}"
+        )
+
+
+def check_told(feedback: Feedback) -> None:
+    """Check again what the constructor checked: somebody may have written to it, or made it unchecked."""
+    check_arrays(feedback)
+    if feedback.pulls is None and feedback.squares is None:  # outcomes are looked at where they are used
+        arm_indices("feedback.arms", feedback.arms, MOST_ARMS + 1)
+        return
+    Feedback(feedback.arms, feedback.outcomes, feedback.reward, feedback.pulls, feedback.squares)
 
 
 def check_outcomes(
@@ -143,6 +187,10 @@ def check_outcomes(
     """Raise unless every outcome can lie in `support`, but for rounding: of a batch its mean and squares."""
     low, high = support
     if low == -math.inf and high == math.inf:
+        return
+    few = feedback.pulls is None and feedback.squares is None and feedback.outcomes.shape[0] <= 40
+    # This runs in every round of Python's loops; on few numbers plain Python is the faster one.
+    if few and all(low <= outcome <= high for outcome in feedback.outcomes.tolist()):
         return
     pulls = 1 if feedback.pulls is None else feedback.pulls
     means = feedback.outcomes / pulls

@@ -109,8 +109,9 @@ def _takes(name: str, method: object) -> tuple[Check, ...]:
 
 
 def _state(policy: Any, state: Any, _: object) -> Any:
-    """Refuse statistics of another number of arms, which compiled code would look for in the state."""
+    """Refuse statistics of another number of arms or kind of array, which compiled code goes by."""
     if isinstance(state, ArmStatistics):
+        state.check_layout()
         n_arms = getattr(policy, "n_arms", None)
         n_arms = policy.oracle.n_arms if n_arms is None else n_arms
         if len(state.means) != n_arms:

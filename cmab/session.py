@@ -17,7 +17,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
 from cmab.explorer import Explorer
-from cmab.feedback import MOST_PULLS, Feedback, check_outcomes
+from cmab.feedback import MOST_PULLS, Feedback, check_outcomes, check_told
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.saving import _state
 from cmab.saving._fingerprint import differences, fingerprint
@@ -246,6 +246,7 @@ class Session(Generic[State]):
 
     def _check(self, feedback: Feedback, ticket: Ticket) -> None:
         """Refuse feedback that the ticket cannot have led to."""
+        check_told(feedback)
         if isinstance(self.policy, Explorer):
             _check_samples(feedback, ticket)
         else:

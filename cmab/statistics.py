@@ -9,11 +9,12 @@ from typing import Self
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.feedback import LARGEST, MOST_PULLS, Feedback
+from cmab.feedback import LARGEST, MOST_PULLS, Feedback, check_arrays
 from cmab.validation import integer, shown
 
 _NONE = np.empty(0, np.int64)
 _ARRAYS = ("counters", "means", "deviations")
+_INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 # One for all statistics: compiled code releases the interpreter lock, and what threads share must not be
 # counted half. A lock in each would have to be kept out of copies and files.
 _WRITING = threading.Lock()
@@ -22,6 +23,15 @@ _WRITING = threading.Lock()
 def count(name: str, value: object, high: int = MOST_PULLS) -> None:
     """Raise unless `value` is an ``int`` in ``[0, high]``: a number of things that were counted."""
     integer(name, value, 0, high)
+
+
+def _layout(array: object) -> str:
+    """Return in words how an array lies in memory."""
+    if not isinstance(array, np.ndarray):
+        return shown(array)
+    flags = array.flags
+    traits = ("" if flags.writeable else ", read-only") + ("" if flags.c_contiguous else ", not contiguous")
+    return f"dtype {array.dtype.str}{traits}"
 
 
 def _alike(array: object, fresh: AnyArray) -> bool:
@@ -143,14 +153,37 @@ class ArmStatistics:
                 " policy is made, so that each arm has a counter of its own"
             )
 
+    def check_layout(self) -> None:
+        """Refuse arrays that compiled code cannot be called with: others than it was compiled for.
+
+        Raises
+        ------
+        ValueError
+            If one is of another type, read-only, not in the byte order of the machine or not contiguous.
+        """
+        counters, means, deviations = self.counters, self.means, self.deviations
+        try:  # Asked in every round: numpy has one object for each plain dtype, and `is` needs no call.
+            if (
+                (means.dtype is _REAL and deviations.dtype is _REAL and counters.dtype is _INTEGER)
+                and (means.flags.carray and deviations.flags.carray and counters.flags.carray)
+            ):  # fmt: skip
+                return
+        except AttributeError:
+            pass
+        for name, dtype in zip(_ARRAYS, (_INTEGER, _REAL, _REAL), strict=True):
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.carray:
+                raise ValueError(
+                    f"state.{name} must be a contiguous, writeable array of {dtype.name} in the byte order of"
+                    f" the machine, got {_layout(array)}"
+                )
+
     def _check_feedback(self, feedback: Feedback) -> None:
         """Refuse what compiled code would write with out of bounds, or could never get out of the means."""
+        if not isinstance(feedback, Feedback):
+            raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
+        check_arrays(feedback)
         arms, outcomes = feedback.arms, feedback.outcomes
-        if arms.dtype != np.int64 or outcomes.dtype != np.float64 or arms.shape != outcomes.shape:
-            raise ValueError(
-                "feedback must hold int64 arms and as many float64 outcomes, got"
-                f" {arms.dtype} {arms.shape} and {outcomes.dtype} {outcomes.shape}"
-            )
         if not arms.shape[0]:
             return
         # As unsigned numbers the negative ones are the largest.

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from cases import EXPLORERS, ORACLES, POLICIES
+from cases import ENVIRONMENTS, EXPLORERS, ORACLES, POLICIES
 from isolated import isolated
 from test_session_files import LEARNERS, answer, played
 
@@ -70,17 +70,40 @@ BAD = [
     {"pulls": [1, 2**63 - 1]},
     {"squares": [np.nan, 0.0]},
     {"squares": [1e300, 0.0]},
+    {"squares": [0.0, 0.5]},
+    {"squares": [-1e-30, 1.0]},
+    {"outcomes": [0.0, 4.0], "pulls": [2, 2], "squares": [0.0, 7.9]},
+    {"outcomes": [0.0, -4.0], "pulls": [2, 2], "squares": [-5.0, 8.0]},
+    {"reward": "1"},
+    {"reward": b"1"},
+    {"reward": True},
+    {"reward": np.True_},
 ]
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"{next(iter(bad))}-{next(iter(bad.values()))!r:.25}")
 def test_bad_feedback_is_refused(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
+    with pytest.raises(ValueError, match=list(bad)[-1]):
         Feedback(**{"arms": [0, 1], "outcomes": [0.0, 1.0], "reward": 1.0} | bad)
 
 
+@pytest.mark.parametrize("name", ["bernoulli", "beta", "empirical", "gaussian"])
+def test_the_squares_of_batches_are_never_too_small(name):
+    """Those of every distribution, in every unit, pass what refuses impossible ones; equal outcomes too."""
+    environment = next(case.make() for case in ENVIRONMENTS if case.name == name)
+    arms, rng = np.arange(environment.n_arms), np.random.default_rng(0)
+    for pulls in (1, 2, 3, 10, 1000, 10**6):
+        sums, squares = environment.pull_many(arms, np.full(len(arms), pulls), rng)
+        for unit in (1e-170, 1e-30, 1.0, 1e30, 1e90):
+            Feedback(arms, unit * sums, pulls=np.full(len(arms), pulls), squares=unit**2 * squares)
+    for pulls, value in ((3, 0.1), (7, -1 / 3), (10**5, 0.7)):
+        drawn = np.full(pulls, value)
+        Feedback([0], [drawn.sum()], pulls=[pulls], squares=[(drawn**2).sum()])
+        Feedback([0], [sum(drawn.tolist())], pulls=[pulls], squares=[sum((drawn**2).tolist())])
+
+
 def test_feedback_keeps_copies():
-    arms, outcomes, pulls, squares = np.array([0, 1]), np.array([1.0, 2.0]), np.array([2, 2]), np.ones(2)
+    arms, outcomes, pulls, squares = np.array([0, 1]), np.array([1.0, 2.0]), np.array([2, 2]), np.full(2, 2.0)
     told = Feedback(arms, outcomes, pulls=pulls, squares=squares)
     for array in (arms, outcomes, pulls, squares):
         array[:] = -7
@@ -99,6 +122,10 @@ def test_feedback_keeps_copies():
         (np.array([0]), np.ones(1, np.float32)),
         (np.array([0]), np.array([np.nan])),
         (np.array([0]), np.array([1e200])),
+        ([0], np.ones(1)),
+        (np.array([0]), [1.0]),
+        (None, None),
+        (np.array([[0]]), np.ones((1, 1))),
     ],
 )
 def test_statistics_refuse_what_was_not_checked(raw):
@@ -106,6 +133,46 @@ def test_statistics_refuse_what_was_not_checked(raw):
     with pytest.raises(ValueError, match="feedback"):
         stats.update(Feedback.unchecked(*raw, 0.0))
     assert stats.rounds == stats.counts.sum() == 0
+
+
+@pytest.mark.parametrize("told", [None, 1.0, [0], "feedback", ([0], [1.0])])
+def test_statistics_take_feedback_only(told):
+    stats = ArmStatistics.empty(3)
+    with pytest.raises(ValueError, match=r"feedback must be a Feedback\("):
+        stats.update(told)
+    assert stats.rounds == 0
+
+
+LAYOUTS = {
+    "float32": lambda array: array.astype(np.float32),
+    "strided": lambda array: np.repeat(array, 2)[::2],
+    "read-only": lambda array: np.frombuffer(array.tobytes(), array.dtype),
+    "byte order": lambda array: array.astype(array.dtype.newbyteorder()),
+    "list": lambda array: array.tolist(),
+    "none": lambda array: None,
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_states_of_other_arrays_are_refused_in_words(name):
+    """By select and update of every learner that keeps arm statistics, and by indices."""
+    session = Session(LEARNERS[name](), rng=0)
+    played(session, 2)
+    policy, state = session.policy, session.state
+    if not isinstance(state, ArmStatistics) or session.is_done:
+        return
+    calls = [lambda: policy.select(state, np.random.default_rng(0))]
+    calls += [lambda: policy.update(state, Feedback([0], [0.0]))]
+    if hasattr(policy, "indices"):
+        calls.append(lambda: policy.indices(state, np.random.default_rng(0)))
+    for part in ("means", "counters", "deviations"):
+        right = getattr(state, part)
+        for layout in LAYOUTS.values():
+            setattr(state, part, layout(right))
+            for call in calls:
+                with pytest.raises(ValueError, match=rf"state\.{part} must be a contiguous"):
+                    call()
+        setattr(state, part, right)
 
 
 def test_counts_do_not_overflow():
@@ -142,6 +209,13 @@ def abuses(session, ticket, other):
         yield lambda: session.tell(
             Feedback(good.arms, beyond * pulls + good.outcomes, pulls=good.pulls), ticket
         )
+    if len(good.arms):
+        twice, written = np.repeat(good.arms, 2), answer(session, ticket, np.random.default_rng(0))
+        yield lambda: session.tell(Feedback.unchecked(twice, np.repeat(good.outcomes, 2), 0.0), ticket)
+        yield lambda: session.tell(Feedback.unchecked(good.arms.tolist(), good.outcomes, 0.0), ticket)
+        if len(good.arms) > 1:
+            written.arms[1] = written.arms[0]
+            yield lambda: session.tell(written, ticket)
     if len(good.arms) > 1 and good.pulls is not None:
         yield lambda: session.tell(Feedback(good.arms[1:], good.outcomes[1:]), ticket)
 

@@ -14,6 +14,8 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy
 from cmab.running._compiled_rounds import Doors, FusedRun, open_doors
+from cmab.running._declared import check_answer
+from cmab.running._stillness import Stillness
 from cmab.running._truth import Truth
 from cmab.seeding import Purpose, stream
 from cmab.session import Session, choose
@@ -79,7 +81,8 @@ def _play(
     tick: Callable[[int], object] | None,
 ) -> None:
     policy, state, rng = session.policy, session.state, session.rng
-    environment = truth.environment
+    environment, stillness = truth.environment, Stillness(truth.environment)
+    support = environment.support
     earned, paid, position = 0.0, 0.0, 0
     ticked, next_tick = 0, time.perf_counter() + TICK_SECONDS
     with metered(policy.oracle) as meter:
@@ -87,9 +90,12 @@ def _play(
             for t in range(1, int(rounds[-1]) + 1):
                 super_arm, _ = choose(policy, state, rng)
                 feedback = environment.play(super_arm, coins)
+                check_answer("play", feedback, support)
                 policy.update(state, feedback)
                 earned += truth.expected_reward(super_arm, t)
                 paid += feedback.reward
+                if t == 1:  # the first round may fill caches
+                    stillness.check(t)
                 if t == rounds[position]:
                     record.expected_rewards[position], record.rewards[position] = earned, paid
                     record.super_arm = super_arm
@@ -97,6 +103,7 @@ def _play(
                 if tick is not None and (t == rounds[-1] or time.perf_counter() >= next_tick):
                     tick(t - ticked)
                     ticked, next_tick = t, time.perf_counter() + TICK_SECONDS
+            stillness.check(t)
         finally:
             record.oracle_calls, record.oracle_seconds = meter.calls, meter.seconds
 

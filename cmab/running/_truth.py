@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
+from cmab.running._declared import finite_or_nan
 
 #: Super arms that are asked about again, the first ones of a run.
 _WITNESSES = 4
@@ -28,7 +29,7 @@ class Truth:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self._means: FloatArray = np.array(environment.means, np.float64)
-        self._optimum = float(environment.optimum)
+        self._optimum = finite_or_nan("environment.optimum", environment.optimum)
         self._witnesses: dict[bytes, float] = {}
         self._previous, self._value, self._look = b"none", math.nan, 2
 
@@ -44,7 +45,8 @@ class Truth:
 
     def check(self, t: int) -> None:
         """Raise ``ValueError`` if something has changed by round `t`."""
-        means, optimum = self.environment.means, float(self.environment.optimum)
+        means = self.environment.means
+        optimum = finite_or_nan("environment.optimum", self.environment.optimum)
         if not np.array_equal(self._means, means, equal_nan=True):
             arm = int(np.flatnonzero(np.asarray(means) != self._means)[0])
             raise _changed(f"the mean of arm {arm} was {self._means[arm]} and is {means[arm]}", t)
@@ -59,7 +61,8 @@ class Truth:
             self._ask(super_arm, played, t)
 
     def _ask(self, super_arm: IntArray, played: bytes, t: int) -> float:
-        value = float(self.environment.expected_reward(super_arm))
+        answer = self.environment.expected_reward(super_arm)
+        value = finite_or_nan("environment.expected_reward(super_arm)", answer)
         known = self._witnesses.get(played)
         if known is None:
             if len(self._witnesses) < _WITNESSES:

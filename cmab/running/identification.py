@@ -12,10 +12,11 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
-from cmab.feedback import check_outcomes
 from cmab.goals import BestSuperArm
 from cmab.results.identification import Identification
 from cmab.running._compiled_exploration import Watch, explore_compiled, open_doors
+from cmab.running._declared import check_answer, check_declared
+from cmab.running._stillness import Stillness
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.validation import arm_indices, check_jobs, integer, shown
 
@@ -83,8 +84,8 @@ def identify(
         If `explorer` is no `Explorer` or `environment` no `Environment`.
     ValueError
         If a number is out of its range, the arms differ in number, the outcomes do not fit the noise that
-        the explorer is made for, or the means its oracle; or an outcome lies outside the support that the
-        environment declares.
+        the explorer is made for, or the means its oracle; or the environment declares no support or means,
+        changes while it is sampled, or has an outcome outside the support that it declares.
 
     Examples
     --------
@@ -133,6 +134,7 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
             f"explorer and environment must have the same base arms, got {explorer.n_arms} and"
             f" {environment.n_arms}"
         )
+    check_declared(environment)
     # Room for rounding: half a support's length may have been computed in another order.
     # Written so that a sigma or an end that is no number is refused as well.
     if explorer.sigma is not None and not environment.sigma <= explorer.sigma * (1.0 + 1e-12):
@@ -213,14 +215,17 @@ def _explore(
     watch: Watch,
 ) -> int:
     """Sample until the rule stops or the next batch would exceed the cap; return the samples."""
-    samples = 0
+    samples, steps, stillness = 0, 0, Stillness(environment)
     while len(step := explorer.step(state, rng)):
         arms, pulls = arm_indices("arms", step, explorer.n_arms), explorer.pulls(state)
         if max_samples is not None and samples + len(arms) * pulls > max_samples:
             break
         feedback = environment.sample(arms, pulls, coins)
-        check_outcomes(feedback, environment.support, "the support that the environment declares")
+        check_answer("sample", feedback, environment.support)
         explorer.update(state, feedback)
-        samples += len(arms) * pulls
+        samples, steps = samples + len(arms) * pulls, steps + 1
+        if steps == 1:  # the first step may fill caches
+            stillness.check(steps)
         watch.see(samples, _LONG)
+    stillness.check(steps)
     return samples

@@ -15,6 +15,7 @@ from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.results.regret import benchmark
 from cmab.results.simulation import Simulation
 from cmab.running._compiled_rounds import open_doors
+from cmab.running._declared import check_declared
 from cmab.running._lockstep import groups, replicate_group
 from cmab.running._replication import Record
 from cmab.running._truth import Truth
@@ -91,7 +92,8 @@ def simulate(
     ------
     ValueError
         If a number is out of its range, the oracle's and the environment's arms differ in number, the
-        policy's `support` does not fit the outcomes, or the environment changes during the run.
+        policy's `support` does not fit the outcomes, or the environment declares or answers what cannot
+        be, such as outcomes outside its own `support`, or changes during the run.
     TypeError
         If policy or environment is none, for instance a class.
     SimulationInterrupted
@@ -112,8 +114,8 @@ def simulate(
     replications = integer("replications", replications, 1)
     check_jobs(n_jobs)
     check_fit(policy, environment)
-    benchmark(policy.oracle, environment.optimum)
     truth = Truth(environment)
+    benchmark(policy.oracle, environment.optimum)
     rounds = check_rounds(checkpoints, horizon)
     doors = open_doors(policy, environment)
     run = partial(replicate_group, policy, environment, rounds, root(rng))
@@ -144,7 +146,8 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
     TypeError
         If one of them is none.
     ValueError
-        If the base arms differ in number, or the policy's support does not fit the outcomes.
+        If the base arms differ in number, the environment's support or means are none, or the policy's
+        support does not fit the outcomes.
     """
     check_policy_instance(policy)
     if not isinstance(environment, Environment):
@@ -154,6 +157,7 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
             f"policy.oracle and environment must have the same base arms, got {policy.oracle.n_arms}"
             f" and {environment.n_arms}"
         )
+    check_declared(environment)
     if policy.support is None or not policy.learns:
         return
     (low, high), (least, most) = policy.support, environment.support

@@ -1,0 +1,133 @@
+"""Whether an environment is after its rounds what it was before them."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zlib
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cmab.environment import Environment
+from cmab.oracle import Oracle
+
+_OURS = ("cmab", "oracles", "instances")
+
+
+class Stillness:
+    """What an environment keeps, remembered so that a change shows.
+
+    One that counts its rounds, or has a generator of its own, would give other numbers to the second
+    replication than to the first, and thus other ones for another number of workers. What is only filled is
+    taken for a cache: attributes that are new or were None, keys that a dict did not have, and
+    ``cached_property``; what a ``__getstate__`` leaves out is not looked at. What lies outside the object,
+    such as numpy's global generator, cannot be seen here.
+
+    Parameters
+    ----------
+    environment : Environment
+        Whom to watch. Those of this library do not change, and are not looked at.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._known: dict[str, Any] | None = None if _is_ours(environment) else self._look()
+
+    def check(self, t: int) -> None:
+        """Raise ``ValueError`` if something has changed in the rounds up to `t`."""
+        if self._known is None:
+            return
+        present = self._look()
+        for name, before in self._known.items():
+            now = present.get(name)
+            # A dict is looked at key by key: new ones are what a cache gets.
+            grown = isinstance(before, dict) and isinstance(now, dict) and before.items() <= now.items()
+            if before is not None and before != now and not grown:
+                raise ValueError(
+                    f"environment must not change while it is played, for replications would depend on each"
+                    f" other, but by round {t} its attribute {name!r} has changed. Make of what is random or"
+                    " moves a function of the round's generator; keep caches by functools.cached_property,"
+                    " in a dict that only grows, or out of __getstate__"
+                )
+        self._known = present
+
+    def _look(self) -> dict[str, Any]:
+        """Return a digest of each attribute, its own or of its class; None where it is None."""
+        kept: dict[str, Any] = {}
+        for cls in reversed(type(self._environment).__mro__):
+            if cls.__module__.split(".")[0] not in (*_OURS, "builtins", "abc"):
+                kept |= {n: v for n, v in vars(cls).items() if n[:2] != "__" and not hasattr(v, "__get__")}
+        kept.pop("_abc_impl", None)
+        kept |= _without_caches(self._environment, _state_of(self._environment))
+        return {name: self._parts(value) for name, value in kept.items()}
+
+    def _parts(self, value: Any) -> Any:
+        if value is None:
+            return None
+        if type(value) is dict:
+            return {self._digest(key): self._digest(entry) for key, entry in value.items()}
+        return self._digest(value)
+
+    def _digest(self, value: Any) -> Any:
+        if type(value) in (bool, int, float, str):
+            return repr(value)
+        buffer = io.BytesIO()
+        try:
+            _Digester(buffer, self._environment).dump(value)
+        except Exception:  # of things that no file can hold, and of __reduce__ of others
+            return type(value).__qualname__, id(value)
+        return buffer.getvalue()
+
+
+class _Digester(pickle.Pickler):
+    """Writes what things are made of; nobody reads it, so what has no parts is told by its address."""
+
+    def __init__(self, file: io.BytesIO, environment: Environment) -> None:
+        super().__init__(file, protocol=5)
+        self._environment = environment
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, type) and value.__module__ == "builtins":
+            return NotImplemented
+        is_fixed = isinstance(value, type) or value is self._environment
+        if is_fixed or (isinstance(value, Oracle | Environment) and _is_ours(value)):
+            return int, (id(value),)
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            # Not the numbers themselves: this is asked of arrays of any size.
+            return tuple, (
+                (value.dtype.str, value.shape, zlib.crc32(np.ascontiguousarray(value).data.cast("B"))),
+            )
+        if hasattr(value, "number_of_edges") and hasattr(value, "number_of_nodes"):
+            return tuple, ((id(value), value.number_of_nodes(), value.number_of_edges()),)
+        try:
+            reduced = value.__reduce_ex__(4)
+        except Exception:  # locks, files, generators
+            return int, (id(value),)
+        if isinstance(reduced, str):
+            return int, (id(value),)
+        if len(reduced) > 2 and isinstance(reduced[2], dict):
+            return (*reduced[:2], _without_caches(value, reduced[2]), *reduced[3:])
+        return reduced
+
+
+def _state_of(environment: Environment) -> Mapping[str, Any]:
+    """Return the attributes, less those that the class leaves out of its pickles."""
+    try:
+        state = environment.__getstate__()
+    except Exception:  # one that cannot be pickled on purpose
+        state = vars(environment)
+    if isinstance(state, tuple) and len(state) == 2:  # with __slots__
+        state = {name: value for part in state if isinstance(part, dict) for name, value in part.items()}
+    return state if isinstance(state, dict) else {"__getstate__": state}
+
+
+def _without_caches(owner: object, state: Mapping[str, Any]) -> dict[str, Any]:
+    cls = type(owner)
+    return {n: v for n, v in state.items() if not isinstance(getattr(cls, str(n), None), cached_property)}
+
+
+def _is_ours(value: object) -> bool:
+    return type(value).__module__.split(".")[0] in _OURS
