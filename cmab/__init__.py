@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import Any
 
+from cmab.context import Context
 from cmab.environment import Environment
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
 from cmab.exploration.clucb import CLUCB, LilCLUCB
@@ -33,10 +34,11 @@ from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
 from cmab.running.identification import identify
 from cmab.running.simulation import SimulationInterrupted, simulate
-from cmab.session import Session, Ticket
+from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.studies._pieces import StudyFailed
 from cmab.studies.study import Study
+from cmab.ticket import Ticket
 
 __all__ = [
     "CLUCB",
@@ -55,6 +57,7 @@ __all__ = [
     "ArmStatistics",
     "BernsteinRace",
     "Clairvoyant",
+    "Context",
     "Environment",
     "EpsilonGreedy",
     "ExploreThenCommit",

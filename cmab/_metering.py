@@ -12,12 +12,12 @@ from typing import Any
 
 
 class Meter:
-    """Counts the calls of one oracle's `solve`.
+    """Counts the calls of one oracle's `solve` and `solve_within`.
 
     Attributes
     ----------
     calls : int
-        Calls so far; those that `solve` makes of itself belong to it.
+        Calls so far; those that they make of themselves belong to it.
     seconds : float
         Wall-clock seconds in them.
     """
@@ -49,7 +49,7 @@ _ACTIVE = _Active()
 
 @contextmanager
 def metered(oracle: object) -> Iterator[Meter]:
-    """Meter `oracle` in this thread: the object itself stays as it is, and so does everything around it."""
+    """Meter `oracle`, or with None nothing, in this thread: the object itself, and all around it, stays."""
     outer, meter = _ACTIVE.meter, Meter(oracle)
     _ACTIVE.meter = meter
     try:
@@ -67,13 +67,16 @@ def _watch(solve: Callable[..., Any], oracle: object, given: tuple[Any, ...], na
 
 
 def meter_solve(cls: type) -> None:
-    """Let the `solve` that a class defines be metered; without a meter that costs two calls."""
-    solve = vars(cls).get("solve")
-    if not isinstance(solve, FunctionType):
-        return
+    """Let the `solve` and `solve_within` that a class defines be metered; unmetered, that costs two calls."""
+    for name in ("solve", "solve_within"):
+        solve = vars(cls).get(name)
+        if isinstance(solve, FunctionType):
+            setattr(cls, name, _watched(solve))
 
+
+def _watched(solve: FunctionType) -> Callable[..., Any]:
     @wraps(solve)
     def watched(self: Any, *arguments: Any, **named: Any) -> Any:
         return _watch(solve, self, arguments, named)
 
-    setattr(cls, "solve", watched)  # noqa: B010
+    return watched

@@ -10,6 +10,7 @@ import numpy as np
 from cmab._guard import generator, guard
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
+from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.validation import arm_indices, check_vector, integer, real_array, shown
 
@@ -38,6 +39,8 @@ class Environment(ABC):
         Sub-Gaussian scale of the outcomes; half the length of `support` unless a subclass knows better.
     optimum : float
         Expected reward of the best super arm, ``nan`` where it is unknown.
+    context : Context or None
+        What a policy is told of the round before it chooses; None, the default, is nothing.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Environment(ABC):
     n_choices: int | None = None
     support: tuple[float, float] = (0.0, 1.0)
     optimum: float = float("nan")
+    context: Context | None = None
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Guard the public methods of every subclass against arguments that are none."""
@@ -79,6 +83,43 @@ class Environment(ABC):
         It takes exactly one ``rng.random()`` where it can, and derives the coin of each base arm from
         that key, so that different policies meet the same coins.
         """
+
+    def in_round(self, t: int, rng: np.random.Generator) -> Environment:  # noqa: ARG002
+        """Return the instance as it is in round `t`: itself, the default, where rounds are alike.
+
+        Override it for means that drift, arms that come and go, or a context. What is returned is played in
+        that round; its `context` is told to the policy, and its `means`, `optimum` and `expected_reward` are
+        the truth of that round: regret is against the sum of these optima. This object stays as it is, for
+        every replication asks it for its rounds. Such environments are played by the Python loop.
+
+        Parameters
+        ----------
+        t : int
+            Number of the round, from 1. Rounds come in order, each once, but a run may ask for the first one
+            again.
+        rng : numpy.random.Generator
+            A stream for the rounds of one replication, apart from the coins of `play`: all policies meet the
+            same rounds.
+
+        Returns
+        -------
+        Environment
+            With as many base arms, outcomes in `support`, and a `sigma` that is not larger.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cmab import CUCB, simulate
+        >>> from instances import BernoulliArms, SemiBandit
+        >>> from oracles import TopK
+        >>> class Seasons(SemiBandit):
+        ...     def in_round(self, t, rng):
+        ...         return SemiBandit(BernoulliArms(np.roll(self.means, t // 100)), self.oracle)
+        >>> oracle = TopK(3, k=1)
+        >>> simulate(CUCB(oracle), Seasons(BernoulliArms([0.1, 0.9, 0.5]), oracle), 300, rng=0).optimum
+        0.9
+        """
+        return self
 
     @abstractmethod
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
@@ -151,6 +192,7 @@ def _uniforms(_: object, uniforms: ArrayLike, args: tuple[IntArray, ...]) -> Flo
 
 _TAKES = {
     "play": (_super_arm, generator),
+    "in_round": (None, generator),
     "expected_reward": (_super_arm,),
     "triggering_probabilities": (_super_arm,),
     "spread": (_super_arm, None, generator),
@@ -161,6 +203,12 @@ _TAKES = {
     "quantile": (_arms, _uniforms),
 }
 guard(Environment, _TAKES)
+
+
+def changes(environment: Environment) -> bool:
+    """Return whether an environment says by `in_round` of its own that its rounds differ."""
+    own = "in_round" in getattr(environment, "__dict__", ())
+    return own or type(environment).in_round is not Environment.in_round
 
 
 def round_key(rng: np.random.Generator) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle
 from cmab.validation import integer, shown
 
@@ -27,7 +27,7 @@ class MemoisedOracle(Oracle):
     indices change in every round with the logarithm of the time; see `RarelySwitchingCUCB` for those.
 
     In front of a `LinearOracle` it is one itself, and passes on `solve_constrained` and `gaps` unremembered.
-    Threads may share it.
+    Any passes on `solve_within`. Threads may share it.
 
     Parameters
     ----------
@@ -123,6 +123,10 @@ class MemoisedOracle(Oracle):
             if len(self._answers) > self.size:
                 self._answers.popitem(last=False)
         return answer.copy()
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        """Return the remembered answer if all is available, else the wrapped oracle's, unremembered."""
+        return self.solve(means, rng) if available.all() else self.oracle.solve_within(means, available, rng)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return what the wrapped oracle says."""

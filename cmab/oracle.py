@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab._guard import generator, guard, unguarded
 from cmab._metering import meter_solve
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel, open_door, solve_rows
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, check_vector, real_array, shown
@@ -143,6 +143,51 @@ class Oracle(ABC):
         """
         return [self.solve(row, rng) for row in self._check_rows(means)]
 
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        """Return a super arm that is good for `means` among those of available entries alone.
+
+        The default can do it where all are available. A `LinearOracle` does it by `solve_constrained`.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            The means of the base arms.
+        available : BoolArray, shape (n_choices,)
+            Which entries the super arm may have.
+        rng : numpy.random.Generator
+            Source of randomness, for oracles that need one.
+
+        Returns
+        -------
+        IntArray, shape (size,)
+            As `solve` returns it, with its guarantee among the super arms that are left.
+
+        Raises
+        ------
+        TypeError
+            If something is not available, and the class does not define how to do without it.
+        ValueError
+            If no super arm is left, or `available` is not an array of `n_choices` booleans.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import TopK
+        >>> TopK(3, k=1).solve_within(np.array([0.1, 0.9, 0.5]), np.array([True, False, True]), 0)
+        array([2])
+        """
+        if available.all():
+            return self.solve(means, rng)
+        raise TypeError(
+            f"{type(self).__name__} must define solve_within(means, available, rng), a good super arm of"
+            " available entries alone, to be used where some are not"
+        )
+
+    def _none_within(self, available: BoolArray) -> ValueError:
+        """Return the error that tells that no super arm is left."""
+        left = np.flatnonzero(available).tolist()
+        return ValueError(f"available must leave a super arm of {self!r}, got the entries {shown(left)}")
+
     @property
     def n_choices(self) -> int:
         """Number of things that a super arm chooses from."""
@@ -239,11 +284,22 @@ def _means(oracle: Oracle, means: FloatArray, _: object) -> FloatArray:
     return Oracle._check_means(oracle, means)
 
 
+def _available(oracle: Oracle, available: ArrayLike, _: object) -> BoolArray:
+    array = np.asarray(available)
+    if array.shape != (oracle.n_choices,) or array.dtype != np.bool_:
+        raise ValueError(
+            f"available must be an array of {oracle.n_choices} booleans, got dtype {array.dtype}, shape"
+            f" {array.shape}"
+        )
+    return array
+
+
 # What methods take, in order. `solve` checks the means itself, for it knows their range.
 _TAKES = {
     "solve": (None, generator),
     "solve_batch": (None, generator),
     "solve_certified": (None, generator),
+    "solve_within": (None, _available, generator),
     "solve_constrained": (None, None, None, generator),
     "gaps": (None, None, None, generator),
     "expected_reward": (_super_arm, _means),
@@ -323,6 +379,24 @@ class LinearOracle(Oracle):
             f"{type(self).__name__} must define solve_constrained(means, include, exclude, rng), the best "
             "super arm with all of include and none of exclude, to be used here"
         )
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        """Return the best super arm of available arms alone, by `solve_constrained`.
+
+        Raises
+        ------
+        TypeError
+            If something is not available, and the class does not define `solve_constrained`.
+        ValueError
+            If no super arm is left.
+        """
+        if available.all():
+            return self.solve(means, rng)
+        none = np.empty(0, np.int64)
+        best = self.solve_constrained(means, none, np.flatnonzero(~available), rng)
+        if best is None:
+            raise self._none_within(available)
+        return best
 
     @property
     def least_mean(self) -> float:

@@ -10,12 +10,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from cmab._guard import Check, generator, guard
+from cmab._guard import Check, checks_itself, generator, guard
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled.forms import Kernel, is_open
+from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.ticket import Ticket
 from cmab.validation import shown
 
 State = TypeVar("State")
@@ -25,8 +27,8 @@ class Policy(ABC, Generic[State]):
     """A rule that chooses a super arm from what was observed so far.
 
     It holds parameters only. What it learns is in the state, a plain dataclass of arrays and numbers,
-    which `update` alone may change. A state may define ``check(fresh)``, which raises ``ValueError`` if no
-    feedback leads from the fresh state to it: `Session.load` calls it.
+    which `learn` alone, by default `update`, may change. A state may define ``check(fresh)``, which raises
+    ``ValueError`` if no feedback leads from the fresh state to it: `Session.load` calls it.
 
     Attributes
     ----------
@@ -93,11 +95,77 @@ class Policy(ABC, Generic[State]):
     def update(self, state: State, feedback: Feedback) -> None:
         """Take in one round of feedback, changing `state`."""
 
+    def select_for(self, state: State, context: Context | None, rng: np.random.Generator) -> IntArray:
+        """Return the super arm to play in a round of which `context` is known; `state` is left unchanged.
+
+        This is what `Session` and `simulate` call. The default is `select` where nothing is known.
+
+        Parameters
+        ----------
+        state : State
+            What was learned.
+        context : Context or None
+            What is known of the round; a super arm may have its `available` entries only.
+        rng : numpy.random.Generator
+            The policy's stream.
+
+        Returns
+        -------
+        IntArray, shape (size,)
+
+        Raises
+        ------
+        ValueError
+            If the rule does not understand a part of the context: to play on without it would be silent.
+        """
+        refuse_parts(self, context)
+        return self.select(state, rng)
+
+    def learn(
+        self,
+        state: State,
+        ticket: Ticket,  # noqa: ARG002
+        feedback: Feedback,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> None:
+        """Take in the feedback of a ticket, changing `state`.
+
+        This is what `Session` and `simulate` call. The default is `update`; override it for rules that must
+        know what was played (where rewards alone are shown, or feedback comes late), what was known of the
+        round, or that draw random numbers to learn.
+
+        Parameters
+        ----------
+        state : State
+            What was learned.
+        ticket : Ticket
+            What was asked for: its `super_arm` and `context`, neither to be written to.
+        feedback : Feedback
+            What was observed.
+        rng : numpy.random.Generator
+            The policy's stream.
+        """
+        self.update(state, feedback)
+
+
+def refuse_parts(policy: AnyPolicy, context: Context | None, understood: tuple[str, ...] = ()) -> None:
+    """Raise ``ValueError`` if a context has parts other than those that a policy has `understood`."""
+    if context is None:
+        return
+    if unknown := [part for part in context.parts if part not in understood]:
+        knows = f"have nothing but {' and '.join(understood)}" if understood else "be None"
+        raise ValueError(
+            f"context must {knows} for {type(policy).__name__}, which knows no more of a round, got"
+            f" {' and '.join(unknown)} besides; a policy for it defines select_for(state, context, rng)"
+        )
+
+
+AnyPolicy = Policy[Any]
 
 _MEMORY: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
-def _takes(name: str, method: object) -> tuple[Check, ...]:
+def _takes(name: str, method: object) -> tuple[Check | None, ...]:
     if name.startswith("_") or not isinstance(method, FunctionType):
         return ()
     names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
@@ -105,7 +173,8 @@ def _takes(name: str, method: object) -> tuple[Check, ...]:
         return (generator,)
     if names[:1] not in (("state",), ("stats",)):
         return ()
-    return (_state, generator) if names[1:2] == ("rng",) else (_state,)
+    last = names.index("rng") if "rng" in names else 0
+    return (_state, *(None for _ in names[1:last]), generator) if last else (_state,)
 
 
 def _state(policy: Any, state: Any, _: object) -> Any:
@@ -131,9 +200,6 @@ def _memory_size(policy: Any) -> int:
     return size
 
 
-AnyPolicy = Policy[Any]
-
-
 def check_policy_instance(policy: object) -> None:
     """Raise ``TypeError`` unless `policy` is a policy, rather than the class of one."""
     if isinstance(policy, type):
@@ -146,7 +212,8 @@ def check_policy_instance(policy: object) -> None:
 class IndexPolicy(Policy[ArmStatistics]):
     """A policy that hands one index a base arm to its oracle.
 
-    Most policies are a subclass that defines `indices` and nothing else.
+    Most policies are a subclass that defines `indices` and nothing else. Where a context says what is
+    available, the oracle is asked for the best of that; other parts of a context are refused.
 
     Parameters
     ----------
@@ -179,6 +246,26 @@ class IndexPolicy(Policy[ArmStatistics]):
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the oracle's answer to the indices."""
         return self.oracle.solve(self.indices(state, rng), rng)
+
+    @checks_itself
+    def select_for(self, state: ArmStatistics, context: Context | None, rng: np.random.Generator) -> IntArray:
+        """Return the oracle's answer to the indices, among what is available.
+
+        Raises
+        ------
+        ValueError
+            If the context has features or values, or leaves no super arm; or if the policy has a `select` of
+            its own, which does not know what is available.
+        TypeError
+            If the oracle cannot do without what is not available.
+        """
+        if context is None or not context.parts:
+            return self.select(state, rng)
+        if not is_open(self, "select", door="select_for"):
+            refuse_parts(self, context)
+        refuse_parts(self, context, ("available",))
+        assert context.available is not None  # the one part that there is
+        return self.oracle.solve_within(self.indices(state, rng), context.available, rng)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
         """Take in one round of feedback, changing `state`."""

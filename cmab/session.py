@@ -6,16 +6,15 @@ import os
 import secrets
 import threading
 import zlib
-from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
 
-from cmab.arrays import AnyArray, IntArray
+from cmab.arrays import IntArray
+from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback, check_outcomes, check_told
 from cmab.policy import Policy, State, check_policy_instance
@@ -23,51 +22,10 @@ from cmab.saving import _state
 from cmab.saving._fingerprint import differences, fingerprint
 from cmab.saving._generators import generator_from, generator_state
 from cmab.seeding import Seed, root
+from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, shown
 
-_FORMAT = 2
-
-
-@dataclass(frozen=True, eq=False)
-class Ticket:
-    """What `Session.ask` hands out: play `super_arm`, then tell the feedback under this `number`.
-
-    It can stand wherever an array of its super arm is expected.
-
-    Attributes
-    ----------
-    number : int
-        Counts the calls of `ask`, from 0.
-    super_arm : IntArray, shape (size,)
-        What to play. From an `Explorer`: the base arms to sample.
-    pulls : int
-        How many outcomes of each are wanted (explorers; 1 otherwise).
-    session : str
-        Whose ticket it is: a session takes no ticket of another one, and none of a copy of itself that asked
-        for another super arm under the same number.
-
-    Examples
-    --------
-    >>> from cmab import CUCB, Session
-    >>> from oracles import TopK
-    >>> ticket = Session(CUCB(TopK(n_arms=5, k=2)), rng=0).ask()
-    >>> ticket.number, list(ticket)
-    (0, [0, 1])
-    """
-
-    number: int
-    super_arm: IntArray
-    pulls: int = 1
-    session: str = field(default="", repr=False)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
-        return np.array(self.super_arm, dtype=dtype, copy=copy)
-
-    def __iter__(self) -> Iterator[int]:
-        return (int(entry) for entry in self.super_arm)
-
-    def __len__(self) -> int:
-        return len(self.super_arm)
+_FORMAT = 3
 
 
 class Session(Generic[State]):
@@ -160,26 +118,53 @@ class Session(Generic[State]):
         with self._lock:
             return self.policy.recommend(self.state)
 
-    def ask(self) -> Ticket:
+    def ask(self, context: Context | None = None) -> Ticket:
         """Return a new ticket with the super arm to play.
+
+        Parameters
+        ----------
+        context : Context, optional
+            What is known of the round.
 
         Raises
         ------
         ValueError
-            If the policy's oracle returns anything but distinct integers of its range.
+            If the policy's oracle returns anything but distinct integers of its range, or what is not
+            available, or the policy does not understand the context.
+        TypeError
+            If `context` is no `Context`.
         """
+        _check_context(context, self.policy)
         with self._lock:
             before = self.rng.bit_generator.state
             try:
-                super_arm, pulls = choose(self.policy, self.state, self.rng)
+                super_arm, pulls = choose(self.policy, self.state, self.rng, context)
             except BaseException:
                 self.rng.bit_generator.state = before  # asked again, the answer is the same
                 raise
             number = self._asked
             # The caller may write to his; what is told is compared with ours.
-            ours = self._open[number] = self._ticket(number, super_arm.copy(), pulls)
+            ours = self._open[number] = self._ticket(number, super_arm.copy(), pulls, context)
             self._asked += 1
-            return Ticket(number, super_arm, pulls, ours.session)
+            return Ticket(number, super_arm, pulls, ours.session, context)
+
+    def cancel(self, ticket: Ticket | int) -> None:
+        """Take back a ticket that was not played, or whose feedback never comes; nothing is learned.
+
+        Parameters
+        ----------
+        ticket : Ticket or int
+            The ticket or its number.
+
+        Raises
+        ------
+        ValueError
+            If the ticket is of another session, was never handed out, or was told or cancelled already.
+        """
+        with self._lock:
+            if ticket is None:
+                raise ValueError("ticket must be a Ticket or its number, got None")
+            del self._open[self._find(ticket).number]
 
     def tell(self, feedback: Feedback, ticket: Ticket | int | None = None) -> None:
         """Take in the feedback of a ticket.
@@ -205,17 +190,18 @@ class Session(Generic[State]):
         with self._lock:
             told = self._find(ticket)
             self._check(feedback, told)
-            before = _state.copied(self.state)
+            before, drawn = _state.copied(self.state), self.rng.bit_generator.state
             try:
-                self.policy.update(self.state, feedback)
+                self.policy.learn(self.state, told, feedback, self.rng)
             except BaseException:
-                self.state = before
+                self.state, self.rng.bit_generator.state = before, drawn
                 raise
             del self._open[told.number]
 
-    def _ticket(self, number: int, super_arm: IntArray, pulls: int) -> Ticket:
+    def _ticket(self, number: int, super_arm: IntArray, pulls: int, context: Context | None) -> Ticket:
         """Return a ticket that knows its session, and its super arm even if somebody writes to it."""
-        return Ticket(number, super_arm, pulls, f"{self._id}:{zlib.crc32(super_arm.tobytes()):08x}")
+        name = f"{self._id}:{zlib.crc32(super_arm.tobytes()):08x}"
+        return Ticket(number, super_arm, pulls, name, context)
 
     def _set_support(self, declared: Any) -> None:
         """Check outcomes by what was declared for the session, else by what the policy learns from."""
@@ -281,7 +267,7 @@ class Session(Generic[State]):
                 **fingerprint(self.policy),
                 "support": None if self._declared is None else list(self._declared),
                 "asked": self._asked,
-                "open": [[t.number, t.super_arm.tolist(), t.pulls] for t in self._open.values()],
+                "open": [_listed(ticket) for ticket in self._open.values()],
                 "rng": generator_state(self.rng),
             }
             _state.save(Path(path), header, self.state)
@@ -330,19 +316,44 @@ class Session(Generic[State]):
         self.rng = generator_from(header["rng"])
         self._asked = integer("the number of tickets asked for", header["asked"], 0)
         last = -1
-        for number, super_arm, pulls in header["open"]:
+        for number, super_arm, pulls, parts in header["open"]:
             last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
             arms = arm_indices("the super arm of an open ticket", super_arm, _n_choices(self.policy)[0])
-            self._open[last] = self._ticket(last, arms, pulls)
+            context = None if parts is None else Context(**parts)
+            _check_context(context, self.policy)
+            self._open[last] = self._ticket(last, arms, pulls, context)
 
 
-def choose(policy: Policy[State], state: State, rng: np.random.Generator) -> tuple[IntArray, int]:
+def choose(
+    policy: Policy[State], state: State, rng: np.random.Generator, context: Context | None = None
+) -> tuple[IntArray, int]:
     """Return what a policy wants to play now, checked, and how often."""
-    super_arm = policy.select(state, rng)
+    super_arm = policy.select_for(state, context, rng)
     n_choices, source = _n_choices(policy)
     pulls = policy.pulls(state) if isinstance(policy, Explorer) else 1
-    return arm_indices(source, super_arm, n_choices), pulls
+    chosen = arm_indices(source, super_arm, n_choices)
+    if context is not None and context.available is not None and not context.available[chosen].all():
+        gone = chosen[~context.available[chosen]]
+        raise ValueError(f"{source} must have available entries only, got {shown(gone.tolist())} besides")
+    return chosen, pulls
+
+
+def _check_context(context: Context | None, policy: Policy[Any]) -> None:
+    """Refuse what is no context of the policy's base arms."""
+    if context is None:
+        return
+    if not isinstance(context, Context):
+        raise TypeError(f"context must be a Context(available, features, values), got {shown(context)}")
+    n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
+    context.check(n_arms, _n_choices(policy)[0])
+
+
+def _listed(ticket: Ticket) -> list[Any]:
+    """Return what a file keeps of an open ticket."""
+    context = ticket.context
+    parts = None if context is None else {name: getattr(context, name).tolist() for name in context.parts}
+    return [ticket.number, ticket.super_arm.tolist(), ticket.pulls, parts]
 
 
 def _n_choices(policy: Policy[Any]) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.oracle import LinearOracle, Sense
 from cmab.validation import integer, one_of
@@ -62,6 +62,13 @@ class TopK(LinearOracle):
         chosen = np.empty(self.k, np.int64)
         top_k(values if self.sense == "max" else -values, self.k, chosen)
         return chosen
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        """Return the k best available arms; raises ``ValueError`` if fewer are available."""
+        values, free = self._check_means(means), np.flatnonzero(available)
+        if len(free) < self.k:
+            raise self._none_within(available)
+        return free[TopK(len(free), self.k, self.sense).solve(values[free], rng)]
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""

@@ -19,8 +19,8 @@ ALLOWED = {
 FLOORS = [
     {"arrays", "seeding", "_metering", "_options", "_streams"},
     {"validation", "intervals", "compiled", "_guard"},
-    {"feedback", "smoothness", "kernels"},
-    {"oracle", "environment", "statistics"},
+    {"feedback", "smoothness", "kernels", "context"},
+    {"oracle", "environment", "statistics", "ticket"},
     {"policy", "goals", "confidence", "memoised_oracle", "plotting", "saving"},
     {"explorer", "policies", "results", "theory"},
     {"session", "exploration"},

@@ -1,0 +1,101 @@
+"""What is known of a round before the choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray
+from cmab.validation import real_array, shown
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What is known of a round before the choice; every part may be left out.
+
+    Arrays are copied, and the copies are read-only: one context is shared by the environment, the ticket and
+    all that learn from it.
+
+    Attributes
+    ----------
+    available : BoolArray or None, shape (n_choices,)
+        Which entries a super arm may have in this round; None where all may be chosen.
+    features : FloatArray or None, shape (n_arms, d)
+        Features of each base arm.
+    values : FloatArray or None, shape (n_arms,)
+        Known worth of an outcome of each base arm in this round, a price or a length; None stands for 1.
+
+    Raises
+    ------
+    ValueError
+        If an array has another number of dimensions, `available` is not of booleans, or a number is not
+        finite.
+
+    Examples
+    --------
+    >>> from cmab import Context
+    >>> Context(available=[True, False, True]).parts
+    ('available',)
+    """
+
+    available: BoolArray | None = None
+    features: FloatArray | None = None
+    values: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "available", _flags(self.available))
+        object.__setattr__(self, "features", _numbers("features", self.features, 2))
+        object.__setattr__(self, "values", _numbers("values", self.values, 1))
+
+    def __repr__(self) -> str:
+        parts = (f"{name} of shape {getattr(self, name).shape}" for name in self.parts)
+        return f"Context({', '.join(parts)})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # What is pickled or copied comes back writeable.
+        self.__dict__.update(state)
+        for name in self.parts:
+            getattr(self, name).setflags(write=False)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of what is given."""
+        return tuple(name for name in _PARTS if getattr(self, name) is not None)
+
+    def check(self, n_arms: int, n_choices: int) -> None:
+        """Raise ``ValueError`` unless the arrays are as long as an oracle's arms and choices are many."""
+        for name, length in (("available", n_choices), ("features", n_arms), ("values", n_arms)):
+            part = getattr(self, name)
+            if part is not None and len(part) != length:
+                raise ValueError(f"context.{name} must have {length} rows, got shape {part.shape}")
+
+
+_PARTS = ("available", "features", "values")
+
+
+def _flags(values: ArrayLike | None) -> BoolArray | None:
+    if values is None:
+        return None
+    array = np.asarray(values)
+    masked = isinstance(values, np.ma.MaskedArray)
+    if masked or array.ndim != 1 or array.dtype != np.bool_:
+        raise ValueError(f"available must be a 1-D array of booleans, got {shown(values)}")
+    return _frozen(np.array(array))
+
+
+def _numbers(name: str, values: ArrayLike | None, ndim: int) -> FloatArray | None:
+    if values is None:
+        return None
+    array = np.array(real_array(name, values))
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must be a {ndim}-D array, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {shown(array[~np.isfinite(array)][0])}")
+    return _frozen(array)
+
+
+def _frozen(array: AnyArray) -> AnyArray:
+    array.setflags(write=False)
+    return array
