@@ -15,6 +15,8 @@ class Purpose(IntEnum):
     ENVIRONMENT = 0
     LEARNER = 1
     ESTIMATION = 2
+    ROUNDS = 3
+    DELAYS = 4
 
 
 def root(rng: Seed) -> np.random.SeedSequence:

@@ -32,17 +32,19 @@ def benchmark(oracle: Oracle, optimum: float) -> float:
     return oracle.alpha * optimum
 
 
-def cumulative_regret(earned: FloatArray, rounds: IntArray, per_round: float, sense: str) -> FloatArray:
+def cumulative_regret(
+    earned: FloatArray, rounds: IntArray | FloatArray, per_round: float, sense: str
+) -> FloatArray:
     """Return the regret after each of `rounds` against `per_round`, never from realised rewards.
 
     Parameters
     ----------
     earned : FloatArray, shape (..., C)
         Cumulative *expected* rewards (or costs) of the super arms played.
-    rounds : IntArray, shape (C,)
-        Numbers of rounds.
+    rounds : IntArray, shape (C,), or FloatArray, shape (..., C)
+        Numbers of rounds; where rounds differ, sums of their optima.
     per_round : float
-        The benchmark.
+        The benchmark of a round; where rounds differ, the share of their optima.
     sense : {"max", "min"}
         Sense of the oracle.
 

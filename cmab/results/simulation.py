@@ -34,7 +34,8 @@ class Simulation:
     seconds : FloatArray, shape (R,)
         Wall-clock seconds in all.
     optimum : float
-        Expected reward of the best super arm; ``nan`` if the environment does not know it.
+        Expected reward of the best super arm; ``nan`` if the environment does not know it. Where rounds
+        differ, its mean over all rounds played.
     alpha, beta : float
         The guarantee that the policy's oracle declares.
     sense : {"max", "min"}
@@ -48,6 +49,9 @@ class Simulation:
         Final state of the policy in each replication.
     super_arms : list of IntArray
         Last super arm of each replication.
+    optima : FloatArray or None, shape (R, C)
+        Cumulative optimum of the rounds, where they differ (`Environment.in_round`); None elsewhere. Regret
+        is against it.
 
     Examples
     --------
@@ -74,17 +78,23 @@ class Simulation:
     path: str = "python"
     states: list[Any] = field(default_factory=list, repr=False)
     super_arms: list[IntArray] = field(default_factory=list, repr=False)
+    optima: FloatArray | None = field(default=None, repr=False)
 
     @property
     def regret(self) -> FloatArray:
         """Cumulative (alpha, beta)-approximation regret, shape (R, C): Chen et al. 2016, Definition 4."""
-        per_round = self.alpha * self.beta * self.optimum
-        return cumulative_regret(self.expected_rewards, self.rounds, per_round, self.sense)
+        return self._regret(self.alpha * self.beta)
 
     @property
     def exact_regret(self) -> FloatArray:
         """Cumulative regret against the optimum itself, shape (R, C)."""
-        return cumulative_regret(self.expected_rewards, self.rounds, self.optimum, self.sense)
+        return self._regret(1.0)
+
+    def _regret(self, share: float) -> FloatArray:
+        """Return the regret against a share of the optimum."""
+        if self.optima is None:
+            return cumulative_regret(self.expected_rewards, self.rounds, share * self.optimum, self.sense)
+        return cumulative_regret(self.expected_rewards, self.optima, share, self.sense)
 
     @property
     def reward_per_round(self) -> FloatArray:

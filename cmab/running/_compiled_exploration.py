@@ -16,8 +16,8 @@ from cmab.running._compiled_rounds import interrupt_waits
 from cmab.statistics import ArmStatistics, RememberingStatistics
 
 _RULES = (
-    *("select", "step", "is_done", "critical", "can_stop", "update", "initial_state", "pulls", "unseen"),
-    *("bounds", "radii", "pair", "rivals", "has_won", "selection", "initial_pulls", "leader"),
+    *("select", "step", "is_done", "critical", "can_stop", "update", "learn", "initial_state", "pulls"),
+    *("bounds", "radii", "pair", "rivals", "has_won", "selection", "initial_pulls", "leader", "unseen"),
 )
 _FOREVER = np.iinfo(np.int64).max // 4
 # Between calls of the loop a Ctrl-C gets through; trees are planted anew.

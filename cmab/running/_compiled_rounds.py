@@ -14,9 +14,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, open_door
-from cmab.environment import Environment
+from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, IndexPolicy
+from cmab.policy import AnyPolicy, IndexPolicy, Policy
 from cmab.running._python_oracle import Door, PythonDoor
 from cmab.statistics import ArmStatistics
 
@@ -35,12 +35,23 @@ class Doors(NamedTuple):
 
 
 def open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
-    """Return the compiled forms, or none if the policy or the environment has only its Python form."""
-    if not isinstance(policy, IndexPolicy):
+    """Return the compiled forms, or none if the policy or the environment has only its Python form.
+
+    Compiled loops know neither contexts nor tickets, nor rounds that differ.
+    """
+    if not isinstance(policy, IndexPolicy) or environment.context is not None or changes(environment):
+        return None
+    if not _has_usual(policy, "select_for", IndexPolicy) or not _has_usual(policy, "learn", Policy):
         return None
     index = open_door(policy, "indices", "select", "update", "initial_state", "start")
     play = open_door(environment, "play", "expected_reward")
     return Doors(index, open_door(policy.oracle, "solve"), play) if index and play else None
+
+
+def _has_usual(policy: AnyPolicy, method: str, base: type) -> bool:
+    """Return whether a policy's method is that of `base`."""
+    own = method in getattr(policy, "__dict__", ())
+    return not own and getattr(type(policy), method) is getattr(base, method)
 
 
 @contextmanager

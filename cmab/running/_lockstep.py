@@ -13,6 +13,7 @@ from cmab.compiled.forms import is_open
 from cmab.environment import Environment
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
+from cmab.running._arrivals import AT_ONCE, Arrival
 from cmab.running._compiled_rounds import Doors, interrupt_waits, open_doors
 from cmab.running._python_oracle import Door
 from cmab.running._replication import TICK_SECONDS, Record, replicate
@@ -25,9 +26,11 @@ _LONGEST_BLOCK = 4096
 _LEARNED = ("counters", "means", "deviations")
 
 
-def groups(policy: AnyPolicy, environment: Environment, replications: int, n_jobs: int) -> list[list[int]]:
+def groups(
+    policy: AnyPolicy, environment: Environment, replications: int, n_jobs: int, arrival: Arrival = AT_ONCE
+) -> list[list[int]]:
     """Return the replications by those that are played side by side, each alone where that does not pay."""
-    if replications == 1 or _open_doors(policy, environment) is None:
+    if replications == 1 or not arrival.is_at_once or _open_doors(policy, environment) is None:
         return [[index] for index in range(replications)]
     workers = 1
     if n_jobs != 1:
@@ -45,10 +48,11 @@ def replicate_group(
     seed: np.random.SeedSequence,
     group: Sequence[int],
     tick: Callable[[int], object] | None = None,
+    arrival: Arrival = AT_ONCE,
 ) -> list[Record]:
     """Play the replications of a group as `replicate` does each of them, side by side if they are many."""
     if len(group) == 1:
-        return [replicate(policy, environment, rounds, seed, group[0], tick)]
+        return [replicate(policy, environment, rounds, seed, group[0], tick, arrival)]
     doors = _open_doors(policy, environment)
     if doors is None:
         raise RuntimeError("only replications whose oracle solves batches are grouped")

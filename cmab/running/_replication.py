@@ -13,19 +13,22 @@ from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy
+from cmab.running._arrivals import AT_ONCE, Arrival, Mail
 from cmab.running._compiled_rounds import Doors, FusedRun, open_doors
 from cmab.running._declared import check_answer
+from cmab.running._rounds import Rounds, truth_of
 from cmab.running._stillness import Stillness
 from cmab.running._truth import Truth
 from cmab.seeding import Purpose, stream
 from cmab.session import Session, choose
+from cmab.ticket import Ticket
 
 TICK_SECONDS = 0.2
 
 
 @dataclass(eq=False)
 class Record:
-    """One replication."""
+    """One replication; `optima` are the sums of the rounds' optima, where rounds differ."""
 
     expected_rewards: FloatArray
     rewards: FloatArray
@@ -36,6 +39,7 @@ class Record:
     super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     interrupted: bool = False
     path: str = "python"
+    optima: FloatArray | None = None
 
 
 def replicate(
@@ -45,22 +49,25 @@ def replicate(
     seed: np.random.SeedSequence,
     replication: int,
     tick: Callable[[int], object] | None = None,
+    arrival: Arrival = AT_ONCE,
 ) -> Record:
     """Play one replication; Ctrl-C ends it early, with ``nan`` at the checkpoints that were not reached."""
     record = Record(np.full(rounds.shape, np.nan), np.full(rounds.shape, np.nan))
     session = Session(policy, stream(seed, Purpose.LEARNER, replication))
-    truth = Truth(environment)
+    truth = truth_of(environment, policy.oracle, stream(seed, Purpose.ROUNDS, replication))
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
-    doors = open_doors(
-        policy, environment
-    )  # anew for each replication: a kernel brings its own scratch space
+    # Anew for each replication: a kernel brings its own scratch space.
+    doors = open_doors(policy, environment) if arrival.is_at_once else None
     record.path = doors.path if doors else "python"
     try:
         if doors:
             _play_compiled(doors, session, rounds, coins, record, tick)
         else:
-            _play(session, truth, rounds, coins, record, tick)
+            mail = None
+            if not arrival.is_at_once:
+                mail = Mail(arrival, stream(seed, Purpose.DELAYS, replication))
+            _play(session, truth, rounds, coins, record, tick, mail)
         truth.check_end(int(rounds[-1]))
     except KeyboardInterrupt:
         record.interrupted = True
@@ -79,19 +86,29 @@ def _play(
     coins: np.random.Generator,
     record: Record,
     tick: Callable[[int], object] | None,
+    mail: Mail | None,
 ) -> None:
     policy, state, rng = session.policy, session.state, session.rng
-    environment, stillness = truth.environment, Stillness(truth.environment)
-    support = environment.support
+    stillness = Stillness(truth.environment)
+    differing = truth if isinstance(truth, Rounds) else None
+    optima: FloatArray = np.full(rounds.shape, np.nan)
+    record.optima = None if differing is None else optima
     earned, paid, position = 0.0, 0.0, 0
     ticked, next_tick = 0, time.perf_counter() + TICK_SECONDS
     with metered(policy.oracle) as meter:
         try:
             for t in range(1, int(rounds[-1]) + 1):
-                super_arm, _ = choose(policy, state, rng)
+                environment = truth.at(t)
+                context = environment.context
+                super_arm, _ = choose(policy, state, rng, context)
                 feedback = environment.play(super_arm, coins)
-                check_answer("play", feedback, support)
-                policy.update(state, feedback)
+                check_answer("play", feedback, environment.support)
+                if mail is None:
+                    policy.learn(state, Ticket(t - 1, super_arm, context=context), feedback, rng)
+                else:  # what is told late is what was played then, even if the policy uses its array again
+                    mail.send(t, Ticket(t - 1, super_arm.copy(), context=context), feedback)
+                    for ticket, told in mail.arrived(t):
+                        policy.learn(state, ticket, told, rng)
                 earned += truth.expected_reward(super_arm, t)
                 paid += feedback.reward
                 if t == 1:  # the first round may fill caches
@@ -99,6 +116,8 @@ def _play(
                 if t == rounds[position]:
                     record.expected_rewards[position], record.rewards[position] = earned, paid
                     record.super_arm = super_arm
+                    if differing is not None:
+                        optima[position] = differing.best
                     position += 1
                 if tick is not None and (t == rounds[-1] or time.perf_counter() >= next_tick):
                     tick(t - ticked)

@@ -33,6 +33,10 @@ class Truth:
         self._witnesses: dict[bytes, float] = {}
         self._previous, self._value, self._look = b"none", math.nan, 2
 
+    def at(self, t: int) -> Environment:  # noqa: ARG002
+        """Return the environment as it is in round `t`: always the same."""
+        return self.environment
+
     def expected_reward(self, super_arm: IntArray, t: int) -> float:
         """Return the expected reward of what is played in round `t`."""
         played = super_arm.tobytes()
@@ -78,5 +82,6 @@ class Truth:
 def _changed(what: str, t: int) -> ValueError:
     return ValueError(
         f"environment must keep its means, optimum and expected rewards during a run, for regret is against"
-        f" one optimum; but by round {t} {what}"
+        f" one optimum; but by round {t} {what}. Let in_round(t, rng) return the environment of a round where"
+        " rounds differ"
     )

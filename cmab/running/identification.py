@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.environment import Environment
+from cmab.environment import Environment, changes
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import BestSuperArm
 from cmab.results.identification import Identification
@@ -18,6 +18,7 @@ from cmab.running._compiled_exploration import Watch, explore_compiled, open_doo
 from cmab.running._declared import check_answer, check_declared
 from cmab.running._stillness import Stillness
 from cmab.seeding import Purpose, Seed, root, stream
+from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_jobs, integer, shown
 
 Prefer = Literal["threads", "processes"]
@@ -129,6 +130,11 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
     if not isinstance(environment, Environment):
         raise TypeError(f"environment must be an Environment, got {shown(environment)}")
     name = type(explorer).__name__
+    if changes(environment):
+        raise ValueError(
+            f"environment must be the same in all rounds, got {type(environment).__name__}, which defines"
+            " in_round: its best arms may differ from round to round"
+        )
     if explorer.n_arms != environment.n_arms:
         raise ValueError(
             f"explorer and environment must have the same base arms, got {explorer.n_arms} and"
@@ -222,7 +228,7 @@ def _explore(
             break
         feedback = environment.sample(arms, pulls, coins)
         check_answer("sample", feedback, environment.support)
-        explorer.update(state, feedback)
+        explorer.learn(state, Ticket(steps, arms, pulls), feedback, rng)
         samples, steps = samples + len(arms) * pulls, steps + 1
         if steps == 1:  # the first step may fill caches
             stillness.check(steps)

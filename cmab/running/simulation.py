@@ -10,14 +10,16 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.environment import Environment
+from cmab.environment import Environment, changes
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.results.regret import benchmark
 from cmab.results.simulation import Simulation
+from cmab.running._arrivals import Arrival, Delay
 from cmab.running._compiled_rounds import open_doors
 from cmab.running._declared import check_declared
 from cmab.running._lockstep import groups, replicate_group
 from cmab.running._replication import Record
+from cmab.running._rounds import check_context
 from cmab.running._truth import Truth
 from cmab.seeding import Seed, root
 from cmab.validation import check_jobs, integer, shown
@@ -59,6 +61,8 @@ def simulate(
     rng: Seed = None,
     n_jobs: int = 1,
     progress: bool = False,
+    batch: int = 1,
+    delay: Delay = None,
 ) -> Simulation:
     """Play `policy` against `environment` for `horizon` rounds, many times.
 
@@ -82,6 +86,13 @@ def simulate(
         Workers, -1 for all cores: threads on the compiled path, processes on the others.
     progress : bool
         Whether to show a progress bar.
+    batch : int
+        Rounds after which feedback is told, all of theirs together. What is not told by the last round is
+        never told.
+    delay : int or callable, optional
+        How many rounds later the feedback of a round is told, or ``delay(t, rng)`` that says so of round t,
+        drawn from a stream that is the same for all policies. None, the default, and 0 mean at once; other
+        delays, and batches of several rounds, are played by the Python loop.
 
     Returns
     -------
@@ -114,12 +125,13 @@ def simulate(
     replications = integer("replications", replications, 1)
     check_jobs(n_jobs)
     check_fit(policy, environment)
+    arrival = Arrival(batch, delay)
     truth = Truth(environment)
     benchmark(policy.oracle, environment.optimum)
     rounds = check_rounds(checkpoints, horizon)
-    doors = open_doors(policy, environment)
-    run = partial(replicate_group, policy, environment, rounds, root(rng))
-    together = groups(policy, environment, replications, n_jobs)
+    doors = open_doors(policy, environment) if arrival.is_at_once else None
+    run = partial(replicate_group, policy, environment, rounds, root(rng), arrival=arrival)
+    together = groups(policy, environment, replications, n_jobs, arrival)
     records: dict[int, Record] = {}
     finish = partial(_collect, policy, environment, rounds, records)
     try:
@@ -146,8 +158,8 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
     TypeError
         If one of them is none.
     ValueError
-        If the base arms differ in number, the environment's support or means are none, or the policy's
-        support does not fit the outcomes.
+        If the base arms differ in number, the environment's support or means are none, its context is none
+        of the oracle's arms, or the policy's support does not fit the outcomes.
     """
     check_policy_instance(policy)
     if not isinstance(environment, Environment):
@@ -158,6 +170,7 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
             f" and {environment.n_arms}"
         )
     check_declared(environment)
+    check_context(environment, policy.oracle)
     if policy.support is None or not policy.learns:
         return
     (low, high), (least, most) = policy.support, environment.support
@@ -232,6 +245,10 @@ def _collect(
 ) -> Simulation:
     ordered = [records[index] for index in sorted(records)]
     shape = (len(ordered), rounds.shape[0])
+    optima = None
+    if changes(environment):
+        kept = [np.full(rounds.shape, np.nan) if r.optima is None else r.optima for r in ordered]
+        optima = np.array(kept).reshape(shape)
     return Simulation(
         policy=type(policy).__name__,
         rounds=rounds,
@@ -240,7 +257,8 @@ def _collect(
         oracle_calls=np.array([r.oracle_calls for r in ordered], np.int64),
         oracle_seconds=np.array([r.oracle_seconds for r in ordered]),
         seconds=np.array([r.seconds for r in ordered]),
-        optimum=environment.optimum,
+        optimum=environment.optimum if optima is None else float(np.mean(optima[:, -1] / rounds[-1])),
+        optima=optima,
         alpha=policy.oracle.alpha,
         beta=policy.oracle.beta,
         sense=policy.oracle.sense,

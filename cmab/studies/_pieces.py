@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cmab.arrays import IntArray
-from cmab.environment import Environment
+from cmab.environment import Environment, changes
 from cmab.explorer import AnyExplorer
 from cmab.policy import AnyPolicy
 from cmab.running._replication import replicate
@@ -45,7 +45,12 @@ class Simulating:
     rounds: IntArray
 
     def play(self, seed: int, replication: int) -> dict[str, Any]:
-        """Return what is recorded."""
+        """Return what is recorded; regret is told by one optimum, so rounds must be alike."""
+        if changes(self.environment):
+            raise ValueError(
+                f"a study keeps one optimum, so {type(self.environment).__name__} must not define in_round;"
+                " use cmab.simulate for rounds that differ"
+            )
         record = replicate(self.policy, self.environment, self.rounds, root(seed), replication)
         if record.interrupted:
             raise KeyboardInterrupt

@@ -1,0 +1,125 @@
+"""The rounds of one run: all alike, or each as the environment says by `in_round`."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+
+from cmab._metering import metered
+from cmab.arrays import IntArray
+from cmab.context import Context
+from cmab.environment import Environment, changes
+from cmab.oracle import Oracle
+from cmab.running._declared import check_declared, finite_or_nan
+from cmab.running._truth import Truth
+from cmab.validation import shown
+
+
+def truth_of(environment: Environment, oracle: Oracle, rng: np.random.Generator) -> Truth:
+    """Return the truth of a run: one for all rounds, unless the environment says that they differ."""
+    return Rounds(environment, oracle, rng) if changes(environment) else Truth(environment)
+
+
+def check_context(environment: Environment, oracle: Oracle) -> None:
+    """Raise ``ValueError`` unless an environment's context is one of the oracle's arms, or None."""
+    context = environment.context
+    if context is None:
+        return
+    if not isinstance(context, Context):
+        raise ValueError(f"environment.context must be a Context or None, got {shown(context)}")
+    context.check(oracle.n_arms, oracle.n_choices)
+
+
+class Rounds(Truth):
+    """What an environment is in each round of one run, and what the best super arms were worth.
+
+    The environment itself must stay as it is: that is looked at as `Truth` does, and by asking for the first
+    round again at the end.
+
+    Parameters
+    ----------
+    environment : Environment
+        Which is asked for its rounds.
+    oracle : Oracle
+        Whose arms they must have.
+    rng : numpy.random.Generator
+        The stream of the rounds.
+
+    Attributes
+    ----------
+    best : float
+        Sum of the optima of the rounds so far.
+    """
+
+    def __init__(self, environment: Environment, oracle: Oracle, rng: np.random.Generator) -> None:
+        super().__init__(environment)
+        self._oracle, self._rng, self._world = oracle, rng, environment
+        self._first: tuple[np.random.Generator, list[Any]] | None = None
+        self.best: float = 0.0
+
+    def at(self, t: int) -> Environment:
+        """Return the environment as it is in round `t`."""
+        before = copy.deepcopy(self._rng) if self._first is None else None
+        with metered(None):  # what the environment asks of an oracle of the policy's is not the policy's
+            world = self.environment.in_round(t, self._rng)
+            if world is not self._world:
+                self._check_world(world, t)
+            self.best += finite_or_nan(f"the optimum of round {t}", world.optimum)
+        if before is not None:
+            self._first = (before, _told(world))
+        if t == self._look:
+            self.check(t)
+            self._look *= 2
+        self._world = world
+        return world
+
+    def expected_reward(self, super_arm: IntArray, t: int) -> float:
+        """Return the expected reward in the round that was asked for last."""
+        answer = self._world.expected_reward(super_arm)
+        return finite_or_nan(f"the expected reward in round {t}", answer)
+
+    def check_end(self, t: int) -> None:
+        """Raise ``ValueError`` if the environment has changed, or its first round has."""
+        self.check(t)
+        if self._first is None:
+            return
+        rng, told = self._first
+        now = _told(self.environment.in_round(1, rng))
+        for name, one, other in zip(("means", "optimum", "context"), told, now, strict=True):
+            if not _same(one, other):
+                raise ValueError(
+                    "environment.in_round must return the same for the same round and generator, and leave"
+                    f" the environment as it is, but after round {t} the {name} of round 1 became"
+                    f" {shown(other)} and were {shown(one)}"
+                )
+
+    def _check_world(self, world: Environment, t: int) -> None:
+        base, asked = self.environment, f"environment.in_round({t}, rng)"
+        if not isinstance(world, Environment):
+            raise ValueError(f"{asked} must return an Environment, got {shown(world)}")
+        if world.n_arms != base.n_arms:
+            raise ValueError(f"{asked} must have {base.n_arms} base arms, got {world.n_arms}")
+        check_declared(world)
+        (low, high), (least, most) = base.support, world.support
+        if not low <= least <= most <= high:
+            raise ValueError(f"{asked} must have outcomes in {base.support}, got support {world.support}")
+        # Room for rounding: half a support's length may have been computed in another order.
+        if not world.sigma <= base.sigma * (1.0 + 1e-12):
+            raise ValueError(f"{asked} must have a sigma of at most {base.sigma:g}, got {world.sigma:g}")
+        check_context(world, self._oracle)
+
+
+def _told(world: Environment) -> list[Any]:
+    parts = None if world.context is None else {n: getattr(world.context, n) for n in world.context.parts}
+    return [np.array(world.means), float(world.optimum), parts]
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(np.array_equal(one[n], other[n]) for n in one)
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
