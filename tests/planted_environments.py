@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import Environment, Feedback
+from cmab import Context, Environment, Feedback
 from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandit
 from oracles import TopK
 
@@ -350,6 +350,78 @@ def biased():
 
 biased.__name__ = "Biased"
 
+
+class Seasons(Links):
+    """Sound: in each round the means stand at other arms, and two arms sleep."""
+
+    def in_round(self, t, rng):
+        return self.season(np.roll(MEANS, t // 10), rng.choice(len(MEANS), 2, replace=False))
+
+    def season(self, means, asleep):
+        place = Links()
+        place.arms = BernoulliArms(means)
+        place.means = place.arms.means.copy()
+        available = np.ones(len(MEANS), bool)
+        available[asleep] = False
+        place.context = Context(available=available)
+        place.optimum = float(np.sort(means[available])[-2:].sum())
+        return place
+
+
+class OptimumOfAll(Seasons):
+    """Its optimum forgets that two arms sleep."""
+
+    def season(self, means, asleep):
+        place = super().season(means, asleep)
+        place.optimum = self.optimum
+        return place
+
+
+class OptimumOfTheFirst(Seasons):
+    """Its optimum is the worth now of what was best before the means moved."""
+
+    def season(self, means, asleep):
+        place = super().season(means, asleep)
+        place.context = None
+        place.optimum = float(means[np.argsort(MEANS)[-2:]].sum())
+        return place
+
+
+class MovesItself(Seasons):
+    def in_round(self, t, rng):
+        self.means = np.roll(self.means, 1)
+        return self
+
+
+class CountsRounds(Seasons):
+    """Goes by how often it was asked, not by the round."""
+
+    asked = 0
+
+    def in_round(self, t, rng):
+        self.asked += 1
+        return super().in_round(10 * self.asked, rng)
+
+
+class OwnRounds(Seasons):
+    """Draws its rounds from a generator of its own."""
+
+    def in_round(self, t, rng):
+        return super().in_round(t, np.random.default_rng())
+
+
+class LosesAnArm(Seasons):
+    def in_round(self, t, rng):
+        return Fewer() if t == 10 else super().in_round(t, rng)
+
+
+class Fewer(Links):
+    def __init__(self):
+        super().__init__()
+        self.arms = BernoulliArms(MEANS[:-1])
+        self.means, self.n_arms = self.arms.means.copy(), len(MEANS) - 1
+
+
 FAULTS = [
     Fault(TwoPerCent, "outcomes"),
     Fault(biased, "outcomes"),
@@ -388,9 +460,15 @@ FAULTS = [
     Fault(SquaresAFifthLow, "squares"),
     Fault(Unpaired, "coins"),
     Fault(Distracted, "triggers"),
+    Fault(OptimumOfAll, "optima"),
+    Fault(OptimumOfTheFirst, "optima"),
+    Fault(MovesItself, "rounds"),
+    Fault(CountsRounds, "rounds"),
+    Fault(OwnRounds, "rounds"),
+    Fault(LosesAnArm, "rounds"),
 ]
 
-SOUND = [Links, Silent, RareSuccesses, FewWinners]
+SOUND = [Links, Seasons, Silent, RareSuccesses, FewWinners]
 
 
 def super_arms_of(environment):

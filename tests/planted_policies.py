@@ -318,6 +318,62 @@ def with_own_state(oracle):
     return policy
 
 
+class IgnoresAvailable(UCB):
+    def select_for(self, state, context, rng):
+        return self.select(state, rng)
+
+
+class FirstAvailable(UCB):
+    """Looks at availability, but takes one arm too early."""
+
+    def select_for(self, state, context, rng):
+        if context is None:
+            return self.select(state, rng)
+        return np.sort(np.append(np.flatnonzero(context.available)[:1], self.select(state, rng)[-1]))
+
+
+class WritesContext(UCB):
+    """Scales the features that it is told, for the next round to find them so."""
+
+    def learn(self, state, ticket, feedback, rng):
+        if ticket.context is not None:
+            ticket.context.features[...] /= 2.0
+        self.update(state, feedback)
+
+
+class WritesSuperArm(UCB):
+    def learn(self, state, ticket, feedback, rng):
+        self.update(state, feedback)
+        ticket.super_arm[:] = np.sort(ticket.super_arm)[::-1]
+
+
+@dataclass
+class WithFeatures(ArmStatistics):
+    features: Any = field(default_factory=lambda: np.zeros((N, 2)))
+
+
+class KeepsContext(UCB):
+    """Its state holds the features themselves, not a copy."""
+
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return WithFeatures(empty.counters, empty.means, empty.deviations)
+
+    def learn(self, state, ticket, feedback, rng):
+        self.update(state, feedback)
+        if ticket.context is not None:
+            state.features = ticket.context.features
+
+
+class DrawsToLearn(UCB):
+    """Sound: knows what was played, and draws random numbers to learn."""
+
+    def learn(self, state, ticket, feedback, rng):
+        assert set(feedback.arms) <= set(ticket)
+        rng.random()
+        self.update(state, feedback)
+
+
 FAULTS = [
     Fault(MinusRadius, "optimism"),
     Fault(ClockOfTheLastRound, None, "it learns as well; no promise is broken"),
@@ -348,6 +404,11 @@ FAULTS = [
     Fault(OwnGenerator, "determinism"),
     Fault(OneAtATime, "late feedback"),
     Fault(NotSaved, "resuming"),
+    Fault(IgnoresAvailable, "availability"),
+    Fault(FirstAvailable, "availability"),
+    Fault(WritesContext, "tickets"),
+    Fault(WritesSuperArm, "tickets"),
+    Fault(KeepsContext, "tickets"),
 ]
 
-SOUND = [UCB, CUCB, with_own_state]
+SOUND = [UCB, CUCB, DrawsToLearn, with_own_state]

@@ -20,6 +20,7 @@ _ROUNDS = 3000
 _CREDITED = 60
 _LEAST = 0.05
 _BASELINE = Finding("not tried: the policy says by learns=False that it does not learn")
+_CONTEXTUAL = Finding("not tried: the policy needs a context, and made-up worlds have none")
 
 
 def check_credit(subject: Subject) -> Finding:
@@ -30,9 +31,10 @@ def check_credit(subject: Subject) -> Finding:
     ignored = -1
     state: ArmStatistics = policy.start(rng)
     for number in range(_CREDITED):
-        feedback = subject.environment.play(np.array(policy.select(state, rng)), rng)
+        super_arm = subject.select(policy, state, rng)
+        feedback = subject.place.play(super_arm, rng)
         before, other = copy.deepcopy(state), copy.deepcopy(state)
-        policy.update(state, feedback)
+        subject.learn(state, super_arm, feedback, rng)
         if not len(feedback.arms) or state.counters.sum() < before.counters.sum():
             continue  # nothing to credit, or it has forgotten on purpose
         if np.array_equal(state.counters, before.counters):
@@ -46,20 +48,25 @@ def check_credit(subject: Subject) -> Finding:
         text = "after {} were seen, the counts {} became {}"
         counted = np.array_equal(state.counts, expected)
         require(counted, "credit", text, feedback.arms, before.counts, state.counts)
-        _check_mean(subject, state, other, feedback, int(rng.integers(len(feedback.arms))))
+        _check_mean(subject, (state, other), super_arm, feedback, int(rng.integers(len(feedback.arms))))
     return Finding(f"{_CREDITED} rounds")
 
 
 def _check_mean(
-    subject: Subject, state: ArmStatistics, other: ArmStatistics, feedback: Feedback, position: int
+    subject: Subject,
+    states: tuple[ArmStatistics, ArmStatistics],
+    super_arm: IntArray,
+    feedback: Feedback,
+    position: int,
 ) -> None:
-    """Tell `other` the same feedback with one outcome at the other end of the support."""
-    low, high = subject.support
+    """Tell the second state the same feedback with one outcome at the other end of the support."""
+    (state, other), (low, high) = states, subject.support
     arm, told = int(feedback.arms[position]), float(feedback.outcomes[position])
     instead = low if told > (low + high) / 2 else high
     outcomes = feedback.outcomes.copy()
     outcomes[position] = instead
-    subject.policy.update(other, replace(feedback, outcomes=outcomes))
+    changed, rng = replace(feedback, outcomes=outcomes), np.random.default_rng(subject.seed)
+    subject.learn(other, super_arm, changed, rng)
     change = other.means - state.means
     follows = change[arm] * (instead - told) > 0
     text = "an outcome {} in place of {} of arm {} moved its mean from {:.6g} to {:.6g}"
@@ -73,6 +80,8 @@ def check_learning(subject: Subject) -> Finding:
     """In two worlds that ask for different super arms, it comes to play each one's own."""
     if not subject.policy.learns:
         return _BASELINE
+    if subject.needs_context:
+        return _CONTEXTUAL
     if subject.worlds is None:
         return Finding("not tried: the oracle has one super arm")
     games = [subject.game(subject.policy, world, subject.seed, rounds=_ROUNDS) for world in subject.worlds]
@@ -120,6 +129,8 @@ def check_exploration(subject: Subject) -> Finding:
     policy, oracle = subject.policy, subject.policy.oracle
     if not policy.learns:
         return _BASELINE
+    if subject.needs_context:
+        return _CONTEXTUAL
     if 30 * oracle.n_arms > _ROUNDS:
         return Finding("not tried: too many arms")
     worst, best = (0.0, 1.0) if oracle.sense == "max" else (1.0, 0.0)
@@ -145,6 +156,8 @@ def check_optimism(subject: Subject) -> Finding:
     policy, oracle = subject.policy, subject.policy.oracle
     if not policy.learns:
         return _BASELINE
+    if subject.needs_context:
+        return _CONTEXTUAL
     state = policy.initial_state()
     if not isinstance(state, ArmStatistics) or state.clusters is not None or subject.worlds is None:
         return Finding("not tried: the state is no ArmStatistics of single arms")

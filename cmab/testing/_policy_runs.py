@@ -24,8 +24,8 @@ def _play(subject: Subject) -> list[IntArray]:
     coins = np.random.default_rng(subject.seed)
     played = []
     for _ in range(subject.rounds):
-        ticket = session.ask()
-        session.tell(subject.environment.play(ticket.super_arm, coins))
+        ticket = session.ask(subject.place.context)
+        session.tell(subject.place.play(ticket.super_arm, coins))
         played.append(ticket.super_arm)
     return played
 
@@ -66,9 +66,9 @@ def check_state(subject: Subject) -> None:
     parameters = content(subject.policy)
     for _ in range(subject.rounds):
         before = content(session.state)
-        ticket = session.ask()
+        ticket = session.ask(subject.place.context)
         require(content(session.state) == before, "state", "select must leave the state unchanged")
-        session.tell(subject.environment.play(ticket.super_arm, coins))
+        session.tell(subject.place.play(ticket.super_arm, coins))
     require(content(subject.policy) == parameters, "state", "a run must leave the policy unchanged")
 
 
@@ -78,9 +78,9 @@ def check_resuming(subject: Subject) -> None:
     for step, expected in enumerate(_play(subject)):
         if step == subject.rounds // 2:
             session = resumed(session)
-        ticket = session.ask()
+        ticket = session.ask(subject.place.context)
         require_same(expected, ticket.super_arm, "resuming", "a saved and loaded session")
-        session.tell(subject.environment.play(ticket.super_arm, coins))
+        session.tell(subject.place.play(ticket.super_arm, coins))
 
 
 def resumed(session: Session[Any]) -> Session[Any]:
@@ -95,9 +95,9 @@ def check_late_feedback(subject: Subject) -> None:
     """Feedback may come in batches, last ticket first."""
     session, coins = Session(subject.policy, rng=subject.seed), np.random.default_rng(subject.seed)
     for _ in range(3):
-        tickets = [session.ask() for _ in range(4)]
+        tickets = [session.ask(subject.place.context) for _ in range(4)]
         for ticket in reversed(tickets):
-            session.tell(subject.environment.play(ticket.super_arm, coins), ticket)
+            session.tell(subject.place.play(ticket.super_arm, coins), ticket)
     require(not session.pending, "late feedback", "every ticket was told, none may be pending")
 
 
@@ -118,7 +118,7 @@ def check_memory(subject: Subject) -> Finding:
             continue
         known, rng = pickle.dumps(state), 1000 + number
         here, there = (
-            policy.select(pickle.loads(known), np.random.default_rng(rng))
+            subject.select(policy, pickle.loads(known), np.random.default_rng(rng))
             for policy in (subject.policy, subject.copy)
         )
         what = "a policy that was not there, with the same state after round {},"
@@ -153,16 +153,17 @@ def check_global_randomness(subject: Subject) -> Finding:
 
 
 def check_feedback(subject: Subject) -> None:
-    """`update` leaves the feedback alone and keeps no part of it: the caller may use its arrays again."""
+    """Learning leaves the feedback alone and keeps no part of it: the caller may use its arrays again."""
     policy, rng = subject.policy, np.random.default_rng(subject.seed)
     state = policy.start(rng)
     for _ in range(30):
-        feedback = subject.environment.play(np.array(policy.select(state, rng)), rng)
+        super_arm = subject.select(policy, state, rng)
+        feedback = subject.place.play(super_arm, rng)
         arms, outcomes = feedback.arms.copy(), feedback.outcomes.copy()
         given = Feedback(arms.copy(), outcomes.copy(), feedback.reward)
         tried = copy.deepcopy(state)
-        policy.update(tried, given)
-        policy.update(state, feedback)
+        subject.learn(tried, super_arm.copy(), given, np.random.default_rng(subject.seed))
+        subject.learn(state, super_arm, feedback, rng)
         same = np.array_equal(given.arms, arms) and np.array_equal(given.outcomes, outcomes)
         text = "update must leave {} and {} unchanged, made them {} and {}"
         require(same, "feedback", text, arms, outcomes, given.arms, given.outcomes)
@@ -182,8 +183,8 @@ def check_empty_feedback(subject: Subject) -> None:
         state = policy.start(rng)
         list(subject.game(policy, subject.environment, subject.seed, state, rounds))
         try:
-            policy.update(state, nothing)
-            super_arm = np.array(policy.select(state, rng))
+            subject.learn(state, subject.select(policy, state, rng), nothing, rng)
+            super_arm = subject.select(policy, state, rng)
         except Exception as error:
             text = f"empty feedback: after {rounds} rounds, a round that showed no arm raised {error!r}"
             raise AssertionError(text) from error
@@ -197,7 +198,8 @@ def check_growth(subject: Subject) -> Finding:
     state = policy.start(rng)
 
     def play_round(number: int) -> None:  # noqa: ARG001
-        policy.update(state, subject.environment.play(np.array(policy.select(state, rng)), rng))
+        super_arm = subject.select(policy, state, rng)
+        subject.learn(state, super_arm, subject.place.play(super_arm, rng), rng)
 
     left, leak = growth(play_round, policy.oracle.n_arms)
     require(not leak, "growth", "each round leaves {:.0f} bytes behind", left)

@@ -16,6 +16,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle, Oracle
 from cmab.policy import AnyPolicy
 from cmab.testing._checks import Stopwatch, pickled
+from cmab.ticket import Ticket
 
 T = TypeVar("T")
 _LONG = 250
@@ -74,6 +75,31 @@ class Subject:
         policy: AnyPolicy = pickle.loads(self.untouched)
         return policy
 
+    @cached_property
+    def place(self) -> Environment:
+        """The environment in its first round: itself where all are alike."""
+        return self.environment.in_round(1, np.random.default_rng(self.seed))
+
+    @cached_property
+    def needs_context(self) -> bool:
+        """Whether the policy cannot choose unless it is told what the environment tells of its rounds."""
+        if self.place.context is None:
+            return False
+        rng = np.random.default_rng(self.seed)
+        try:
+            self.policy.select_for(self.policy.start(rng), None, rng)
+        except Exception:  # however it says so
+            return True
+        return False
+
+    def select(self, policy: AnyPolicy, state: Any, rng: np.random.Generator) -> IntArray:
+        """Return what a policy chooses in the first round of the environment."""
+        return np.array(policy.select_for(state, self.place.context, rng))
+
+    def learn(self, state: Any, super_arm: IntArray, feedback: Feedback, rng: np.random.Generator) -> None:
+        """Tell the policy what it played in that round, and what was seen."""
+        self.policy.learn(state, Ticket(0, super_arm, context=self.place.context), feedback, rng)
+
     @property
     def support(self) -> tuple[float, float]:
         """The ends that made-up outcomes have: those that the policy or the environment says, if any."""
@@ -111,10 +137,13 @@ class Subject:
         """Yield what was played, what was seen, and the state that has taken it in, round by round."""
         rng, coins = np.random.default_rng(seed), np.random.default_rng((seed, 1))
         state = policy.start(rng) if state is None else state
-        for _ in range(rounds):
-            super_arm = np.array(policy.select(state, rng))
-            feedback = place.play(super_arm, coins)
-            policy.update(state, feedback)
+        drawn = np.random.default_rng((seed, 2))
+        for t in range(1, rounds + 1):
+            world = place.in_round(t, drawn) if isinstance(place, Environment) else place
+            context = world.context if isinstance(place, Environment) else None
+            super_arm = np.array(policy.select_for(state, context, rng))
+            feedback = world.play(super_arm, coins)
+            policy.learn(state, Ticket(t - 1, super_arm.copy(), context=context), feedback, rng)
             yield super_arm, feedback, state
 
     @cached_property

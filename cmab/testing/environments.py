@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
+from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing._checks import Check, CheckFunction, Report, named_checks, run_checks
@@ -21,6 +22,8 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_triggers,
     rounds.check_rewards,
     rounds.check_optimum,
+    differing.check_rounds,
+    differing.check_optima,
     pulls.check_pulls,
     pulls.check_squares,
     pulls.check_independence,
@@ -70,7 +73,9 @@ def check_environment(
     ConformanceError
         With all faults, the first one's name first: ``determinism``, ``coins``, ``support``, ``outcomes``,
         ``triggers`` (against the oracle's `triggered_arms`, and `Environment.triggering_probabilities` where
-        it says something), ``rewards``, ``optimum``, ``pulls``, ``squares``, ``independence`` (of pulls),
+        it says something), ``rewards``, ``optimum``, ``rounds`` (`in_round` changes its environment, or gives
+        one round twice and not the same), ``optima`` (one is not that of its round), ``pulls``, ``squares``,
+        ``independence`` (of pulls),
         ``stationarity`` (a round depends on those before it), ``clock``, ``global randomness`` or
         ``pickling``. All statistical comparisons together fail with probability below 1e-6 where the claims
         are true.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy
 from cmab.testing import _policy_learning as learning
+from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
 from cmab.testing._checks import Check, CheckFunction, Report, named_checks, run_checks
 from cmab.testing._policy_subject import Subject
@@ -22,6 +23,8 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs.check_global_randomness,
     runs.check_feedback,
     runs.check_empty_feedback,
+    differing.check_availability,
+    differing.check_tickets,
     learning.check_credit,
     learning.check_learning,
     learning.check_exploration,
@@ -71,9 +74,11 @@ def check_policy(
         fresh state remembers an old one), ``feasibility``, ``state`` (`select` changes it), ``resuming`` (a
         session that was saved and loaded plays another future), ``late feedback`` (feedback told in another
         order is refused), ``memory`` (outside the state), ``clock``, ``global randomness``, ``feedback``
-        (written to, or kept), ``empty feedback``, ``credit`` (outcomes count for other arms, or not at all),
-        ``learning`` (it plays no better for what it saw), ``exploration`` (some arms are never seen),
-        ``optimism`` (what was seen often is preferred for that) or ``growth`` (of memory).
+        (written to, or kept), ``empty feedback``, ``availability`` (it chooses what a context says is not
+        available), ``tickets`` (`learn` writes to their super arm or context, or keeps it), ``credit``
+        (outcomes count for other arms, or not at all), ``learning`` (it plays no better for what it saw),
+        ``exploration`` (some arms are never seen), ``optimism`` (what was seen often is preferred for that)
+        or ``growth`` (of memory).
     ValueError
         If `expected_failures` names no check, or gives no reason.
 
@@ -86,7 +91,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    15
+    17
     """
     settings = {"rounds": rounds, "seconds": seconds, "expected_failures": expected_failures, "rng": rng}
     checks = policy_checks(policy, environment, **settings)  # type: ignore[arg-type]

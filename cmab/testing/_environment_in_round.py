@@ -1,0 +1,104 @@
+"""Checks of an environment's rounds, where it says by `in_round` that they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab.arrays import BoolArray, IntArray
+from cmab.environment import Environment, changes
+from cmab.oracle import Oracle
+from cmab.testing._checks import Finding, content, require
+from cmab.testing._environment_subject import Subject
+
+_TIMES = (1, 2, 3, 10, 100, 1000)
+_ALIKE = Finding("not tried: all rounds are alike")
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What an environment is in round `t`."""
+
+    t: int
+    world: Environment
+    told: bytes
+
+    @property
+    def available(self) -> BoolArray | None:
+        """Which entries may be chosen, where that is said."""
+        return None if self.world.context is None else self.world.context.available
+
+
+def _rounds(subject: Subject) -> Iterator[Round]:
+    for t in _TIMES:
+        world = subject.environment.in_round(t, np.random.default_rng((t, subject.seed)))
+        told = content((np.array(world.means), float(world.optimum), world.context))
+        yield Round(t, world, told)
+
+
+def check_rounds(subject: Subject) -> Finding:
+    """A round is the same whenever it is asked for; asking leaves the environment as it is."""
+    environment = subject.environment
+    if not changes(environment):
+        return _ALIKE
+    _ = environment.optimum, environment.means  # which may be worked out when they are asked for first
+    list(_rounds(subject))
+    before, first = content(environment), list(_rounds(subject))
+    same = content(environment) == before
+    require(same, "rounds", "in_round must leave the environment as it is, and return another one")
+    for one, other in zip(first, list(_rounds(subject)), strict=True):
+        text = "round {} had another truth or context the second time, for the same generator state"
+        require(one.told == other.told, "rounds", text, one.t)
+    for one in first:
+        text = "round {} has {} base arms, the environment {}"
+        require(
+            one.world.n_arms == environment.n_arms,
+            "rounds",
+            text,
+            one.t,
+            one.world.n_arms,
+            environment.n_arms,
+        )
+    return Finding(f"{len(first)} rounds, three times")
+
+
+def check_optima(subject: Subject) -> Finding:
+    """In each round, nothing that is available is better than its optimum, and the oracle reaches it."""
+    if not changes(subject.environment):
+        return _ALIKE
+    tried = 0
+    for one in _rounds(subject):
+        oracle = getattr(one.world, "oracle", subject.oracle)
+        optimum = float(one.world.optimum)
+        if np.isnan(optimum):
+            continue
+        sign, slack = (-1.0 if getattr(oracle, "sense", "max") == "min" else 1.0), 1e-9 * (1 + abs(optimum))
+        for super_arm in subject.super_arms:
+            if one.available is not None and not one.available[super_arm].all():
+                continue
+            value = one.world.expected_reward(super_arm)
+            text = "{} is worth {:.6g} in round {}, whose optimum is {:.6g}"
+            better = sign * (value - optimum) > slack
+            require(not better, "optima", text, super_arm, value, one.t, optimum)
+        best = _best(oracle, one)
+        if best is not None:
+            value = one.world.expected_reward(best)
+            text = "the oracle's answer to the means of round {}, {}, is worth {:.6g}, the optimum {:.6g}"
+            require(abs(value - optimum) <= slack, "optima", text, one.t, best, value, optimum)
+        tried += 1
+    return Finding(f"{tried} rounds" if tried else "no round has an optimum")
+
+
+def _best(oracle: object, one: Round) -> IntArray | None:
+    """Return the oracle's answer to the true means of a round, where it is exact and can give one."""
+    if not isinstance(oracle, Oracle) or not oracle.is_exact:
+        return None
+    means = np.array(one.world.means)
+    if one.available is None:
+        return oracle.solve(means, np.random.default_rng(0))
+    try:
+        return oracle.solve_within(means, np.array(one.available), np.random.default_rng(0))
+    except TypeError:  # it cannot do without what is not available
+        return None

@@ -1,0 +1,87 @@
+"""Checks of what a policy does with rounds that differ: what is available, and tickets."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+
+from cmab.arrays import BoolArray
+from cmab.context import Context
+from cmab.testing._checks import Finding, content, require
+from cmab.testing._policy_subject import Subject
+from cmab.ticket import Ticket
+
+_TRIED = 40
+_ROUNDS = 30
+
+
+def check_availability(subject: Subject) -> Finding:
+    """Where something is not available, it is not chosen; a policy that cannot tell refuses."""
+    policy, rng = subject.policy, np.random.default_rng((21, subject.seed))
+    known = subject.place.context or Context()
+    state, refused, chosen = policy.start(rng), 0, 0
+    for number in range(_TRIED):
+        usual = subject.select(policy, copy.deepcopy(state), np.random.default_rng(number))
+        available = _without_some(usual, policy.oracle.n_choices, rng)
+        context = replace(known, available=available)
+        before = content(state)
+        try:
+            super_arm = np.array(policy.select_for(state, context, np.random.default_rng(number)))
+        except (ValueError, TypeError):  # it, its oracle, or what is left of the family
+            refused += 1
+        else:
+            gone = np.flatnonzero(~available)
+            text = "{} was chosen in round {}, though {} were not available"
+            require(not np.isin(super_arm, gone).any(), "availability", text, super_arm, number, gone)
+            chosen += 1
+        require(content(state) == before, "availability", "select_for must leave the state unchanged")
+        subject.learn(state, usual, subject.place.play(usual, rng), rng)
+    return Finding(f"{chosen} rounds with some entries not available, {refused} more refused")
+
+
+def _without_some(usual: np.ndarray, n_choices: int, rng: np.random.Generator) -> BoolArray:
+    """Return that one entry which would be chosen is not available, and some others."""
+    available: BoolArray = rng.random(n_choices) < 0.8
+    if len(usual):
+        available[rng.choice(usual)] = False
+    return available
+
+
+def check_tickets(subject: Subject) -> Finding:
+    """`learn` leaves the ticket, its super arm and its context, as it is."""
+    policy, oracle = subject.policy, subject.policy.oracle
+    rng = np.random.default_rng((22, subject.seed))
+    state = policy.start(rng)
+    for number in range(_ROUNDS):
+        super_arm = subject.select(policy, state, rng)
+        known = subject.place.context
+        context = Context(
+            np.ones(oracle.n_choices, bool), rng.random((oracle.n_arms, 2)), rng.random(oracle.n_arms)
+        )
+        if known is not None:
+            context = replace(context, **{part: getattr(known, part) for part in known.parts})
+        for part in context.parts:  # writeable, so that a fault shows here and not as an error of numpy
+            array = np.array(getattr(context, part))
+            object.__setattr__(context, part, array)
+        ticket = Ticket(number, super_arm, context=context)
+        feedback = subject.place.play(super_arm.copy(), rng)
+        before = content(ticket)
+        policy.learn(state, ticket, feedback, rng)
+        what = "learn must leave super arm and context of the ticket unchanged, in round {} it did not"
+        require(content(ticket) == before, "tickets", what, number)
+        told = content(state)
+        _write_over(ticket)
+        what = "the state changed when the context of a told ticket was written to: learn copies it"
+        require(content(state) == told, "tickets", what)
+    return Finding(f"{_ROUNDS} rounds")
+
+
+def _write_over(ticket: Ticket) -> None:
+    """Use the arrays of a ticket's context again, as their owner may."""
+    context = ticket.context
+    assert context is not None
+    for part in context.parts:
+        array = getattr(context, part)
+        array[...] = ~array if array.dtype == np.bool_ else array + 1.0
