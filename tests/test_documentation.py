@@ -3,9 +3,11 @@
 import pkgutil
 import re
 import shlex
+import sys
 import tomllib
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -20,7 +22,9 @@ SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def test_snippets_run(page, tmp_path, monkeypatch):
     """The snippets of a page run in order, in one namespace and an empty folder."""
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": f"snippets_of_{page.stem}"}
+    module = ModuleType(f"snippets_of_{page.stem}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # as in a notebook, classes can be pickled
+    namespace = vars(module)
     for match in SNIPPET.finditer(page.read_text(encoding="utf-8")):
         line = page.read_text(encoding="utf-8")[: match.start()].count("\n") + 1
         exec(compile("\n" * line + match.group(1), str(page), "exec"), namespace)
