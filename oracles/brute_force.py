@@ -155,10 +155,20 @@ class BruteForceReward(Oracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the best super arm."""
+        return self._best(means, self.super_arms)
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best super arm of available arms alone; raises ``ValueError`` if there is none."""
+        left = [super_arm for super_arm in self.super_arms if available[super_arm].all()]
+        if not left:
+            raise self._none_within(available)
+        return self._best(means, left)
+
+    def _best(self, means: FloatArray, super_arms: list[IntArray]) -> IntArray:
         values = self._check_means(means)
         choose = max if self.sense == "max" else min
         value = unguarded(self.expected_reward)
-        return choose(self.super_arms, key=lambda arm: value(arm, values)).copy()
+        return choose(super_arms, key=lambda arm: value(arm, values)).copy()
 
 
 def _family(super_arms: Iterable[ArrayLike | Set[int]], n_arms: int) -> list[IntArray]:

@@ -22,7 +22,7 @@ from cmab import (
     Session,
 )
 from instances import BernoulliArms, SemiBandit
-from oracles import PartitionMatroid, TopK
+from oracles import BruteForce, BruteForceReward, PartitionMatroid, TopK
 
 MEANS = np.array([0.2, 0.9, 0.1, 0.8, 0.3])
 ORACLE = TopK(5, k=2)
@@ -73,9 +73,20 @@ def test_contexts_refuse_what_is_none(parts, message):
 PARTITION = PartitionMatroid(["a", "a", "b", "b", "b"], 1)
 
 
+PAIRS = [(i, j) for j in range(5) for i in range(j)]
+
+
 @pytest.mark.parametrize(
     "oracle",
-    [ORACLE, TopK(5, 2, "min"), PARTITION, MemoisedOracle(ORACLE), MemoisedOracle(PARTITION)],
+    [
+        BruteForce(5, PAIRS),
+        BruteForceReward(5, PAIRS, lambda means, arms: means[arms].sum()),
+        ORACLE,
+        TopK(5, 2, "min"),
+        PARTITION,
+        MemoisedOracle(ORACLE),
+        MemoisedOracle(PARTITION),
+    ],
     ids=str,
 )
 def test_solve_within_is_brute_force_within(oracle):

@@ -15,7 +15,7 @@ from cmab import (
     simulate,
 )
 from cmab.studies._pieces import Simulating
-from instances import BernoulliArms, SemiBandit
+from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
 
 MEANS = np.array([0.2, 0.9, 0.1, 0.8, 0.3])
@@ -147,6 +147,19 @@ def test_outcomes_of_a_round_stay_in_the_declared_support():
     place.in_round = lambda t, rng: wider if t == 3 else place
     with pytest.raises(ValueError, match=r"in_round\(3, rng\) must have outcomes in \(0.0, 1.0\)"):
         simulate(CUCB(ORACLE), place, 5, rng=0)
+
+
+def test_means_of_a_round_must_fit_the_policy():
+    """Gaussian outcomes are without bounds, but CUCB caps its indices to the support that it was given."""
+    oracle = TopK(2, 1)
+    place = SemiBandit(GaussianArms([0.4, 0.6], sigma=0.4), oracle)
+    place.in_round = lambda t, rng: SemiBandit(GaussianArms([0.4, 0.6 + t / 10], sigma=0.4), oracle)
+    with pytest.raises(ValueError, match=r"means from 0\.4 to 1\.1"):
+        simulate(CUCB(oracle), place, 10, rng=0)
+    noisy = SemiBandit(GaussianArms([0.4, 0.6], sigma=0.5), oracle)
+    place.in_round = lambda t, rng: noisy
+    with pytest.raises(ValueError, match=r"must have a sigma of at most 0\.4, got 0\.5"):
+        simulate(CUCB(oracle), place, 10, rng=0)
 
 
 def test_explorers_are_not_for_rounds_that_differ():

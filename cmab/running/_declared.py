@@ -9,6 +9,7 @@ import numpy as np
 
 from cmab.environment import Environment
 from cmab.feedback import Feedback, check_arrays, check_outcomes
+from cmab.policy import AnyPolicy
 from cmab.validation import check_vector, real, real_array, shown
 
 
@@ -29,6 +30,29 @@ def check_declared(environment: Environment) -> None:
     if not isinstance(means, np.ndarray):
         raise ValueError(f"environment.means must be a numpy array, got {shown(means)}")
     check_vector("environment.means", real_array("environment.means", means), environment.n_arms)
+
+
+def check_support(policy: AnyPolicy, environment: Environment) -> None:
+    """Raise ``ValueError`` unless outcomes lie in the policy's support, or are sub-Gaussian as if they did.
+
+    Then their means must lie in it: that is what confidence radii and caps rest on.
+    """
+    if policy.support is None or not policy.learns:
+        return
+    (low, high), (least, most) = policy.support, environment.support
+    if low <= least and most <= high:
+        return
+    slack, means = 1e-12 * (high - low), np.asarray(environment.means)
+    if (
+        environment.sigma > (high - low) / 2 + slack
+        or not ((means >= low - slack) & (means <= high + slack)).all()
+    ):
+        raise ValueError(
+            f"environment must have outcomes in [{low:g}, {high:g}], the support of {type(policy).__name__},"
+            f" or means in it and a sigma of at most {(high - low) / 2:g}; got outcomes in [{least:g},"
+            f" {most:g}], means from {means.min():g} to {means.max():g}, sigma {environment.sigma:g}."
+            f" Give the policy a support that fits"
+        )
 
 
 def check_answer(method: str, feedback: Any, support: tuple[float, float]) -> None:

@@ -54,7 +54,7 @@ def replicate(
     """Play one replication; Ctrl-C ends it early, with ``nan`` at the checkpoints that were not reached."""
     record = Record(np.full(rounds.shape, np.nan), np.full(rounds.shape, np.nan))
     session = Session(policy, stream(seed, Purpose.LEARNER, replication))
-    truth = truth_of(environment, policy.oracle, stream(seed, Purpose.ROUNDS, replication))
+    truth = truth_of(environment, policy, stream(seed, Purpose.ROUNDS, replication))
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
     # Anew for each replication: a kernel brings its own scratch space.

@@ -13,14 +13,15 @@ from cmab.arrays import IntArray
 from cmab.context import Context
 from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
-from cmab.running._declared import check_declared, finite_or_nan
+from cmab.policy import AnyPolicy
+from cmab.running._declared import check_declared, check_support, finite_or_nan
 from cmab.running._truth import Truth
 from cmab.validation import shown
 
 
-def truth_of(environment: Environment, oracle: Oracle, rng: np.random.Generator) -> Truth:
+def truth_of(environment: Environment, policy: AnyPolicy, rng: np.random.Generator) -> Truth:
     """Return the truth of a run: one for all rounds, unless the environment says that they differ."""
-    return Rounds(environment, oracle, rng) if changes(environment) else Truth(environment)
+    return Rounds(environment, policy, rng) if changes(environment) else Truth(environment)
 
 
 def check_context(environment: Environment, oracle: Oracle) -> None:
@@ -43,8 +44,8 @@ class Rounds(Truth):
     ----------
     environment : Environment
         Which is asked for its rounds.
-    oracle : Oracle
-        Whose arms they must have.
+    policy : Policy
+        Whose arms and support they must have.
     rng : numpy.random.Generator
         The stream of the rounds.
 
@@ -54,9 +55,9 @@ class Rounds(Truth):
         Sum of the optima of the rounds so far.
     """
 
-    def __init__(self, environment: Environment, oracle: Oracle, rng: np.random.Generator) -> None:
+    def __init__(self, environment: Environment, policy: AnyPolicy, rng: np.random.Generator) -> None:
         super().__init__(environment)
-        self._oracle, self._rng, self._world = oracle, rng, environment
+        self._policy, self._rng, self._world = policy, rng, environment
         self._first: tuple[np.random.Generator, list[Any]] | None = None
         self.best: float = 0.0
 
@@ -109,7 +110,8 @@ class Rounds(Truth):
         # Room for rounding: half a support's length may have been computed in another order.
         if not world.sigma <= base.sigma * (1.0 + 1e-12):
             raise ValueError(f"{asked} must have a sigma of at most {base.sigma:g}, got {world.sigma:g}")
-        check_context(world, self._oracle)
+        check_support(self._policy, world)
+        check_context(world, self._policy.oracle)
 
 
 def _told(world: Environment) -> list[Any]:

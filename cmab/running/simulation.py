@@ -16,7 +16,7 @@ from cmab.results.regret import benchmark
 from cmab.results.simulation import Simulation
 from cmab.running._arrivals import Arrival, Delay
 from cmab.running._compiled_rounds import open_doors
-from cmab.running._declared import check_declared
+from cmab.running._declared import check_declared, check_support
 from cmab.running._lockstep import groups, replicate_group
 from cmab.running._replication import Record
 from cmab.running._rounds import check_context
@@ -150,9 +150,6 @@ def simulate(
 def check_fit(policy: AnyPolicy, environment: Environment) -> None:
     """Refuse a policy and an environment that do not belong together.
 
-    Outcomes must lie in the policy's support, or be sub-Gaussian as if they did, with means in it: that is
-    what confidence radii and caps rest on.
-
     Raises
     ------
     TypeError
@@ -171,22 +168,7 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
         )
     check_declared(environment)
     check_context(environment, policy.oracle)
-    if policy.support is None or not policy.learns:
-        return
-    (low, high), (least, most) = policy.support, environment.support
-    if low <= least and most <= high:
-        return
-    slack, means = 1e-12 * (high - low), np.asarray(environment.means)
-    if (
-        environment.sigma > (high - low) / 2 + slack
-        or not ((means >= low - slack) & (means <= high + slack)).all()
-    ):
-        raise ValueError(
-            f"environment must have outcomes in [{low:g}, {high:g}], the support of {type(policy).__name__},"
-            f" or means in it and a sigma of at most {(high - low) / 2:g}; got outcomes in [{least:g},"
-            f" {most:g}], means from {means.min():g} to {means.max():g}, sigma {environment.sigma:g}."
-            f" Give the policy a support that fits"
-        )
+    check_support(policy, environment)
 
 
 def default_checkpoints(horizon: int) -> IntArray:
