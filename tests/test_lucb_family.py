@@ -183,7 +183,7 @@ def test_outcomes_outside_the_support_are_refused(explorer):
     session = Session(explorer, rng=0)
     ticket = session.ask()
     before = session.state.stats if hasattr(session.state, "stats") else session.state
-    batch = {} if ticket.pulls == 1 else {"pulls": [ticket.pulls] * 2, "squares": [1.0, 1.0]}
+    batch = {} if ticket.pulls == 1 else {"pulls": [ticket.pulls] * 2, "squares": [1e9, 1.0]}
     for bad in (1.5, -0.1, float("nan")):
         with pytest.raises(ValueError, match=r"outcomes must"):
             session.tell(Feedback([0, 1], [bad * ticket.pulls, 0.5], **batch), ticket)

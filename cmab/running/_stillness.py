@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import warnings
 import zlib
 from collections.abc import Mapping
 from functools import cached_property
@@ -76,7 +77,9 @@ class Stillness:
             return repr(value)
         buffer = io.BytesIO()
         try:
-            _Digester(buffer, self._environment).dump(value)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of iterators, whose pickles Python 3.14 will have no more
+                _Digester(buffer, self._environment).dump(value)
         except Exception:  # of things that no file can hold, and of __reduce__ of others
             return type(value).__qualname__, id(value)
         return buffer.getvalue()
