@@ -21,6 +21,7 @@ import cases
 import numpy as np
 
 from cmab import ArmStatistics, Feedback
+from cmab.ticket import Ticket
 from oracles import TopK
 from oracles.influence.certificate import Certificate
 
@@ -73,6 +74,20 @@ def same_numbers(good):
 def wrong_counts():
     """Yield what is no positive number."""
     yield from (0, -1, 2.5, None, "2", np.nan, [2], 2 + 0j, True)
+
+
+def wrong_flags(n):
+    """Yield what is no array of n booleans."""
+    yield from (
+        None,
+        3,
+        "x",
+        [True] * (n + 1),
+        np.ones((1, n), bool),
+        np.ones(n),
+        np.ones(n, int),
+        np.ones(0, bool),
+    )
 
 
 @cache
@@ -157,6 +172,10 @@ class Subject:
             "name": "super_arm",
             "feedback": Feedback(np.arange(self.n_arms), np.full(self.n_arms, 0.5), 1.0),
             "is_high": np.zeros(self.n_arms, bool),
+            "available": np.ones(self.n_choices, bool),
+            "context": None,
+            "ticket": Ticket(0, self.super_arm),
+            "t": 1,
         }[name]
 
     def learned(self):
@@ -194,6 +213,8 @@ class Subject:
             return () if method == "affordable" else wrong_counts()  # a helper of rules, of plain Python
         if name in ("state", "stats"):
             return wrong_states(self.learned())
+        if name == "available":
+            return wrong_flags(self.n_choices)
         return wrong_feedback(self.n_arms) if name == "feedback" else ()
 
     def same(self, method, name):
