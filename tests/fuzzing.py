@@ -273,7 +273,7 @@ def judge(subject, method, way, name, arguments):
         return "" if name in STATES or name in text else f"refused without its name: {text}"
     return (
         ""
-        if name in STATES and issubclass(kind, (AttributeError, IndexError))
+        if name in STATES and issubclass(kind, (AttributeError, IndexError, ZeroDivisionError))
         else f"{kind.__name__}: {text}"
     )
 
