@@ -159,6 +159,11 @@ def as_nobody():
     """The rights of a user who owns nothing, if the tests run as root."""
     if os.geteuid() == 0:
         os.seteuid(NOBODY)
+        can_read = os.access(ROOT / "cmab" / "cli.py", os.R_OK, effective_ids=True)
+        os.seteuid(0)
+        if not can_read:
+            pytest.skip("the code lies in a folder that only root can enter")
+        os.seteuid(NOBODY)
         yield
         os.seteuid(0)
     else:
