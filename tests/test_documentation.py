@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
+import cloudpickle
 import pytest
 
 from cmab import Study, cli
@@ -19,11 +20,14 @@ SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_snippets_run(page, tmp_path, monkeypatch):
+def test_snippets_run(page, tmp_path, monkeypatch, request):
     """The snippets of a page run in order, in one namespace and an empty folder."""
     monkeypatch.chdir(tmp_path)
     module = ModuleType(f"snippets_of_{page.stem}")
-    monkeypatch.setitem(sys.modules, module.__name__, module)  # as in a notebook, classes can be pickled
+    # As in a notebook, classes can be pickled, and go to other processes by value.
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    cloudpickle.register_pickle_by_value(module)
+    request.addfinalizer(lambda: cloudpickle.unregister_pickle_by_value(module))
     namespace = vars(module)
     for match in SNIPPET.finditer(page.read_text(encoding="utf-8")):
         line = page.read_text(encoding="utf-8")[: match.start()].count("\n") + 1
