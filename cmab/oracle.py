@@ -11,7 +11,7 @@ import numpy as np
 from cmab._guard import generator, guard, unguarded
 from cmab._metering import meter_solve
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel, open_door, solve_rows
+from cmab.compiled.forms import Kernel, compiled_form, solve_rows
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, check_vector, real_array, shown
 
@@ -109,7 +109,7 @@ class Oracle(ABC):
         """Return r_means(super_arm), the expected reward if the base arms had these means."""
 
     def kernel(self) -> Kernel | None:
-        """Return a compiled form of `solve` for the fused loop; none unless overridden."""
+        """Return a compiled form of `solve` for the compiled loop; none unless overridden."""
         return None
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
@@ -261,12 +261,12 @@ class Oracle(ABC):
 
     def _solve_compiled(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         """Return `solve_batch` by the compiled rule if any, for oracles that take all finite means."""
-        door = open_door(self, "solve")
-        if door is None:
+        compiled = compiled_form(self, "solve")
+        if compiled is None:
             return Oracle.solve_batch(self, means, rng)
         rows = self._check_rows(means)
         check_vector("means", rows.reshape(-1))
-        return solve_rows(door, self.n_choices, rows)
+        return solve_rows(compiled, self.n_choices, rows)
 
     def _check_rows(self, means: FloatArray) -> FloatArray:
         """Return `means` as a float array of rows of length `n_arms`, refused if it has another shape."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from cmab._guard import Check, checks_itself, generator, guard
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel, is_open
+from cmab.compiled.forms import Kernel, is_current
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
@@ -236,7 +236,7 @@ class IndexPolicy(Policy[ArmStatistics]):
         """Return one index for each base arm, shape (n_arms,); `stats` is left unchanged."""
 
     def kernel(self) -> Kernel | None:
-        """Return a compiled form of `indices` for the fused loop; none unless overridden."""
+        """Return a compiled form of `indices` for the compiled loop; none unless overridden."""
         return None
 
     def initial_state(self) -> ArmStatistics:
@@ -261,7 +261,7 @@ class IndexPolicy(Policy[ArmStatistics]):
         """
         if context is None or not context.parts:
             return self.select(state, rng)
-        if not is_open(self, "select", door="select_for"):
+        if not is_current(self, "select", form="select_for"):
             refuse_parts(self, context)
         refuse_parts(self, context, ("available",))
         assert context.available is not None  # the one part that there is

@@ -1,4 +1,4 @@
-"""Rules of the house that a test can hold: directions of imports, a light import, numba behind one door."""
+"""Rules of the house that a test can hold: directions of imports, a light import, numba in one place."""
 
 import ast
 import importlib
@@ -61,7 +61,7 @@ def test_pulp_is_imported_in_one_file():
 
 
 @pytest.mark.parametrize("package", ALLOWED)
-def test_numba_is_behind_one_door(package):
+def test_numba_is_behind_one_decorator(package):
     for path in (ROOT / package).rglob("*.py"):
         if path.name != "_kernels.py":
             assert not any(name.split(".")[0] == "numba" for name in _imports(path)), path

@@ -84,11 +84,11 @@ def run(explorer, environment, replications=4, max_samples=3000, **options):
 
 @pytest.fixture
 def in_python(monkeypatch):
-    """Return `run` with every door closed."""
+    """Return `run` without compiled forms."""
 
     def closed(*args, **options):
         with monkeypatch.context() as patch:
-            patch.setattr(_exploring, "open_doors", lambda *_: None)
+            patch.setattr(_exploring, "compiled_exploration", lambda *_: None)
             found = run(*args, **options)
         assert found.path == "python"
         return found
@@ -121,7 +121,7 @@ def test_compiled_oracles_are_python_oracles(rule, family, in_python):
     assert everything(found) == everything(in_python(rule(oracle, 0.1), environment))
 
 
-def test_closed_doors_are_noticed():
+def test_outdated_forms_are_noticed():
     arms = GaussianArms([1.0, 0.0, 0.1], sigma=0.5)
 
     class Eager(LUCBPlusPlus):
@@ -131,19 +131,20 @@ def test_closed_doors_are_noticed():
     assert run(Eager(3, 1, 0.1), arms).samples.tolist() == [3] * 4
     assert run(LilCLUCB(NoKernel(3, 1), 0.1), arms).path == "python"
     assert run(LilRandLUCB(3, 1, 0.1), BetaArms([3.0, 1.0, 1.0], [1.0, 2.0, 3.0])).path == "python"
-    open_door = run(LilCLUCB(TopK(3, 1), 0.1), arms)
-    assert everything(run(LilCLUCB(NoKernel(3, 1), 0.1), arms)) == everything(open_door)
+    compiled_form = run(LilCLUCB(TopK(3, 1), 0.1), arms)
+    assert everything(run(LilCLUCB(NoKernel(3, 1), 0.1), arms)) == everything(compiled_form)
 
 
 def trees_and_scan(explorer, arms, monkeypatch, max_samples):
     """Return the runs of the loop over trees, and of the loop that looks at every arm."""
     by_trees = run(explorer, arms, 1, max_samples)
-    opened = _exploring.open_doors
+    forms = _exploring.compiled_exploration
     with monkeypatch.context() as patch:
         if isinstance(explorer, LilCLUCB):  # the general rule, with an oracle that is not known to be uniform
             patch.setattr(type(explorer.oracle), "uniform_size", None)
         else:
-            patch.setattr(_exploring, "open_doors", lambda e, a: opened(e, a)._replace(rule=e.scan_kernel()))
+            scan = lambda e, a: forms(e, a)._replace(rule=e.scan_kernel())  # noqa: E731
+            patch.setattr(_exploring, "compiled_exploration", scan)
         return by_trees, run(explorer, arms, 1, max_samples)
 
 

@@ -1,4 +1,4 @@
-"""The door to numba: caching that notices edits, fall-backs, and the same answers without compilation."""
+"""The way to numba: caching that notices edits, fall-backs, and the same answers without compilation."""
 
 import os
 import shutil

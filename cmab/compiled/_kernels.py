@@ -1,4 +1,4 @@
-"""The one door to numba.
+"""The one way to numba.
 
 A module named ``_kernels_*.py`` holds compiled functions: arrays (and a ``Generator``, for kernels that
 cover a whole run) in, arrays out. Such modules are imported inside the functions that call them, so that
@@ -97,7 +97,7 @@ def _compiled(function: Function, *signature: Any) -> Function:
     compiled = _njit(**_OPTIONS)(function)
     # What belongs to no module, as code that a program executes, could not be linked again.
     if function.__module__ in sys.modules and _cache_folder():
-        # numba may change what is behind its doors: then each process compiles, and nothing else happens.
+        # numba may change what is inside it: then each process compiles, and nothing else happens.
         with suppress(Exception):
             compiled._cache = _quick_cache(function)
     if signature:

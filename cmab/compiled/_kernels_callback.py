@@ -20,7 +20,7 @@ def ask_address(means: FloatArray, integers: IntArray, reals: FloatArray, out: I
     return int(call_address(integers[0]))
 
 
-def door_to(answer: Callable[[], int]) -> tuple[Kernel, Any]:
+def callback_to(answer: Callable[[], int]) -> tuple[Kernel, Any]:
     """Return a kernel that calls `answer`, and what must live as long as the kernel is in use."""
     if not IS_COMPILING:
         return Kernel(lambda *_: answer()), None

@@ -1,4 +1,4 @@
-"""The compiled doors: fixed signatures of index rules, oracles and environments, and the loops over them.
+"""The compiled forms: fixed signatures of index rules, oracles and environments, and the loops over them.
 
 A function of one of these signatures is passed to the loop as a pointer, so the loop is compiled once and
 cached on disk, whatever oracle, policy or environment a user writes.
@@ -60,7 +60,7 @@ SOLVE_EACH = t.void(
     *(t.FunctionType(SOLVE), _integers, _reals),
     *(_table, _lists, _integers),
 )
-LOCKSTEP = t.void(
+BATCHED_LOOP = t.void(
     *(t.FunctionType(INDEX), t.boolean, _reals, t.FunctionType(SOLVE), _integers),
     *(t.FunctionType(PLAY), _integers, _reals),
     *(_lists, _integers, _integers, _lists, _table, _table),

@@ -1,4 +1,4 @@
-"""The compiled door of oracles of the k best arms: the fused loop knows it, and may look at fewer arms."""
+"""The compiled form of oracles of the k best arms: the compiled loop knows it, and may look at fewer arms."""
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels_select import renew_top_k

@@ -1,4 +1,4 @@
-"""Which doors stand open: an object may offer a compiled form of its rule beside the Python one."""
+"""Compiled forms: an object may offer a compiled form of its rule beside the Python one."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class ExplorerKernel(NamedTuple):
     parameters: tuple[Any, ...]
 
 
-def open_door(thing: Any, *rules: str, door: str = "kernel") -> Any:
-    """Return ``thing.kernel()`` (or what another `door` returns), or None where it is closed."""
-    return getattr(thing, door)() if is_open(thing, *rules, door=door) else None
+def compiled_form(thing: Any, *rules: str, form: str = "kernel") -> Any:
+    """Return ``thing.kernel()`` (or what another method `form` returns), or None unless that is current."""
+    return getattr(thing, form)() if is_current(thing, *rules, form=form) else None
 
 
-def is_open(thing: Any, *rules: str, door: str) -> bool:
-    """Return whether `thing` has a method `door`, and no subclass changed one of `rules` but not it.
+def is_current(thing: Any, *rules: str, form: str) -> bool:
+    """Return whether `thing` has a method `form`, and no subclass changed one of `rules` but not it.
 
-    Whoever overrides ``indices`` of a compiled policy means his own rule, not the compiled one.
+    Those who override ``indices`` of a compiled policy mean their own rule, not the compiled one.
     """
     lineage = type(thing).__mro__
-    depth = {name: _first(lineage, name) for name in (door, *rules)}
-    own = depth[door]
+    depth = {name: _first(lineage, name) for name in (form, *rules)}
+    own = depth[form]
     if own is None or any(d is not None and d < own for d in depth.values()):
         return False
     return not any(rule in getattr(thing, "__dict__", ()) for rule in rules)

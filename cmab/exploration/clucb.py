@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel, Kernel, open_door
+from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
 from cmab.confidence.radii import MODES, Mode, clock_radii, lil_parameters, lil_radii
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible
 from cmab.exploration.parameters import check_epsilon, check_noise
@@ -96,7 +96,7 @@ class _CLUCBRule(SamplingExplorer):
         """Return the compiled loop that calls the oracle's compiled form, if it has one."""
         from cmab.exploration._kernels_clucb import explore_oracle
 
-        oracle: Kernel | None = open_door(self.oracle, "solve")
+        oracle: Kernel | None = compiled_form(self.oracle, "solve")
         if oracle is None:
             return None
         reals = np.array([self._sign, self.sigma, *parameters, self.oracle.least_mean])

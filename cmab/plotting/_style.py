@@ -1,4 +1,4 @@
-"""The look of all pictures, and the one door to matplotlib."""
+"""The look of all pictures, and the one way to matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What index policies with a compiled rule share: the two doors, and the checks of their parameters."""
+"""What index policies with a compiled rule share: both forms of it, and the checks of their parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cmab.validation import check_vector, real, vector
 
 @dataclass(frozen=True, eq=False)
 class CompiledIndexPolicy(IndexPolicy):
-    """An index policy whose rule is one compiled function, called by `indices` and by the fused loop.
+    """An index policy whose rule is one compiled function, called by `indices` and by the compiled loop.
 
     A subclass defines `_rule`, which imports and returns the function, and `_pack`, which checks its fields
     and returns the function's parameters.

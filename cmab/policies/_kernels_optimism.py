@@ -1,4 +1,4 @@
-"""Index rules: the functions that ask/tell and the fused loop both call."""
+"""Index rules: the functions that ask/tell and the compiled loop both call."""
 
 import math
 

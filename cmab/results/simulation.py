@@ -41,7 +41,7 @@ class Simulation:
     sense : {"max", "min"}
         Whether rewards are maximised or costs minimised.
     path : str
-        Which loop ran: ``"compiled"`` (policy, oracle and environment fused), ``"mixed"`` (a Python oracle
+        Which loop ran: ``"compiled"`` (policy, oracle and environment in one), ``"mixed"`` (a Python oracle
         between a compiled policy and a compiled environment), ``"batch"`` (the same with all replications
         side by side, for an oracle that overrides `Oracle.solve_batch` and draws no random numbers) or
         ``"python"``. The numbers are the same.

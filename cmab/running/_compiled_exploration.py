@@ -1,4 +1,4 @@
-"""Running an explorer in compiled code: which doors must be open, and how state goes in and out."""
+"""Running an explorer in compiled code: which forms it takes, and how state goes in and out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.compiled.forms import ExplorerKernel, Kernel, open_door
+from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
 from cmab.running._compiled_rounds import interrupt_waits
@@ -57,18 +57,18 @@ class Watch:
         warnings.warn(f"{self.explorer} {what}: {why}. max_samples sets another cap", RuntimeWarning, 4)
 
 
-class Doors(NamedTuple):
+class CompiledExploration(NamedTuple):
     """The compiled rule and arms of a run."""
 
     rule: ExplorerKernel
     arms: Kernel
 
 
-def open_doors(explorer: AnyExplorer, environment: Environment) -> Doors | None:
+def compiled_exploration(explorer: AnyExplorer, environment: Environment) -> CompiledExploration | None:
     """Return the compiled forms, or none if the explorer or the environment has only its Python form."""
-    arms: Kernel | None = open_door(environment, "pull", "sample", door="pull_kernel")
-    rule: ExplorerKernel | None = open_door(explorer, *_RULES) if arms else None
-    return Doors(rule, arms) if rule and arms else None
+    arms: Kernel | None = compiled_form(environment, "pull", "sample", form="pull_kernel")
+    rule: ExplorerKernel | None = compiled_form(explorer, *_RULES) if arms else None
+    return CompiledExploration(rule, arms) if rule and arms else None
 
 
 def explore_compiled(
@@ -81,8 +81,8 @@ def explore_compiled(
     watch: Watch | None = None,
 ) -> int | None:
     """Go on from `state`, changing it; return all samples so far, or None if there is no compiled form."""
-    doors = open_doors(explorer, environment)
-    if doors is None or not isinstance(state, ArmStatistics):
+    compiled = compiled_exploration(explorer, environment)
+    if compiled is None or not isinstance(state, ArmStatistics):
         return None
     limit, samples = _FOREVER if max_samples is None else max_samples, int(state.counts.sum())
     while len(unseen := explorer.unseen(state)):  # type: ignore[attr-defined]
@@ -91,13 +91,13 @@ def explore_compiled(
         state.update(environment.sample(unseen, 1, coins))
         samples += len(unseen)
     clock = np.array([state.rounds, samples])
-    _loop(doors, state, watch or Watch(), rng, coins, clock, limit)
+    _loop(compiled, state, watch or Watch(), rng, coins, clock, limit)
     state.rounds = int(clock[0])
     return int(clock[1])
 
 
 def _loop(
-    doors: Doors,
+    compiled: CompiledExploration,
     state: ArmStatistics,
     watch: Watch,
     rng: np.random.Generator,
@@ -105,7 +105,7 @@ def _loop(
     clock: IntArray,
     limit: int,
 ) -> None:
-    (loop, parameters), arms = doors
+    (loop, parameters), arms = compiled
     arguments = (*parameters, *(arms.function, arms.integers, arms.reals))
     learned, is_over = (state.counters, state.means, state.deviations), False
     memory = state.memory if isinstance(state, RememberingStatistics) else np.empty(0)

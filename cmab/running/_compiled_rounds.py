@@ -1,4 +1,4 @@
-"""Running the fused loop: which doors must be open, and how state goes in and out of it."""
+"""Running the compiled loop of rounds: which forms it takes, and how state goes in and out of it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel, open_door
+from cmab.compiled.forms import Kernel, compiled_form
 from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy, Policy
-from cmab.running._python_oracle import Door, PythonDoor
+from cmab.running._callbacks import Callback, OracleCallback
 from cmab.statistics import ArmStatistics
 
 
-class Doors(NamedTuple):
+class CompiledRun(NamedTuple):
     """The compiled policy and environment of one run, and the oracle's if it has one."""
 
     policy: Kernel
@@ -30,11 +30,11 @@ class Doors(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Name of the loop that goes through these doors."""
+        """Name of the loop over these forms."""
         return "mixed" if self.oracle is None else "compiled"
 
 
-def open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
+def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
     """Return the compiled forms, or none if the policy or the environment has only its Python form.
 
     Compiled loops know neither contexts nor tickets, nor rounds that differ.
@@ -43,9 +43,9 @@ def open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
         return None
     if not _has_usual(policy, "select_for", IndexPolicy) or not _has_usual(policy, "learn", Policy):
         return None
-    index = open_door(policy, "indices", "select", "update", "initial_state", "start")
-    play = open_door(environment, "play", "expected_reward")
-    return Doors(index, open_door(policy.oracle, "solve"), play) if index and play else None
+    index = compiled_form(policy, "indices", "select", "update", "initial_state", "start")
+    play = compiled_form(environment, "play", "expected_reward")
+    return CompiledRun(index, compiled_form(policy.oracle, "solve"), play) if index and play else None
 
 
 def _has_usual(policy: AnyPolicy, method: str, base: type) -> bool:
@@ -55,10 +55,10 @@ def _has_usual(policy: AnyPolicy, method: str, base: type) -> bool:
 
 
 @contextmanager
-def interrupt_waits(door: Door | None = None) -> Iterator[None]:
+def interrupt_waits(callback: Callback | None = None) -> Iterator[None]:
     """Hold Ctrl-C back until the call is over: numba, reading compiled functions, crashes on an exception.
 
-    Only while Python is asked, through `door`, it gets through at once.
+    Only while Python is asked, through `callback`, it gets through at once.
     """
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
@@ -67,12 +67,12 @@ def interrupt_waits(door: Door | None = None) -> Iterator[None]:
     came: list[tuple[int, FrameType | None]] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        if door is not None and door.is_asking:
+        if callback is not None and callback.is_asking:
             usual(number, frame)
             return
         came.append((number, frame))
-        if door is not None:
-            door.is_interrupted = True
+        if callback is not None:
+            callback.is_interrupted = True
 
     signal.signal(signal.SIGINT, note)
     try:
@@ -83,15 +83,15 @@ def interrupt_waits(door: Door | None = None) -> Iterator[None]:
         usual(*came[0])
 
 
-class FusedRun:
-    """One replication on its way through the fused loop.
+class CompiledReplication:
+    """One replication on its way through the compiled loop.
 
     Parameters
     ----------
-    doors : Doors
+    compiled : CompiledRun
         The compiled rules.
     oracle : Oracle
-        Called from the loop, round by round, where its door is closed.
+        Called from the loop, round by round, where it has no compiled form.
     state : ArmStatistics
         Changed in place.
     learner_rng, coins : numpy.random.Generator
@@ -107,7 +107,7 @@ class FusedRun:
 
     def __init__(
         self,
-        doors: Doors,
+        compiled: CompiledRun,
         oracle: Oracle,
         state: ArmStatistics,
         learner_rng: np.random.Generator,
@@ -118,11 +118,11 @@ class FusedRun:
         self.recorded: FloatArray = np.full((len(checkpoints), 2), np.nan)
         self._progress = np.array([state.rounds, 0, 0])
         self._super_arm = np.empty(max(oracle.n_choices, state.n_arms), np.int64)
-        indices, solve, self._door = np.empty(state.n_arms), doors.oracle, None
+        indices, solve, self._callback = np.empty(state.n_arms), compiled.oracle, None
         if solve is None:
-            self._door = PythonDoor(oracle, learner_rng, indices, self._super_arm)
-            solve = self._door.kernel
-        self._loop, rules = _loop_for(doors.policy, solve, doors.environment, state, learner_rng)
+            self._callback = OracleCallback(oracle, learner_rng, indices, self._super_arm)
+            solve = self._callback.kernel
+        self._loop, rules = _loop_for(compiled.policy, solve, compiled.environment, state, learner_rng)
         learned = (state.counters, *state.sharing(), state.means, state.deviations)
         self._before: tuple[Any, ...] = (*rules, *learned, coins)
         self._after: tuple[Any, ...] = (
@@ -133,7 +133,7 @@ class FusedRun:
     @property
     def oracle_seconds(self) -> float:
         """Seconds in the oracle; ``nan`` where it is compiled, for compiled code has no clock."""
-        return math.nan if self._door is None else self._door.seconds
+        return math.nan if self._callback is None else self._callback.seconds
 
     @property
     def super_arm(self) -> IntArray:
@@ -143,10 +143,10 @@ class FusedRun:
     def play(self, last: int) -> None:
         """Play up to round `last`; raises what the oracle raises, with the rounds before it played."""
         try:
-            with interrupt_waits(self._door):
+            with interrupt_waits(self._callback):
                 self._loop(*self._before, last, *self._after)
-            if self._door is not None:
-                self._door.reraise()
+            if self._callback is not None:
+                self._callback.reraise()
         finally:
             self.state.rounds = int(self._progress[0])
 

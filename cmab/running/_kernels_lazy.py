@@ -1,4 +1,4 @@
-"""The fused loop of CUCB on the k best of many arms, which looks at few of them in most rounds.
+"""The compiled loop of CUCB on the k best of many arms, which looks at few of them in most rounds.
 
 An arm that is not observed keeps its mean and its count, so its index grows with the logarithm of the time
 only. The indices that all arms would have some rounds ahead bound those until then; the arms with the highest

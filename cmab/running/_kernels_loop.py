@@ -1,4 +1,4 @@
-"""The fused regret loop: many rounds without returning to Python."""
+"""The compiled loop of rounds: many rounds without returning to Python."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy
 from cmab.running._arrivals import AT_ONCE, Arrival, Mail
-from cmab.running._compiled_rounds import Doors, FusedRun, open_doors
+from cmab.running._compiled_rounds import CompiledReplication, CompiledRun, compiled_run
 from cmab.running._declared import check_answer
 from cmab.running._rounds import Rounds, truth_of
 from cmab.running._stillness import Stillness
@@ -58,11 +58,11 @@ def replicate(
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
     # Anew for each replication: a kernel brings its own scratch space.
-    doors = open_doors(policy, environment) if arrival.is_at_once else None
-    record.path = doors.path if doors else "python"
+    compiled = compiled_run(policy, environment) if arrival.is_at_once else None
+    record.path = compiled.path if compiled else "python"
     try:
-        if doors:
-            _play_compiled(doors, session, rounds, coins, record, tick)
+        if compiled:
+            _play_compiled(compiled, session, rounds, coins, record, tick)
         else:
             mail = None
             if not arrival.is_at_once:
@@ -128,7 +128,7 @@ def _play(
 
 
 def _play_compiled(
-    doors: Doors,
+    compiled: CompiledRun,
     session: Session[Any],
     rounds: IntArray,
     coins: np.random.Generator,
@@ -136,8 +136,8 @@ def _play_compiled(
     tick: Callable[[int], object] | None,
 ) -> None:
     """As `_play`, in compiled calls of about a tick each: Ctrl-C and the bar wait that long."""
-    run = FusedRun(doors, session.policy.oracle, session.state, session.rng, coins, rounds)
-    played, last, step = 0, int(rounds[-1]), 1 if doors.oracle is None else 1000
+    run = CompiledReplication(compiled, session.policy.oracle, session.state, session.rng, coins, rounds)
+    played, last, step = 0, int(rounds[-1]), 1 if compiled.oracle is None else 1000
     try:
         while played < last:
             started, before = time.perf_counter(), played

@@ -14,7 +14,7 @@ from cmab.environment import Environment, changes
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import BestSuperArm
 from cmab.results.identification import Identification
-from cmab.running._compiled_exploration import Watch, explore_compiled, open_doors
+from cmab.running._compiled_exploration import Watch, compiled_exploration, explore_compiled
 from cmab.running._declared import check_answer, check_declared
 from cmab.running._stillness import Stillness
 from cmab.seeding import Purpose, Seed, root, stream
@@ -103,7 +103,7 @@ def identify(
     check_fit(explorer, environment)
     run = partial(explore, explorer, environment, root(rng), max_samples)
     # Compiled runs release the interpreter lock: threads then need no copies of the instance.
-    prefer: Prefer = "threads" if open_doors(explorer, environment) else "processes"
+    prefer: Prefer = "threads" if compiled_exploration(explorer, environment) else "processes"
     runs = sorted(_runs(run, replications, n_jobs, prefer, progress), key=lambda r: r.replication)
     return collect(type(explorer).__name__, runs, judged=explorer.goal is not None)
 

@@ -15,9 +15,9 @@ from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.results.regret import benchmark
 from cmab.results.simulation import Simulation
 from cmab.running._arrivals import Arrival, Delay
-from cmab.running._compiled_rounds import open_doors
+from cmab.running._batched_replications import groups, replicate_group
+from cmab.running._compiled_rounds import compiled_run
 from cmab.running._declared import check_declared, check_support
-from cmab.running._lockstep import groups, replicate_group
 from cmab.running._replication import Record
 from cmab.running._rounds import check_context
 from cmab.running._truth import Truth
@@ -129,14 +129,14 @@ def simulate(
     truth = Truth(environment)
     benchmark(policy.oracle, environment.optimum)
     rounds = check_rounds(checkpoints, horizon)
-    doors = open_doors(policy, environment) if arrival.is_at_once else None
+    compiled = compiled_run(policy, environment) if arrival.is_at_once else None
     run = partial(replicate_group, policy, environment, rounds, root(rng), arrival=arrival)
     together = groups(policy, environment, replications, n_jobs, arrival)
     records: dict[int, Record] = {}
     finish = partial(_collect, policy, environment, rounds, records)
     try:
         # Compiled replications release the interpreter lock: threads then need no copies of the instance.
-        prefer: Prefer = "threads" if doors and doors.oracle else "processes"
+        prefer: Prefer = "threads" if compiled and compiled.oracle else "processes"
         for group, played in _played(run, together, n_jobs, prefer, progress, int(rounds[-1])):
             records |= zip(group, played, strict=True)
             if played[0].interrupted:

@@ -8,7 +8,7 @@ from itertools import chain, cycle, islice, pairwise
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.compiled.forms import open_door, solve_rows
+from cmab.compiled.forms import compiled_form, solve_rows
 from cmab.oracle import LinearOracle, Oracle
 from cmab.testing._checks import Finding, pickled, require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all
@@ -192,7 +192,7 @@ def check_batch(subject: Subject) -> Finding:
 
 def check_compiled(subject: Subject) -> None:
     """The compiled form of `solve`, if there is one, gives its answers."""
-    kernel = open_door(subject.oracle, "solve")
+    kernel = compiled_form(subject.oracle, "solve")
     if kernel is None:
         return
     problems = np.array(subject.some())

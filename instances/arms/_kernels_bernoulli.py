@@ -1,4 +1,4 @@
-"""The compiled doors of Bernoulli arms: outcomes of a round from its key."""
+"""The compiled forms of Bernoulli arms: outcomes of a round from its key."""
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel
@@ -8,7 +8,7 @@ from cmab.compiled._kernels_signatures import play_kernel
 
 @kernel
 def sum_in_order(values: FloatArray) -> float:
-    """Return the sum from the first entry to the last, as the fused loop adds up."""
+    """Return the sum from the first entry to the last, as the compiled loop adds up."""
     total = 0.0
     for value in values:
         total += value

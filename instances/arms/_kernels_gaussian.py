@@ -1,4 +1,4 @@
-"""The compiled doors of Gaussian arms, in a file of their own: others need not compile them."""
+"""The compiled forms of Gaussian arms, in a file of their own: others need not compile them."""
 
 import numpy as np
 

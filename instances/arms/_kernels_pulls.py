@@ -1,4 +1,4 @@
-"""The compiled doors of arms in pure exploration: single outcomes from a generator."""
+"""The compiled forms of arms in pure exploration: single outcomes from a generator."""
 
 import numpy as np
 

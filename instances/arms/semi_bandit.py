@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel, open_door
+from cmab.compiled.forms import Kernel, compiled_form
 from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle
@@ -76,13 +76,13 @@ class SemiBandit(Environment):
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form of the arms, if they have one: the reward is linear."""
-        door: Kernel | None = open_door(self.arms, "play", "quantile", "expected_reward")
-        return door
+        compiled: Kernel | None = compiled_form(self.arms, "play", "quantile", "expected_reward")
+        return compiled
 
     def pull_kernel(self) -> Kernel | None:
         """Return the compiled form of the arms' `pull`, if they have one."""
-        door: Kernel | None = open_door(self.arms, "pull", "sample", door="pull_kernel")
-        return door
+        compiled: Kernel | None = compiled_form(self.arms, "pull", "sample", form="pull_kernel")
+        return compiled
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return fresh outcomes of `arms`."""

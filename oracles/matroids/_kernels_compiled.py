@@ -1,4 +1,4 @@
-"""The compiled doors of the matroids whose greedy is one pass over the sorted arms."""
+"""The compiled forms of the matroids whose greedy is one pass over the sorted arms."""
 
 import numpy as np
 

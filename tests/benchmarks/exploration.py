@@ -83,12 +83,12 @@ def rate(explorer, arms, samples):
 
 def scan_rate(explorer, arms, samples):
     """Return the same of the loop that looks at every arm before each sample."""
-    opened = _exploring.open_doors
-    _exploring.open_doors = lambda e, a: opened(e, a)._replace(rule=e.scan_kernel())
+    opened = _exploring.compiled_exploration
+    _exploring.compiled_exploration = lambda e, a: opened(e, a)._replace(rule=e.scan_kernel())
     try:
         return rate(explorer, arms, samples)
     finally:
-        _exploring.open_doors = opened
+        _exploring.compiled_exploration = opened
 
 
 def row(n, budget):

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.special
 
 from cmab import CUCB, LinearOracle, Session, simulate
-from cmab.running import _compiled_rounds as _fused
+from cmab.running import _compiled_rounds
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -66,9 +66,9 @@ def fused(means: np.ndarray, rounds: int) -> None:
 
 
 def scan(means: np.ndarray, rounds: int) -> None:
-    is_lazy, _fused._is_lazy = _fused._is_lazy, lambda *doors: False
+    is_lazy, _compiled_rounds._is_lazy = _compiled_rounds._is_lazy, lambda *forms: False
     play(TopK(len(means), K), means, rounds)
-    _fused._is_lazy = is_lazy
+    _compiled_rounds._is_lazy = is_lazy
 
 
 def user(means: np.ndarray, rounds: int) -> None:

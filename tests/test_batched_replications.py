@@ -7,7 +7,7 @@ import pytest
 from cases import POLICIES
 
 from cmab import CUCB, LinearOracle, SimulationInterrupted, simulate
-from cmab.running._lockstep import WIDEST, groups
+from cmab.running._batched_replications import WIDEST, groups
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
 

@@ -11,7 +11,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 
 
-class Door(ABC):
+class Callback(ABC):
     """Answers compiled code from Python, and keeps what that raises until the compiled code is left.
 
     Attributes
@@ -25,11 +25,11 @@ class Door(ABC):
     """
 
     def __init__(self) -> None:
-        from cmab.compiled._kernels_callback import door_to
+        from cmab.compiled._kernels_callback import callback_to
 
         self.is_asking = self.is_interrupted = False
         self._error: BaseException | None = None
-        self.kernel, self._pointer = door_to(self._answer)
+        self.kernel, self._pointer = callback_to(self._answer)
 
     @abstractmethod
     def _ask(self) -> int:
@@ -54,7 +54,7 @@ class Door(ABC):
             raise error
 
 
-class PythonDoor(Door):
+class OracleCallback(Callback):
     """Asks an oracle for one super arm.
 
     Parameters

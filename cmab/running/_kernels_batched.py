@@ -6,12 +6,12 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import typed_kernel
-from cmab.compiled._kernels_signatures import LOCKSTEP
+from cmab.compiled._kernels_signatures import BATCHED_LOOP
 from cmab.compiled._kernels_statistics import observe
 
 
-@typed_kernel(LOCKSTEP)
-def play_side_by_side(
+@typed_kernel(BATCHED_LOOP)
+def play_batch(
     index: Any,
     is_random: bool,
     policy_reals: FloatArray,

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import is_open
+from cmab.compiled.forms import is_current
 from cmab.environment import Environment
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.running._arrivals import AT_ONCE, Arrival
-from cmab.running._compiled_rounds import Doors, interrupt_waits, open_doors
-from cmab.running._python_oracle import Door
+from cmab.running._callbacks import Callback
+from cmab.running._compiled_rounds import CompiledRun, compiled_run, interrupt_waits
 from cmab.running._replication import TICK_SECONDS, Record, replicate
 from cmab.running._truth import Truth
 from cmab.seeding import Purpose, stream
@@ -30,7 +30,7 @@ def groups(
     policy: AnyPolicy, environment: Environment, replications: int, n_jobs: int, arrival: Arrival = AT_ONCE
 ) -> list[list[int]]:
     """Return the replications by those that are played side by side, each alone where that does not pay."""
-    if replications == 1 or not arrival.is_at_once or _open_doors(policy, environment) is None:
+    if replications == 1 or not arrival.is_at_once or _compiled_run(policy, environment) is None:
         return [[index] for index in range(replications)]
     workers = 1
     if n_jobs != 1:
@@ -53,11 +53,11 @@ def replicate_group(
     """Play the replications of a group as `replicate` does each of them, side by side if they are many."""
     if len(group) == 1:
         return [replicate(policy, environment, rounds, seed, group[0], tick, arrival)]
-    doors = _open_doors(policy, environment)
-    if doors is None:
+    compiled = _compiled_run(policy, environment)
+    if compiled is None:
         raise RuntimeError("only replications whose oracle solves batches are grouped")
     started, is_interrupted = time.perf_counter(), False
-    run, truth = _Lockstep(doors, policy, rounds, seed, group), Truth(environment)
+    run, truth = _Batch(compiled, policy, rounds, seed, group), Truth(environment)
     try:
         run.play(tick)
         truth.check(int(rounds[-1]))
@@ -69,15 +69,15 @@ def replicate_group(
     return run.records((time.perf_counter() - started) / len(group), is_interrupted)
 
 
-def _open_doors(policy: AnyPolicy, environment: Environment) -> Doors | None:
-    """Return the compiled policy and environment around an oracle whose fastest door is `solve_batch`."""
-    if not is_open(policy.oracle, "solve", door="solve_batch"):
+def _compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
+    """Return the compiled policy and environment around an oracle whose fastest form is `solve_batch`."""
+    if not is_current(policy.oracle, "solve", form="solve_batch"):
         return None
-    doors = open_doors(policy, environment)
-    return doors if doors and doors.oracle is None else None
+    compiled = compiled_run(policy, environment)
+    return compiled if compiled and compiled.oracle is None else None
 
 
-class _BatchDoor(Door):
+class BatchCallback(Callback):
     """Asks an oracle for the super arms of R replications at once.
 
     Parameters
@@ -150,18 +150,18 @@ class _BatchDoor(Door):
         return True
 
 
-class _Lockstep:
+class _Batch:
     """R replications, in every round of which the oracle is asked once."""
 
     def __init__(
         self,
-        doors: Doors,
+        compiled: CompiledRun,
         policy: AnyPolicy,
         rounds: IntArray,
         seed: np.random.SeedSequence,
         group: Sequence[int],
     ) -> None:
-        width, self._index, self._environment = len(group), doors.policy, doors.environment
+        width, self._index, self._environment = len(group), compiled.policy, compiled.environment
         self._states: list[Any] = [policy.initial_state() for _ in group]
         self._learners = [stream(seed, Purpose.LEARNER, index) for index in group]
         self._coins = [stream(seed, Purpose.ENVIRONMENT, index) for index in group]
@@ -173,26 +173,26 @@ class _Lockstep:
         self._lengths, self._progress = np.zeros(width, np.int64), np.zeros(2, np.int64)
         self._rounds, self._recorded = rounds, np.full((width, len(rounds), 2), np.nan)
         asked = (self._indices, self._super_arms, self._lengths)
-        self._door = _BatchDoor(policy.oracle, self._learners, *asked)
-        if doors.policy.is_random:
-            self._door.before = self._draw_indices
+        self._callback = BatchCallback(policy.oracle, self._learners, *asked)
+        if compiled.policy.is_random:
+            self._callback.before = self._draw_indices
         self._before = (self._owners, sizes, *self._learned, *asked, np.zeros((width, 2)))
 
     def play(self, tick: Callable[[int], object] | None) -> None:
         """Play all rounds; raises what the oracle raises, with the rounds before it played."""
-        from cmab.running._kernels_lockstep import play_side_by_side
+        from cmab.running._kernels_batched import play_batch
         from cmab.running._kernels_loop import no_index
 
         index = no_index if self._index.is_random else self._index.function
-        rules = (index, self._index.is_random, self._index.reals, *self._door.kernel[:2])
+        rules = (index, self._index.is_random, self._index.reals, *self._callback.kernel[:2])
         last, block, width = int(self._rounds[-1]), 1, len(self._states)
         while (played := int(self._progress[0])) < last:
             started, block = time.perf_counter(), min(block, last - played)
             keys = np.array([coins.random(block) * 2.0**53 for coins in self._coins]).astype(np.int64)
             state = (*self._before, self._progress, self._rounds, self._recorded)
-            with interrupt_waits(self._door):
-                play_side_by_side(*rules, *self._environment[:3], keys, *state)
-            self._door.reraise()
+            with interrupt_waits(self._callback):
+                play_batch(*rules, *self._environment[:3], keys, *state)
+            self._callback.reraise()
             if tick is not None:
                 tick(width * block)
             if time.perf_counter() - started < TICK_SECONDS / 2 and block < _LONGEST_BLOCK:
@@ -212,11 +212,11 @@ class _Lockstep:
             rewards=self._recorded[row, :, 0],
             seconds=seconds,
             oracle_calls=played,
-            oracle_seconds=self._door.seconds / len(self._states),
+            oracle_seconds=self._callback.seconds / len(self._states),
             state=state,
             super_arm=self._super_arms[row, : self._lengths[row]].copy(),
             interrupted=is_interrupted,
-            path=self._door.path,
+            path=self._callback.path,
         )
 
     def _draw_indices(self) -> None:

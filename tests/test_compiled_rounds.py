@@ -15,12 +15,12 @@ from cmab import CTS, CUCB, LLR, LinearOracle, SimulationInterrupted, simulate
 from cmab.compiled._kernels import typed_kernel, types
 from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
 from cmab.compiled._kernels_signatures import SOLVE, play_kernel
-from cmab.compiled.forms import Kernel, open_door
+from cmab.compiled.forms import Kernel, compiled_form
 from cmab.confidence.radii import LogRadius
-from cmab.running import _compiled_rounds as _fused
-from cmab.running._compiled_rounds import interrupt_waits, open_doors
+from cmab.running import _compiled_rounds
+from cmab.running._callbacks import OracleCallback
+from cmab.running._compiled_rounds import compiled_run, interrupt_waits
 from cmab.running._kernels_lazy import best_candidates
-from cmab.running._python_oracle import PythonDoor
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK, UniformMatroid
 
@@ -71,13 +71,13 @@ def test_all_loops_give_the_same_run(case, sense, arms):
 @pytest.mark.parametrize("make", [CUCB, CTS, LLR])
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_compiled_oracles_give_the_same_run(case, make):
-    if not isinstance(case.make(), LinearOracle) or open_door(case.make(), "solve") is None:
+    if not isinstance(case.make(), LinearOracle) or compiled_form(case.make(), "solve") is None:
         pytest.skip("no compiled form")
     runs = []
     for bandit in (SemiBandit, SemiBandit, PlainBandit):
         oracle = case.make()
         if runs:
-            oracle.solve = oracle.solve  # what an instance defines itself closes the compiled door
+            oracle.solve = oracle.solve  # what an instance defines itself outdates the compiled form
         environment = bandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
         runs.append(simulate(make(oracle), environment, 300, replications=2, rng=6))
     assert [run.path for run in runs] == ["compiled", "mixed", "python"]
@@ -99,7 +99,7 @@ def test_cucb_on_top_k_is_fused():
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_threads_do_not_share_scratch_space(case):
     oracle = case.make()
-    if not isinstance(oracle, LinearOracle) or open_door(oracle, "solve") is None:
+    if not isinstance(oracle, LinearOracle) or compiled_form(oracle, "solve") is None:
         pytest.skip("not on the compiled path")
     environment = SemiBandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
     one, two = (simulate(CUCB(oracle), environment, 3000, replications=8, rng=1, n_jobs=n) for n in (1, 2))
@@ -117,13 +117,13 @@ def test_an_overridden_rule_is_not_fused_away():
             return 1 - super().quantile(arms, uniforms)
 
     oracle = TopK(30, 4)
-    assert open_doors(CUCB(oracle), SemiBandit(ARMS["bernoulli"], oracle))
-    assert not open_doors(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle))
-    assert open_doors(CUCB(PlainTopK(30, 4)), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
-    assert not open_doors(CUCB(oracle), SemiBandit(Observed(MEANS), oracle))
+    assert compiled_run(CUCB(oracle), SemiBandit(ARMS["bernoulli"], oracle))
+    assert not compiled_run(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle))
+    assert compiled_run(CUCB(PlainTopK(30, 4)), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
+    assert not compiled_run(CUCB(oracle), SemiBandit(Observed(MEANS), oracle))
     patched = TopK(30, 4)
     patched.solve = lambda means, rng: np.arange(4)
-    assert open_doors(CUCB(patched), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
+    assert compiled_run(CUCB(patched), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
     assert simulate(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle), 3, rng=0).super_arms[0].tolist() == [
         26,
         27,
@@ -223,11 +223,11 @@ def test_looking_at_few_arms_gives_the_run_of_a_full_scan(case, k, monkeypatch):
     k = max(k - 1, 2) if case == "aside" else k
     oracle, runs = TopK(1500, k), []
     policy, environment = CUCB(oracle, **parameters), bandit(BernoulliArms(means), oracle)
-    lazily = _fused._is_lazy(*open_doors(policy, environment)[:2], policy.initial_state())
+    lazily = _compiled_rounds._is_lazy(*compiled_run(policy, environment)[:2], policy.initial_state())
     assert lazily == (case != "prior")
     for _ in range(2):
         runs.append(simulate(policy, environment, 6000, checkpoints=[1, 999, 1700, 6000], rng=7))
-        monkeypatch.setattr(_fused, "_is_lazy", lambda *doors: False)
+        monkeypatch.setattr(_compiled_rounds, "_is_lazy", lambda *compiled: False)
     assert np.array_equal(runs[0].rewards, runs[1].rewards, equal_nan=True)
     assert np.array_equal(runs[0].expected_rewards, runs[1].expected_rewards)
     assert np.array_equal(runs[0].super_arms[0], runs[1].super_arms[0])
@@ -271,11 +271,11 @@ def setting(oracle):
 
 
 def test_ctrl_c_elsewhere_waits_for_the_end_of_the_round():
-    door = PythonDoor(TopK(3, 1), np.random.default_rng(0), np.zeros(3), np.zeros(3, np.int64))
-    assert door._answer() == 1
-    with pytest.raises(KeyboardInterrupt), interrupt_waits(door):
+    form = OracleCallback(TopK(3, 1), np.random.default_rng(0), np.zeros(3), np.zeros(3, np.int64))
+    assert form._answer() == 1
+    with pytest.raises(KeyboardInterrupt), interrupt_waits(form):
         signal.raise_signal(signal.SIGINT)
-        assert door._answer() == -1
+        assert form._answer() == -1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -292,12 +292,12 @@ def test_an_oracle_may_keep_what_it_was_asked():
 
 
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
-def test_both_doors_of_an_oracle_agree(case):
+def test_both_forms_of_an_oracle_agree(case):
     """The compiled rule gives the very answer of `solve`, on random and on tied means."""
     oracle = case.make()
-    door = open_door(oracle, "solve")
-    if door is None:
-        pytest.skip("only a Python door")
+    form = compiled_form(oracle, "solve")
+    if form is None:
+        pytest.skip("only a Python form")
     rng, out = np.random.default_rng(0), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
     for trial in range(300):
         levels = np.linspace(case.low, case.high, 2 + trial % 5)
@@ -306,7 +306,7 @@ def test_both_doors_of_an_oracle_agree(case):
             if trial % 2
             else rng.uniform(case.low, case.high, oracle.n_arms)
         )
-        size = door.function(means, door.integers, door.reals, out)
+        size = form.function(means, form.integers, form.reals, out)
         assert np.array_equal(out[:size], oracle.solve(means, rng))
 
 
@@ -325,10 +325,10 @@ def test_many_problems_at_once_are_checked_like_one():
                 oracle.solve_batch(wrong, rng)
 
 
-def test_the_oracles_that_promise_a_compiled_door_have_one():
+def test_the_oracles_that_promise_a_compiled_form_have_one():
     promised = {"TopK", "UniformMatroid", "PartitionMatroid", "LaminarMatroid", "GraphicMatroid"}
     promised |= {"ShortestPath", "MaxCoverage"}
-    compiled = {type(case.make()).__name__ for case in ORACLES if open_door(case.make(), "solve")}
+    compiled = {type(case.make()).__name__ for case in ORACLES if compiled_form(case.make(), "solve")}
     assert promised <= compiled
 
 
@@ -338,11 +338,13 @@ def test_a_compiled_round_allocates_nothing(case, n_arms):
     """As many allocations of compiled code for 600 rounds as for 100."""
     oracle = TopK(n_arms, 4)
     policy, environment = case.make(oracle), SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, n_arms)), oracle)
-    doors, made = open_doors(policy, environment), []
-    if doors is None:
+    compiled, made = compiled_run(policy, environment), []
+    if compiled is None:
         pytest.skip("no compiled form")
     streams = (np.random.default_rng(0), np.random.default_rng(1))
-    run = _fused.FusedRun(doors, oracle, policy.initial_state(), *streams, np.array([700]))
+    run = _compiled_rounds.CompiledReplication(
+        compiled, oracle, policy.initial_state(), *streams, np.array([700])
+    )
     _nrt_python.memsys_enable_stats()
     try:
         for last in (1, 101, 701):
@@ -365,17 +367,17 @@ def ask_again(solve, means, integers, reals, out, calls):
 def test_a_compiled_oracle_allocates_nothing(case):
     """As many allocations of compiled code for 600 calls as for 100."""
     oracle, made = case.make(), []
-    door = open_door(oracle, "solve")
-    if door is None:
+    form = compiled_form(oracle, "solve")
+    if form is None:
         pytest.skip("no compiled form")
     # As long as the loop's buffer.
     means, out = np.full(oracle.n_arms, 0.5), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
-    ask_again(*door[:1], means, door.integers, door.reals, out, 1)
+    ask_again(*form[:1], means, form.integers, form.reals, out, 1)
     _nrt_python.memsys_enable_stats()
     try:
         for calls in (100, 600):
             before = rtsys.get_allocation_stats().alloc
-            ask_again(*door[:1], means, door.integers, door.reals, out, calls)
+            ask_again(*form[:1], means, form.integers, form.reals, out, calls)
             made.append(rtsys.get_allocation_stats().alloc - before)
     finally:
         _nrt_python.memsys_disable_stats()
