@@ -97,11 +97,10 @@ def _parser() -> argparse.ArgumentParser:
         ("reproduce", "experiments", "run an experiment of a paper"),
     ):
         running = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
-        names = ", ".join(_registry.entries(group)) or "none"
         # argparse would ask for the name and for "arguments", which need not be there.
-        running.add_argument("name", nargs="?", metavar="NAME", help=f"one of: {names}")
+        running.add_argument("name", nargs="?", metavar="NAME", help=f"as `cmab list {group}` shows")
         running.add_argument("arguments", nargs=argparse.REMAINDER, help="its options; --help lists them")
-        running.set_defaults(command=_run, group=group, word=name, missing=running.error, names=names)
+        running.set_defaults(command=_run, group=group, word=name, missing=running.error)
     study = commands.add_parser("run", help="run a study, or what is missing of it")
     study.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
     study.add_argument("--out", type=_folder, required=True, metavar="DIR", help="folder of the results")
@@ -174,7 +173,7 @@ def _list(options: argparse.Namespace) -> int:
         for name, entry in known.items():
             try:
                 thing = entry.load()
-            except (ImportError, AttributeError) as error:
+            except Exception as error:  # whatever a module does when it is imported
                 print(f"  {name}: cannot be loaded ({error})")
                 continue
             print(f"  {name}{_signature(thing)}\n      {_summary(thing)}")
@@ -200,7 +199,7 @@ def _run(options: argparse.Namespace) -> int:
     from cmab._options import parser_of
 
     if options.name is None:
-        options.missing(f"NAME is required, one of: {options.names}")
+        options.missing(f"NAME is required, one of: {', '.join(_registry.entries(options.group)) or 'none'}")
     function: Callable[..., Any] = _registry.load(options.group, options.name)
     parser = parser_of(function, f"cmab {options.word} {options.name}")
     takes_out = "out" in inspect.signature(function).parameters

@@ -13,6 +13,7 @@ import cloudpickle
 import pytest
 
 from cmab import Study, cli
+from cmab.studies import _registry
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -84,9 +85,10 @@ def test_no_example_plays_on_falling_means():
     assert seen >= 10
 
 
-PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
-KINDS = ("cmab.oracles", "cmab.instances", "cmab.policies", "cmab.explorers")
-CLASSES = sorted(name for kind in KINDS for name in PLUGINS[kind])
+GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "plugins")}
+CLASSES = sorted(
+    name for group in ("oracles", "instances", "policies", "explorers") for name in _registry.entries(group)
+)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -95,7 +97,7 @@ def test_every_plug_in_has_a_row_in_the_table_of_algorithms(name):
     assert any(re.search(rf"`[^`]*\b{name}\b[^`]*`", row) for row in rows)
 
 
-@pytest.mark.parametrize("name", PLUGINS["cmab.experiments"])
+@pytest.mark.parametrize("name", _registry.entries("experiments"))
 def test_every_experiment_has_a_row_in_the_page_on_reproductions(name):
     assert any(line.startswith(f"| `{name}` |") for line in page("reproducing"))
 
@@ -109,5 +111,5 @@ def test_names_in_the_docs_exist():
     named = re.compile(r"`((?:cmab|oracles|instances)(?:\.\w+)+)")
     for file in PAGES:
         for name in named.findall(file.read_text(encoding="utf-8")):
-            if name not in PLUGINS:
+            if name not in GROUPS:
                 pkgutil.resolve_name(name)

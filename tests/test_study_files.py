@@ -175,7 +175,8 @@ def test_an_argument_of_the_wrong_kind_is_named_with_its_place():
     with pytest.raises(ValueError, match=r"learners\.x must not have an oracle"):
         Study(specification(learners={"x": {"class": "CUCB", "oracle": "$oracle"}}))
     with pytest.raises(
-        ValueError, match=r"learners\.x\.class must be a name .* declares it as an entry point"
+        ValueError,
+        match=r"learners\.x\.class must be a name .* entry point in the group cmab\.plugins",
     ):
         Study(specification(learners={"x": {"class": "mine:KLCUCB"}}))
 

@@ -134,7 +134,7 @@ def class_of(name: str, where: str) -> Any:
         known = [name for group in _GROUPS for name in _registry.entries(group)]
         raise ValueError(
             f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r};"
-            " a class of your own is one once its package declares it as an entry point"
+            " a class of your own is one once its package has an entry point in the group cmab.plugins"
         )
     _registry.check_unique(name, _GROUPS)
     try:

@@ -13,6 +13,8 @@ from instances.experiments.best_k import LIL_RAND_LUCB
 from instances.experiments.fixed_budget import FIXED_BUDGET
 from instances.experiments.lucb_halving import LUCB_HALVING
 
+__all__ = ["aggregate_regret", "fixed_budget", "lil_rand_lucb", "lucb_halving"]
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

@@ -1,0 +1,7 @@
+"""The demos that ``cmab demo NAME`` runs."""
+
+from instances.demos.graphs import coverage, matching, routing
+from instances.demos.influence import influence
+from instances.demos.linear import spanning_tree, top_k
+
+__all__ = ["coverage", "influence", "matching", "routing", "spanning_tree", "top_k"]
