@@ -34,7 +34,7 @@ class MemoisedOracle(Oracle):
     oracle : Oracle
         The expensive oracle. Its guarantee must be certain, ``beta == 1``: where it holds with some
         probability, one failure would be repeated forever.
-    size : int
+    cache_size : int
         Most answers to remember, at least 1; the one that was not used for longest goes first.
 
     Attributes
@@ -48,7 +48,7 @@ class MemoisedOracle(Oracle):
     Raises
     ------
     ValueError
-        If `size` is out of its range or the guarantee is not certain.
+        If `cache_size` is out of its range or the guarantee is not certain.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class MemoisedOracle(Oracle):
     (array([1]), 5, 1)
     """
 
-    def __new__(cls, oracle: Oracle | None = None, size: int = 10_000) -> Self:  # noqa: ARG004
+    def __new__(cls, oracle: Oracle | None = None, cache_size: int = 10_000) -> Self:  # noqa: ARG004
         """Return a linear oracle in front of a linear one. Unpickling knows the class already."""
         kind: type = cls
         if cls is MemoisedOracle and isinstance(oracle, LinearOracle):
@@ -70,13 +70,13 @@ class MemoisedOracle(Oracle):
             kind = _MemoisedLinearOracle if plain else _MemoisedConstrainedOracle
         return cast(Self, object.__new__(kind))
 
-    def __init__(self, oracle: Oracle, size: int = 10_000) -> None:
+    def __init__(self, oracle: Oracle, cache_size: int = 10_000) -> None:
         if not isinstance(oracle, Oracle):
             raise ValueError(f"oracle must be an Oracle, got {shown(oracle)}")
         if oracle.beta != 1.0:
             raise ValueError(f"oracle must keep its guarantee always, beta = 1, got beta = {oracle.beta}")
         self.oracle = oracle
-        self.size = integer("size", size, 1)
+        self.cache_size = integer("cache_size", cache_size, 1)
         self.n_arms = oracle.n_arms
         self.alpha = oracle.alpha
         self.sense = oracle.sense
@@ -100,7 +100,7 @@ class MemoisedOracle(Oracle):
         self._forget()
 
     def __repr__(self) -> str:
-        return f"MemoisedOracle({self.oracle!r}, size={self.size})"
+        return f"MemoisedOracle({self.oracle!r}, cache_size={self.cache_size})"
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the remembered answer, or the wrapped oracle's."""
@@ -120,7 +120,7 @@ class MemoisedOracle(Oracle):
             self.seconds += time.perf_counter() - started
             self.solved += 1
             self._answers[question] = answer
-            if len(self._answers) > self.size:
+            if len(self._answers) > self.cache_size:
                 self._answers.popitem(last=False)
         return answer.copy()
 

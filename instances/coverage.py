@@ -65,9 +65,14 @@ class Coverage(Environment):
     """
 
     def __init__(
-        self, graph: nx.Graph[Any], k: int, probability: str | ArrayLike = "p", weight: str | None = None
+        self,
+        graph: nx.Graph[Any],
+        k: int,
+        *,
+        probability: str | ArrayLike = "p",
+        node_weight: str | None = None,
     ) -> None:
-        self.oracle = MaxCoverage(graph, k, weight)
+        self.oracle = MaxCoverage(graph, k, node_weight=node_weight)
         self.n_arms, self.n_choices = self.oracle.n_arms, self.oracle.n_choices
         given: Any = probability
         if isinstance(probability, str):

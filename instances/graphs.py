@@ -194,7 +194,9 @@ def _graph(
         ids = np.stack([ids, ids[:, ::-1]], axis=1).reshape(-1, 2)
         chances = None if chances is None else np.repeat(chances, 2)
     try:
-        return DirectedGraph.from_edges(ids[:, 0], ids[:, 1], n_nodes, labels=labels, probabilities=chances)
+        return DirectedGraph.from_edges(
+            ids[:, 0], ids[:, 1], n_nodes=n_nodes, labels=labels, probabilities=chances
+        )
     except ValueError as error:  # more nodes or arcs than it can number
         raise ValueError(f"{file}: {error}") from None
 

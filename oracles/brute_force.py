@@ -42,7 +42,9 @@ class BruteForce(LinearOracle):
     array([2])
     """
 
-    def __init__(self, n_arms: int, super_arms: Iterable[ArrayLike | Set[int]], sense: Sense = "max") -> None:
+    def __init__(
+        self, n_arms: int, super_arms: Iterable[ArrayLike | Set[int]], *, sense: Sense = "max"
+    ) -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         self.super_arms = _family(super_arms, self.n_arms)
         self.sense = one_of("sense", sense, ("max", "min"))
@@ -109,7 +111,7 @@ class BruteForceReward(Oracle):
     --------
     >>> import numpy as np
     >>> from oracles import BruteForceReward
-    >>> weakest = BruteForceReward(3, [[0, 1], [1, 2]], lambda means, super_arm: means[super_arm].min())
+    >>> weakest = BruteForceReward(3, [[0, 1], [1, 2]], reward=lambda means, arms: means[arms].min())
     >>> weakest.solve(np.array([0.2, 0.9, 0.4]), np.random.default_rng(0))
     array([1, 2])
     """
@@ -118,6 +120,7 @@ class BruteForceReward(Oracle):
         self,
         n_arms: int,
         super_arms: Iterable[ArrayLike | Set[int]],
+        *,
         reward: Callable[[FloatArray, IntArray], float],
         sense: Sense = "max",
     ) -> None:

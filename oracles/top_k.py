@@ -35,7 +35,7 @@ class TopK(LinearOracle):
     array([1, 2])
     """
 
-    def __init__(self, n_arms: int, k: int, sense: Sense = "max") -> None:
+    def __init__(self, n_arms: int, k: int, *, sense: Sense = "max") -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         self.k = integer("k", k, 1, self.n_arms)
         self.sense = one_of("sense", sense, ("max", "min"))
@@ -68,7 +68,7 @@ class TopK(LinearOracle):
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
-        return free[TopK(len(free), self.k, self.sense).solve(values[free], rng)]
+        return free[TopK(len(free), self.k, sense=self.sense).solve(values[free], rng)]
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
@@ -90,19 +90,19 @@ class TopK(LinearOracle):
             return None
         if missing == 0:
             return np.sort(required)
-        chosen = TopK(len(free), missing, self.sense).solve(values[free], rng)
+        chosen = TopK(len(free), missing, sense=self.sense).solve(values[free], rng)
         return np.sort(np.concatenate((required, free[chosen])))
 
     def kernel(self) -> Kernel:
         """Return the compiled rule."""
-        return top_k_kernel(self.n_arms, self.k, self.sense)
+        return top_k_kernel(self.n_arms, self.k, sense=self.sense)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm` has k entries."""
         return len(super_arm) == self.k
 
 
-def top_k_kernel(n_arms: int, k: int, sense: Sense) -> Kernel:
+def top_k_kernel(n_arms: int, k: int, *, sense: Sense) -> Kernel:
     """Return the compiled rule for the k best arms."""
     from cmab.compiled._kernels_top_k import solve_top_k
 

@@ -121,7 +121,7 @@ def _within_a_budget(graph, k, *, candidates=None, **options):
     costs = np.full(graph.n_nodes, 0.1)
     if candidates is not None:
         costs[np.setdiff1d(np.arange(graph.n_nodes), candidates)] = 0.2 * k
-    return BudgetedInfluence(graph, costs, k / 10, **options)
+    return BudgetedInfluence(graph, costs, budget=k / 10, **options)
 
 
 INFLUENCE = [
@@ -137,7 +137,8 @@ INFLUENCE = [
     InfluenceCase("repaired", RepairedInfluence),
     InfluenceCase("budget", _within_a_budget),
     InfluenceCase(
-        "triggering", lambda graph, k, **options: TriggeringInfluence(graph, Coins(), k, **options)
+        "triggering",
+        lambda graph, k, **options: TriggeringInfluence(graph, triggering=Coins(), k=k, **options),
     ),
     InfluenceCase(
         "threshold",
@@ -175,7 +176,7 @@ class EnvironmentCase:
 
 MEANS = np.array([0.9, 0.75, 0.6, 0.3, 0.1])
 # Two cycles that share a node, a parallel arc, a path into the cycle, a node without arcs.
-NETWORK = DirectedGraph.from_edges([0, 1, 2, 2, 3, 4, 0, 5], [1, 2, 0, 3, 4, 2, 1, 0], n=7)
+NETWORK = DirectedGraph.from_edges([0, 1, 2, 2, 3, 4, 0, 5], [1, 2, 0, 3, 4, 2, 1, 0], n_nodes=7)
 
 # A square with a diagonal, a doubled side, a loop, and an edge that every spanning tree needs.
 STREETS = nx.MultiGraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (0, 1), (1, 1), (3, 4)])
@@ -271,12 +272,16 @@ def affordable():
 ORACLES = [
     OracleCase("coverage", lambda: MaxCoverage(pages(), k=2), lambda: combinations(range(4), 2)),
     OracleCase(
-        "coverage_weights", lambda: MaxCoverage(pages(), 1, "worth"), lambda: combinations(range(4), 1)
+        "coverage_weights",
+        lambda: MaxCoverage(pages(), 1, node_weight="worth"),
+        lambda: combinations(range(4), 1),
     ),
     OracleCase("coverage_all", lambda: MaxCoverage(pages(), k=4), lambda: [range(4)]),
     OracleCase("shortest_path", lambda: ShortestPath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
     OracleCase("acyclic_path", lambda: ShortestPath(PLAN, 0, 4), lambda: paths(PLAN, 0, 4), -1.0, 1.0),
-    OracleCase("longest", lambda: ShortestPath(PLAN, 0, 4, "max"), lambda: paths(PLAN, 0, 4), -1.0, 1.0),
+    OracleCase(
+        "longest", lambda: ShortestPath(PLAN, 0, 4, sense="max"), lambda: paths(PLAN, 0, 4), -1.0, 1.0
+    ),
     OracleCase("reliable_path", lambda: MostReliablePath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
     OracleCase("matching", lambda: Matching(FRIENDS), lambda: edge_sets(FRIENDS)),
     OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
@@ -291,7 +296,7 @@ ORACLES = [
     ),
     OracleCase(
         "brute_force_reward",
-        lambda: BruteForceReward(4, [(0, 1), (2,)], lambda means, arms: 1 - np.prod(1 - means[arms])),
+        lambda: BruteForceReward(4, [(0, 1), (2,)], reward=lambda means, arms: 1 - np.prod(1 - means[arms])),
         lambda: [(0, 1), (2,)],
     ),
     OracleCase("graphic_matroid", lambda: GraphicMatroid(STREETS), lambda: bases(8, is_forest)),
@@ -311,7 +316,7 @@ ORACLES = [
     OracleCase(
         "influence_weighted",
         lambda: InfluenceMaximization(
-            NETWORK, k=2, epsilon=0.3, weights=[0, 1, 1, 3, 0, 1, 2], candidates=[0, 1, 4, 5, 6]
+            NETWORK, k=2, epsilon=0.3, node_weights=[0, 1, 1, 3, 0, 1, 2], candidates=[0, 1, 4, 5, 6]
         ),
         lambda: combinations([0, 1, 4, 5, 6], 2),
     ),
@@ -343,7 +348,9 @@ ORACLES = [
         lambda: Matroid(6, lambda arms: len(arms) <= 2 and len(set(arms // 2)) == len(arms)),
         lambda: bases(6, lambda arms: len(arms) <= 2 and len({arm // 2 for arm in arms}) == len(arms)),
     ),
-    OracleCase("memoised", lambda: MemoisedOracle(TopK(6, k=2), size=5), lambda: combinations(range(6), 2)),
+    OracleCase(
+        "memoised", lambda: MemoisedOracle(TopK(6, k=2), cache_size=5), lambda: combinations(range(6), 2)
+    ),
     OracleCase(
         "partition_matroid",
         lambda: PartitionMatroid("abacba", {"a": 2, "b": 1, "c": 0}),
@@ -372,12 +379,14 @@ ORACLES = [
     OracleCase(
         "triggering",
         lambda: TriggeringInfluence(
-            DirectedGraph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]), Together(), k=1, epsilon=0.3
+            DirectedGraph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]), triggering=Together(), k=1, epsilon=0.3
         ),
         lambda: combinations(range(4), 1),
         trials=20,
     ),
-    OracleCase("uniform_matroid", lambda: UniformMatroid(5, 2, "min"), lambda: combinations(range(5), 2)),
+    OracleCase(
+        "uniform_matroid", lambda: UniformMatroid(5, 2, sense="min"), lambda: combinations(range(5), 2)
+    ),
     OracleCase("uniform_matroid_of_none", lambda: UniformMatroid(3, 0), lambda: [()]),
 ]
 
@@ -403,8 +412,10 @@ ENVIRONMENTS = [
     EnvironmentCase(
         "empirical", lambda: EmpiricalArms([[0.0, 1.0, 0.3], [0.6], [0.1, 0.9]]), ((0, 1), (0, 2))
     ),
-    EnvironmentCase("coverage", lambda: Coverage(pages(), 2, "p"), ((0, 1), (1, 2), (1, 3))),
-    EnvironmentCase("coverage_weights", lambda: Coverage(pages(), 1, "p", "worth"), ((0,), (2,))),
+    EnvironmentCase("coverage", lambda: Coverage(pages(), 2, probability="p"), ((0, 1), (1, 2), (1, 3))),
+    EnvironmentCase(
+        "coverage_weights", lambda: Coverage(pages(), 1, probability="p", node_weight="worth"), ((0,), (2,))
+    ),
     EnvironmentCase(
         "cascade",
         lambda: IndependentCascade(NETWORK, [0.5, 0.3, 0.2, 0.7, 0.0, 1.0, 0.1, 0.4], k=2),

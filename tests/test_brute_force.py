@@ -23,8 +23,10 @@ def test_linear_is_the_reward_that_sums(sense):
     for _ in range(200):
         n_arms, family = random_family(rng)
         means = rng.integers(-3, 4, n_arms).astype(float)  # sums are exact, so ties are ties
-        plain = BruteForce(n_arms, family, sense)
-        by_reward = BruteForceReward(n_arms, family, lambda means, arms: means[arms].sum(), sense)
+        plain = BruteForce(n_arms, family, sense=sense)
+        by_reward = BruteForceReward(
+            n_arms, family, reward=lambda means, arms: means[arms].sum(), sense=sense
+        )
         values = [sum(means[list(arms)]) for arms in family]
         best = family[values.index((max if sense == "max" else min)(values))]
         assert tuple(plain.solve(means, RNG)) == tuple(by_reward.solve(means, RNG)) == best
@@ -48,12 +50,12 @@ def test_constraints_by_definition():
 @pytest.mark.parametrize("sense", ["max", "min"])
 def test_gaps_of_all_pairs_are_those_of_top_k(sense):
     rng = np.random.default_rng(3)
-    pairs = BruteForce(6, combinations(range(6), 2), sense)
+    pairs = BruteForce(6, combinations(range(6), 2), sense=sense)
     for _ in range(50):
         means = rng.normal(size=6)
         side = rng.choice(3, 6, p=(0.8, 0.1, 0.1))
         include, exclude = np.flatnonzero(side == 1)[:2], np.flatnonzero(side == 2)[:2]
-        best, gaps = TopK(6, 2, sense).gaps(means, include, exclude, RNG)
+        best, gaps = TopK(6, 2, sense=sense).gaps(means, include, exclude, RNG)
         found = pairs.gaps(means, include, exclude, RNG)
         assert found[0].tolist() == best.tolist()
         assert np.allclose(found[1], gaps)
@@ -71,7 +73,7 @@ def test_answers_are_copies_in_the_order_given():
 
 
 def test_a_reward_that_is_no_sum_is_no_linear_oracle():
-    oracle = BruteForceReward(3, [(0, 1), (2,)], lambda means, arms: means[arms].min(), "min")
+    oracle = BruteForceReward(3, [(0, 1), (2,)], reward=lambda means, arms: means[arms].min(), sense="min")
     assert not isinstance(oracle, LinearOracle)
     assert oracle.solve(np.array([0.5, 0.1, 0.2]), RNG).tolist() == [0, 1]
     assert oracle.triggered_arms(np.array([2])).tolist() == [2]
@@ -87,23 +89,24 @@ def test_a_reward_that_is_no_sum_is_no_linear_oracle():
         ((3, [[0, 0]]), r"super_arms\[0\] must not repeat"),
         ((3, [[0, 1], [1, 0]]), r"must not repeat one, got \[1, 0\] again at position 1"),
         ((0, [[0]]), "n_arms must be"),
-        ((3, [[0]], "largest"), "sense must be one of"),
         ((3, [5]), r"super_arms\[0\] must be a 1-D integer array"),
     ],
 )
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         BruteForce(*arguments)
+    with pytest.raises(ValueError, match="sense must be one of"):
+        BruteForce(3, [[0]], sense="largest")
 
 
 def test_a_reward_must_be_callable():
     with pytest.raises(ValueError, match="reward must be callable"):
-        BruteForceReward(3, [[0]], 5)
+        BruteForceReward(3, [[0]], reward=5)
 
 
 def test_rewards_that_are_no_numbers_name_the_super_arm():
     oracle = BruteForceReward(
-        3, [[0], [1, 2]], lambda means, arms: np.nan if len(arms) == 2 else means[arms].sum()
+        3, [[0], [1, 2]], reward=lambda means, arms: np.nan if len(arms) == 2 else means[arms].sum()
     )
     assert oracle.expected_reward([0], np.full(3, 0.5)) == 0.5
     for call in (

@@ -16,7 +16,7 @@ N = 10
 
 def random_graph(rng, arcs=35):
     tails = rng.integers(N, size=arcs)
-    return DirectedGraph.from_edges(tails, (tails + rng.integers(1, N, size=arcs)) % N, N)
+    return DirectedGraph.from_edges(tails, (tails + rng.integers(1, N, size=arcs)) % N, n_nodes=N)
 
 
 def independent(rng, feedback="edge"):

@@ -80,9 +80,9 @@ PAIRS = [(i, j) for j in range(5) for i in range(j)]
     "oracle",
     [
         BruteForce(5, PAIRS),
-        BruteForceReward(5, PAIRS, lambda means, arms: means[arms].sum()),
+        BruteForceReward(5, PAIRS, reward=lambda means, arms: means[arms].sum()),
         ORACLE,
-        TopK(5, 2, "min"),
+        TopK(5, 2, sense="min"),
         PARTITION,
         MemoisedOracle(ORACLE),
         MemoisedOracle(PARTITION),

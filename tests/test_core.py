@@ -162,7 +162,7 @@ def test_gaps_are_differences_of_sorted_means(sense):
     """For the k best, an arm inside is compared with the best outside, and the other way round."""
     means = np.array([0.1, 0.8, 0.5, 0.4, 0.9])
     signed = means if sense == "max" else -means
-    best, gaps = TopK(5, 2, sense).gaps(means, [], [], np.random.default_rng(0))
+    best, gaps = TopK(5, 2, sense=sense).gaps(means, [], [], np.random.default_rng(0))
     edge = np.sort(signed)[-3:-1]
     assert np.array_equal(best, np.sort(np.argsort(-signed)[:2]))
     assert np.allclose(gaps, np.where(np.isin(np.arange(5), best), signed - edge[0], edge[1] - signed))

@@ -70,7 +70,7 @@ def test_certain_edges_against_an_integer_program():
 
 
 def test_optimum_by_enumeration():
-    environment = Coverage(pages(), 2, "p")
+    environment = Coverage(pages(), 2, probability="p")
     values = [environment.expected_reward(np.array(pair)) for pair in combinations(range(4), 2)]
     assert environment.optimum == max(values)
     assert environment.optimum_is_exact
@@ -79,7 +79,7 @@ def test_optimum_by_enumeration():
 def test_cucb_shares_counters_and_learns():
     graph = random_graph(5)
     truth = np.random.default_rng(3).uniform(0.05, 0.9, graph.number_of_edges())
-    environment = Coverage(graph, 2, truth)
+    environment = Coverage(graph, 2, probability=truth)
     result = simulate(CUCB(MaxCoverage(graph, 2)), environment, 4000, checkpoints=[3000, 4000], rng=0)
     state = result.states[0]
     assert len(state.counters) < environment.n_arms
@@ -104,7 +104,7 @@ def one_sided():
         (parallel(), {"k": 1}, "parallel"),
         (pages(), {"k": 0}, "k must"),
         (pages(), {"k": 5}, "k must"),
-        (pages(), {"k": 1, "weight": "price"}, "price"),
+        (pages(), {"k": 1, "node_weight": "price"}, "price"),
     ],
 )
 def test_bad_graphs_are_refused(graph, arguments, message):
@@ -115,9 +115,9 @@ def test_bad_graphs_are_refused(graph, arguments, message):
 @pytest.mark.parametrize("probability", ["chance", [0.5], np.full(7, 1.5)])
 def test_bad_probabilities_are_refused(probability):
     with pytest.raises(ValueError, match=r"chance|probability"):
-        Coverage(pages(), 1, probability)
+        Coverage(pages(), 1, probability=probability)
 
 
 def test_an_infeasible_choice_is_refused():
     with pytest.raises(ValueError, match="feasible"):
-        Coverage(pages(), 2, "p").play(np.array([0]), RNG)
+        Coverage(pages(), 2, probability="p").play(np.array([0]), RNG)

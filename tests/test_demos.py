@@ -134,7 +134,7 @@ def test_the_cascade_drawn_is_a_forest_from_the_seeds():
     rng = np.random.default_rng(0)
     tails = np.repeat(np.arange(40), 3)
     heads = (tails + rng.integers(1, 40, 120)) % 40
-    environment = IndependentCascade(DirectedGraph.from_edges(tails, heads, 40), np.full(120, 0.5))
+    environment = IndependentCascade(DirectedGraph.from_edges(tails, heads, n_nodes=40), np.full(120, 0.5))
     axes = draw_cascade(environment, np.array([0, 7]))
     reached = int(axes.get_title().split("reaches ")[1].split()[0])
     passed = axes.collections[1].get_segments()

@@ -46,7 +46,7 @@ def bandit(oracle):
 
 def test_equal_questions_are_asked_once():
     inner = Counting(8, 3)
-    memo, rng = MemoisedOracle(inner, size=2), np.random.default_rng(0)
+    memo, rng = MemoisedOracle(inner, cache_size=2), np.random.default_rng(0)
     questions = [rng.random(8) for _ in range(3)]
     for which in (0, 1, 0, 2, 0, 1):  # the 2 drives out the 1, not the 0
         assert np.array_equal(memo.solve(questions[which], rng), TopK(8, 3).solve(questions[which], rng))
@@ -65,7 +65,11 @@ def test_answers_belong_to_the_caller():
 
 
 def test_a_random_oracle_becomes_a_function_of_its_means():
-    first, second, rng = MemoisedOracle(Drawn()), MemoisedOracle(Drawn(), size=1), np.random.default_rng(0)
+    first, second, rng = (
+        MemoisedOracle(Drawn()),
+        MemoisedOracle(Drawn(), cache_size=1),
+        np.random.default_rng(0),
+    )
     for _ in range(20):
         means = rng.integers(2, size=50).astype(float)
         assert np.array_equal(first.solve(means, rng), second.solve(means, rng))
@@ -86,7 +90,7 @@ def test_only_a_certain_guarantee_is_remembered():
     with pytest.raises(ValueError, match="beta"):
         MemoisedOracle(uncertain)
     with pytest.raises(ValueError, match="size"):
-        MemoisedOracle(TopK(3, 1), size=0)
+        MemoisedOracle(TopK(3, 1), cache_size=0)
 
 
 def test_a_rule_that_stopped_learning_asks_once():
@@ -100,7 +104,7 @@ def test_a_rule_that_stopped_learning_asks_once():
 
 @pytest.mark.parametrize("sense", ["max", "min"])
 def test_without_growth_it_is_plain_cucb(sense):
-    oracle = TopK(8, 3, sense)
+    oracle = TopK(8, 3, sense=sense)
     rare, plain = (
         simulate(policy, bandit(oracle), 1000, replications=2, rng=1)
         for policy in (RarelySwitchingCUCB(oracle, growth=0.0), CUCB(oracle))

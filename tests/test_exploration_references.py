@@ -163,7 +163,7 @@ def test_clucb_stops_when_the_rival_gains_at_most_epsilon(sense, epsilon):
     rng, sign, ends = np.random.default_rng(2), 1 if sense == "max" else -1, []
     for seed in range(200):
         n, k = 5, int(rng.integers(1, 5))
-        rule = CLUCB(TopK(n, k, sense), delta=0.1, sigma=0.5, epsilon=epsilon)
+        rule = CLUCB(TopK(n, k, sense=sense), delta=0.1, sigma=0.5, epsilon=epsilon)
 
         def gap(means, counts, k=k, n=n):
             radii = 0.5 * np.sqrt(2 * math.log(4 * n * int(counts.sum()) ** 3 / 0.1) / counts)

@@ -197,17 +197,18 @@ def test_networkx_faults(edges, message):
     ("arguments", "message"),
     [
         (([0, 1], [1]), "equally long"),
-        (([0], [3], 2), r"range\(n\), n = 2, got 3"),
+        (([0], [3], 2), r"range\(n_nodes\), n_nodes = 2, got 3"),
         (([-1], [0]), "sources"),
         (([0.5], [0]), "sources"),
         (([0], [2**40]), "targets"),
         (([1], [1]), "self-loops"),
-        (([], []), r"n must be an integer in \[1"),
+        (([], []), r"n_nodes must be an integer in \[1"),
     ],
 )
 def test_from_edges_refuses(arguments, message):
+    sources, targets, *n_nodes = arguments
     with pytest.raises(ValueError, match=message):
-        DirectedGraph.from_edges(*arguments)
+        DirectedGraph.from_edges(sources, targets, n_nodes=n_nodes[0] if n_nodes else None)
 
 
 def test_other_objects_are_no_graphs():
@@ -218,7 +219,7 @@ def test_other_objects_are_no_graphs():
 
 
 def test_out_arcs_come_in_order_and_survive_pickling():
-    graph = DirectedGraph.from_edges([2, 0, 2, 1], [0, 1, 1, 2], n=4)
+    graph = DirectedGraph.from_edges([2, 0, 2, 1], [0, 1, 1, 2], n_nodes=4)
     offsets, order = graph.out_arcs
     assert [order[offsets[v] : offsets[v + 1]].tolist() for v in range(4)] == [[1], [3], [0, 2], []]
     again = pickle.loads(pickle.dumps(graph))

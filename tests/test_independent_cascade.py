@@ -21,7 +21,7 @@ def random_environment(rng, n=12, arcs=40, **options):
     tails = rng.integers(n, size=arcs)
     heads = (tails + rng.integers(1, n, size=arcs)) % n
     means = rng.choice([0.0, 0.1, 0.3, 0.6, 1.0], arcs)
-    return IndependentCascade(DirectedGraph.from_edges(tails, heads, n), means, **options)
+    return IndependentCascade(DirectedGraph.from_edges(tails, heads, n_nodes=n), means, **options)
 
 
 def reference_cascade(environment, seeds, key):

@@ -33,7 +33,7 @@ def random_graph(rng, n=6, arcs=9):
     pairs = [(u, v) for u in range(n) for v in range(n) if u != v]
     chosen = [pairs[i] for i in rng.choice(len(pairs), arcs)]  # with parallel arcs
     tails, heads = zip(*chosen, strict=True)
-    return DirectedGraph.from_edges(tails, heads, n)
+    return DirectedGraph.from_edges(tails, heads, n_nodes=n)
 
 
 def random_means(rng, arcs, uncertain):
@@ -91,15 +91,15 @@ def test_reverse_sets_are_unbiased(contract, sampler, weighted):
         weights = rng.choice([0.0, 0.5, 3.0], 6) if weighted else None
         if weighted and not weights.any():
             continue
-        reverse = ReverseGraph.of(graph, means, weights, sampler, contract=contract)
+        reverse = ReverseGraph.of(graph, means, node_weights=weights, sampler=sampler, contract=contract)
         sets = SetCollection(reverse, int(rng.integers(2**62)))
         sets.grow(n_sets)
         for size in (1, 2, 3):
             seeds = rng.choice(graph.n_nodes, size, replace=False)
             components = np.unique(reverse.component[seeds])
-            wanted = (exact_spread(graph, means, seeds, weights) - reverse.certain[components].sum()) / (
-                reverse.scale
-            )
+            wanted = (
+                exact_spread(graph, means, seeds, node_weights=weights) - reverse.certain[components].sum()
+            ) / (reverse.scale)
             error = math.sqrt(max(wanted * (1 - wanted), 1e-9) / n_sets)
             assert abs(share_hit(sets, components) - wanted) <= 5.6 * error + 1e-8
 
@@ -112,7 +112,7 @@ def test_skipping_is_unbiased_at_high_degrees(equal, pairs):
     200 comparisons at 6 standard errors: below 1e-6 in all.
     """
     rng = np.random.default_rng(2)
-    graph = DirectedGraph.from_edges(np.arange(100) % 50 + 2, np.arange(100) // 50, n=52)
+    graph = DirectedGraph.from_edges(np.arange(100) % 50 + 2, np.arange(100) // 50, n_nodes=52)
     means = np.full(100, 0.04) if equal else rng.choice([0.001, 0.02, 0.06], 100)
     reverse = ReverseGraph.of(graph, means, sampler="pairs" if pairs else "skips")
     if not pairs:
@@ -188,7 +188,7 @@ def test_greedy_cover_against_a_slow_one():
         n, k = 9, int(rng.integers(1, 5))
         members = [rng.choice(n, rng.integers(1, 4), replace=False) for _ in range(30)]
         sets = SetCollection(
-            ReverseGraph.of(DirectedGraph.from_edges([0], [1], n), np.ones(1), contract=False), 0
+            ReverseGraph.of(DirectedGraph.from_edges([0], [1], n_nodes=n), np.ones(1), contract=False), 0
         )
         sets.ends = np.cumsum([0, *map(len, members)])
         sets.pool = np.concatenate(members).astype(np.int32)
@@ -238,14 +238,14 @@ def test_schedule_grows_as_the_theory_says():
 
 
 def test_certain_and_impossible_edges_are_exact():
-    path = DirectedGraph.from_edges([0, 1, 2, 4], [1, 2, 0, 5], n=7)
+    path = DirectedGraph.from_edges([0, 1, 2, 4], [1, 2, 0, 5], n_nodes=7)
     oracle = InfluenceMaximization(path, k=2)
     none = oracle.solve_certified(np.zeros(4), np.random.default_rng(0))
     assert (none.seeds.tolist(), none.ratio, none.spread, none.rr_sets) == ([0, 1], 1.0, 2.0, 0)
     every = oracle.solve_certified(np.ones(4), np.random.default_rng(0))
     assert every.seeds.tolist() == [0, 4]
     assert oracle.expected_reward(every.seeds, np.ones(4)) == 5.0
-    cycles = DirectedGraph.from_edges([0, 1, 2, 3], [1, 0, 3, 2], n=5)
+    cycles = DirectedGraph.from_edges([0, 1, 2, 3], [1, 0, 3, 2], n_nodes=5)
     whole = InfluenceMaximization(cycles, k=4).solve_certified(np.ones(4), np.random.default_rng(0))
     assert (whole.seeds.tolist(), whole.spread, whole.n_components) == ([0, 2, 4, 1], 5.0, 3)
 
@@ -285,7 +285,13 @@ def test_weights_and_candidates_against_enumeration():
         if not weights[candidates].any():
             continue
         oracle = InfluenceMaximization(
-            graph, 2, 0.2, 0.05, weights=weights, candidates=candidates, sampler=SAMPLERS[trial % 4]
+            graph,
+            2,
+            epsilon=0.2,
+            delta=0.05,
+            node_weights=weights,
+            candidates=candidates,
+            sampler=SAMPLERS[trial % 4],
         )
         answer = oracle.solve_certified(means, np.random.default_rng(trial))
         assert set(answer.seeds.tolist()) <= set(candidates.tolist())
@@ -300,12 +306,12 @@ def test_answers_depend_on_means_and_generator_alone(p):
     """Not on threads, nor on what the oracle did before; 0.1 is where sets are left at sentinels."""
     graph = nethept()
     means = weighted_cascade(graph) if p is None else np.full(graph.n_arcs, p)
-    oracle = InfluenceMaximization(graph, 20, 0.3, threads=2)
+    oracle = InfluenceMaximization(graph, 20, epsilon=0.3, threads=2)
     first = oracle.solve_certified(means, np.random.default_rng(4))
     for share in (0.0, 0.5, 1.0):
         oracle.solve(np.minimum(1.0, means + share), np.random.default_rng(5))
     again = pickle.loads(pickle.dumps(oracle)).solve_certified(means, np.random.default_rng(4))
-    alone = InfluenceMaximization(graph, 20, 0.3).solve_certified(means, np.random.default_rng(4))
+    alone = InfluenceMaximization(graph, 20, epsilon=0.3).solve_certified(means, np.random.default_rng(4))
     for other in (oracle.solve_certified(means, np.random.default_rng(4)), again, alone):
         assert np.array_equal(other.seeds, first.seeds)
         assert (other.ratio, other.spread, other.edges_examined) == (
@@ -320,7 +326,7 @@ def test_samplers_can_be_chosen():
     small = np.full(graph.n_arcs, 0.01)
     sizes = {}
     for sampler in ("coins", "pairs", "auto"):
-        oracle = InfluenceMaximization(graph, 20, 0.3, sampler=sampler)
+        oracle = InfluenceMaximization(graph, 20, epsilon=0.3, sampler=sampler)
         answer = oracle.solve_certified(small, np.random.default_rng(4))
         assert answer.certified
         sizes[sampler] = answer.rr_sets
@@ -392,11 +398,11 @@ def test_degree_heuristics_against_their_definitions(rule):
     rng = np.random.default_rng(11)
     for _ in range(50):
         graph, means = random_graph(rng, n=9, arcs=25), rng.random(25)
-        oracle = DegreeHeuristic(graph, 4, rule)
+        oracle = DegreeHeuristic(graph, 4, rule=rule)
         assert oracle.solve(means, rng).tolist() == reference_degrees(graph, means, 4, rule)
         assert math.isnan(oracle.alpha)
     with pytest.raises(ValueError, match="rule"):
-        DegreeHeuristic(graph, 4, "best")
+        DegreeHeuristic(graph, 4, rule="best")
 
 
 def test_lazy_greedy_is_greedy_on_the_same_coins():
@@ -408,12 +414,14 @@ def test_lazy_greedy_is_greedy_on_the_same_coins():
         seeds = []
         for _ in range(3):
             values = {
-                v: estimated_spread(graph, means, np.array([*seeds, v]), 60, key)[0]
+                v: estimated_spread(graph, means, np.array([*seeds, v]), 60, key=key)[0]
                 for v in range(9)
                 if v not in seeds
             }
             seeds.append(max(values, key=lambda v: (round(values[v], 9), -v)))
-        value, expected = (estimated_spread(graph, means, np.array(s), 60, key)[0] for s in (found, seeds))
+        value, expected = (
+            estimated_spread(graph, means, np.array(s), 60, key=key)[0] for s in (found, seeds)
+        )
         assert value == pytest.approx(expected)
 
 
@@ -424,7 +432,7 @@ def test_greedy_by_cascades_and_by_reverse_sets_agree():
     certified = InfluenceMaximization(graph, 5, epsilon=0.05)
     simulated = MonteCarloGreedy(graph, 5, cascades=1000)
     values = [
-        certified.spread(o.solve(means, np.random.default_rng(0)), means, 20_000)[0]
+        certified.spread(o.solve(means, np.random.default_rng(0)), means, cascades=20_000)[0]
         for o in (certified, simulated)
     ]
     assert values[1] == pytest.approx(values[0], rel=0.03)
@@ -442,7 +450,9 @@ def test_budgets_against_enumeration(weighted):
         graph, means = random_graph(rng, n=6, arcs=9), random_means(rng, 9, 6)
         costs, budget = rng.choice([0.5, 1.0, 2.0, 3.0], 6), 3.0
         weights = rng.random(6) if weighted else None
-        oracle = BudgetedInfluence(graph, costs, budget, 0.15, 0.05, weights=weights)
+        oracle = BudgetedInfluence(
+            graph, costs, budget=budget, epsilon=0.15, delta=0.05, node_weights=weights
+        )
         answer = oracle.solve_certified(means, np.random.default_rng(trial))
         assert answer.certified
         assert oracle.is_feasible(answer.seeds)
@@ -455,13 +465,13 @@ def test_budgets_against_enumeration(weighted):
 def test_a_budget_buys_what_its_decimals_say():
     """Costs and budgets in decimals, by exact arithmetic: chosen sets and `is_feasible` share one rule."""
     rng = np.random.default_rng(15)
-    graph, means = DirectedGraph.from_edges([0, 1, 2, 3], [4, 5, 6, 7], 12), np.full(4, 0.5)
+    graph, means = DirectedGraph.from_edges([0, 1, 2, 3], [4, 5, 6, 7], n_nodes=12), np.full(4, 0.5)
     for trial in range(60):
         digits = int(rng.integers(1, 6))
         cents = rng.integers(1, 40, 12) if trial % 2 else np.full(12, rng.integers(1, 40))
         within = rng.choice(12, int(rng.integers(1, 12)), replace=False)
         whole = int(cents[within].sum())
-        oracle = BudgetedInfluence(graph, cents / 10**digits, whole / 10**digits, max_samples=2000)
+        oracle = BudgetedInfluence(graph, cents / 10**digits, budget=whole / 10**digits, max_rr_sets=2000)
         for _ in range(20):
             seeds = rng.choice(12, int(rng.integers(1, 13)), replace=False)
             assert oracle.is_feasible(seeds) == (cents[seeds].sum() <= whole)
@@ -474,13 +484,13 @@ def test_a_budget_buys_what_its_decimals_say():
 
 
 def test_far_apart_costs_and_weights_are_taken_or_refused():
-    graph = DirectedGraph.from_edges([0, 1], [1, 2], 3)
-    oracle = BudgetedInfluence(graph, [1e-300, 1.0, 1e300], 1.0, max_samples=200)
+    graph = DirectedGraph.from_edges([0, 1], [1, 2], n_nodes=3)
+    oracle = BudgetedInfluence(graph, [1e-300, 1.0, 1e300], budget=1.0, max_rr_sets=200)
     assert sorted(oracle.solve(np.full(2, 0.5), np.random.default_rng(0)).tolist()) == [0, 1]
     with pytest.raises(ValueError, match="weights must have a finite sum"):
-        InfluenceMaximization(graph, 1, weights=[1e308, 1e308, 1e308])
+        InfluenceMaximization(graph, 1, node_weights=[1e308, 1e308, 1e308])
     apart = InfluenceMaximization(
-        graph, 1, weights=[1e-300, 1e-300, 1e8], candidates=[0, 1], sampler="coins", max_samples=100
+        graph, 1, node_weights=[1e-300, 1e-300, 1e8], candidates=[0, 1], sampler="coins", max_rr_sets=100
     )
     assert not apart.solve_certified(np.full(2, 1e-3), np.random.default_rng(0)).certified
 
@@ -496,7 +506,7 @@ def test_the_ratio_of_greedy_is_that_of_its_worst_case(k):
 def test_equal_costs_are_cardinality():
     graph = nethept()
     means = weighted_cascade(graph)
-    budgeted = BudgetedInfluence(graph, np.full(graph.n_nodes, 2.0), 61.0, epsilon=0.1)
+    budgeted = BudgetedInfluence(graph, np.full(graph.n_nodes, 2.0), budget=61.0, epsilon=0.1)
     counted = InfluenceMaximization(graph, 30)
     values = [
         counted.spread(o.solve(means, np.random.default_rng(0))[:30], means)[0] for o in (budgeted, counted)
@@ -509,16 +519,16 @@ def test_equal_costs_are_cardinality():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1.0, 0.0], 1.0), "costs must be positive"),
-        (([1.0, -1.0], 1.0), "costs"),
-        (([1.0], 1.0), "costs|candidates"),
-        (([1.0, 2.0], 0.5), "budget"),
-        (([1.0, 2.0], 2.0, 0.41), "epsilon"),
+        ({"costs": [1.0, 0.0], "budget": 1.0}, "costs must be positive"),
+        ({"costs": [1.0, -1.0], "budget": 1.0}, "costs"),
+        ({"costs": [1.0], "budget": 1.0}, "costs|candidates"),
+        ({"costs": [1.0, 2.0], "budget": 0.5}, "budget"),
+        ({"costs": [1.0, 2.0], "budget": 2.0, "epsilon": 0.41}, "epsilon"),
     ],
 )
 def test_budgets_refuse(arguments, message):
     with pytest.raises(ValueError, match=message):
-        BudgetedInfluence(DirectedGraph.from_edges([0], [1]), *arguments)
+        BudgetedInfluence(DirectedGraph.from_edges([0], [1]), **arguments)
 
 
 def test_too_little_memory_is_said_beforehand(monkeypatch):
@@ -528,7 +538,7 @@ def test_too_little_memory_is_said_beforehand(monkeypatch):
         MemoryError, match=r"a graph of 4000000 arcs needs about 0\.1 GB, and 0\.0 GB are free"
     ):
         DirectedGraph.from_edges(np.zeros(4_000_000, np.int8), np.ones(4_000_000, np.int8))
-    oracle = InfluenceMaximization(graph, 50, first_samples=10**7, epsilon=0.01)
+    oracle = InfluenceMaximization(graph, 50, first_rr_sets=10**7, epsilon=0.01)
     with pytest.raises(MemoryError, match="reverse-reachable sets"):
         oracle.solve(np.full(graph.n_arcs, 0.5), np.random.default_rng(0))
     assert _memory._free() == 10**7
@@ -565,14 +575,14 @@ def test_a_budget_is_kept_and_reported():
     rng = np.random.default_rng(9)
     graph = random_graph(rng, n=40, arcs=120)
     means = np.full(120, 0.1)
-    small = InfluenceMaximization(graph, 5, epsilon=0.05, max_samples=200)
+    small = InfluenceMaximization(graph, 5, epsilon=0.05, max_rr_sets=200)
     answer = small.solve_certified(means, np.random.default_rng(0))
     assert answer.rr_sets == 200
     assert not answer.certified
     assert 0 < answer.ratio < small.alpha
     free = InfluenceMaximization(graph, 5, epsilon=0.05).solve_certified(means, np.random.default_rng(0))
     assert free.certified
-    ready = InfluenceMaximization(graph, 5, epsilon=0.05, first_samples=free.rr_sets // 2)
+    ready = InfluenceMaximization(graph, 5, epsilon=0.05, first_rr_sets=free.rr_sets // 2)
     assert ready.solve_certified(means, np.random.default_rng(0)).rr_sets == free.rr_sets
 
 
@@ -585,19 +595,19 @@ def test_a_budget_is_kept_and_reported():
         ({"k": 1, "epsilon": 1.0}, "epsilon"),
         ({"k": 7, "epsilon": 0.7}, "epsilon"),
         ({"k": 1, "delta": 1.0}, "delta"),
-        ({"k": 1, "max_samples": 1}, "max_samples"),
-        ({"k": 1, "first_samples": 0}, "first_samples"),
+        ({"k": 1, "max_rr_sets": 1}, "max_rr_sets"),
+        ({"k": 1, "first_rr_sets": 0}, "first_rr_sets"),
         ({"k": 1, "sampler": "best"}, "sampler"),
         ({"k": 1, "threads": 0}, "threads"),
-        ({"k": 1, "weights": [1.0, 2.0]}, "weights"),
-        ({"k": 1, "weights": [-1.0] * 7}, "weights"),
-        ({"k": 1, "weights": [0.0] * 7}, "weights must be positive"),
+        ({"k": 1, "node_weights": [1.0, 2.0]}, "node_weights"),
+        ({"k": 1, "node_weights": [-1.0] * 7}, "node_weights"),
+        ({"k": 1, "node_weights": [0.0] * 7}, "node_weights must be positive"),
         ({"k": 1, "candidates": [7]}, "candidates"),
         ({"k": 2, "candidates": [3]}, "k"),
     ],
 )
 def test_refuses(arguments, message):
-    graph = DirectedGraph.from_edges([0], [1], n=7)
+    graph = DirectedGraph.from_edges([0], [1], n_nodes=7)
     with pytest.raises(ValueError, match=message):
         InfluenceMaximization(graph, **arguments)
 
@@ -623,7 +633,7 @@ def test_nethept():
     oracle = InfluenceMaximization(graph, 50)
     answer = oracle.solve_certified(means, np.random.default_rng(0))
     assert answer.certified
-    value, error = oracle.spread(answer.seeds, means, 5000)
+    value, error = oracle.spread(answer.seeds, means, cascades=5000)
     assert oracle.alpha * 967 < value < 967 + 6 * error
     assert value > 0.9 * 967
     assert abs(answer.spread - value) < 6 * math.hypot(error, answer.standard_error)

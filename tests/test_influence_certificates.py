@@ -26,7 +26,7 @@ def most_failures(rate):
 def instance(rng, arcs):
     """Eight nodes, parallel arcs among them, impossible and certain arcs, at most eight uncertain ones."""
     tails = rng.integers(0, 8, arcs)
-    graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, 8, arcs)) % 8, 8)
+    graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, 8, arcs)) % 8, n_nodes=8)
     means = rng.choice([0.0, 1.0], arcs, p=[0.7, 0.3])
     means[rng.permutation(arcs)[:8]] = rng.random(8) * rng.choice([0.1, 0.5, 1.0])
     return graph, means
@@ -34,7 +34,7 @@ def instance(rng, arcs):
 
 def values(graph, means, k, weights, candidates):
     families = map(np.array, combinations(np.flatnonzero(candidates), k))
-    return {tuple(s): exact_spread(graph, means, s, weights) for s in families}
+    return {tuple(s): exact_spread(graph, means, s, node_weights=weights) for s in families}
 
 
 @pytest.mark.parametrize("delta", [None, 0.1, 0.5])
@@ -50,12 +50,12 @@ def test_certified_ratios_hold(delta):
         oracle = InfluenceMaximization(
             graph,
             k,
-            0.2,
-            delta,
-            weights=weights,
+            epsilon=0.2,
+            delta=delta,
+            node_weights=weights,
             candidates=candidates,
             sampler=SAMPLERS[trial % 5],
-            first_samples=[None, 10][trial % 2],
+            first_rr_sets=[None, 10][trial % 2],
         )
         answer = oracle.solve_certified(means, np.random.default_rng(trial))
         assert answer.certified
@@ -76,7 +76,9 @@ def test_each_bound_holds_as_often_as_it_says(sampler, n_sets):
     low, high, n_calls, log_term = 0, 0, 0, math.log(1 / 0.1)
     while n_calls < INSTANCES:
         graph, means = instance(rng, 14)
-        reverse = ReverseGraph.of(graph, means, None, sampler, contract=bool(n_calls % 2))
+        reverse = ReverseGraph.of(
+            graph, means, node_weights=None, sampler=sampler, contract=bool(n_calls % 2)
+        )
         k = int(rng.integers(1, 3))
         if len(reverse.world.tails) == 0 or k >= reverse.n_components:
             continue
@@ -131,8 +133,8 @@ def test_a_line_above_the_bound_for_every_coverage():
 
 def test_validation_passes_what_is_not_good_enough_as_rarely_as_it_says():
     """Seeds worth a little less than the goal pass with probability 0.1 at most: false alarm 1e-6."""
-    graph = DirectedGraph.from_edges([0], [1], 2)
-    reverse = ReverseGraph.of(graph, np.array([0.5]), None, "coins")
+    graph = DirectedGraph.from_edges([0], [1], n_nodes=2)
+    reverse = ReverseGraph.of(graph, np.array([0.5]), node_weights=None, sampler="coins")
     value, passed = 1.5, 0
     for key in range(INSTANCES):
         goal, log_term = value + 1e-9, math.log(1 / 0.1)
@@ -152,7 +154,7 @@ def test_ones_and_zeros_are_exact(sampler):
         for _ in range(8):
             for a in np.flatnonzero(means):
                 reached[graph.heads[a]] |= reached[graph.tails[a]]  # row v: the nodes that reach v
-        reverse = ReverseGraph.of(graph, means, None, sampler, contract=bool(trial % 2))
+        reverse = ReverseGraph.of(graph, means, node_weights=None, sampler=sampler, contract=bool(trial % 2))
         sets = SetCollection(reverse, trial)
         sets.grow(200)
         for i in range(200):
@@ -167,9 +169,9 @@ def test_ones_and_zeros_are_exact(sampler):
 def test_no_seed_is_wasted_when_no_set_is_left_to_cover():
     """One set is covered by one seed; the others go to the largest components, not into the same one."""
     tails = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    graph = DirectedGraph.from_edges(tails, [1, 2, 3, 0, 5, 6, 4, 8, 7, 0], 10)
+    graph = DirectedGraph.from_edges(tails, [1, 2, 3, 0, 5, 6, 4, 8, 7, 0], n_nodes=10)
     means = np.array([1.0] * 9 + [0.5])
-    oracle = InfluenceMaximization(graph, 3, max_samples=2)
+    oracle = InfluenceMaximization(graph, 3, max_rr_sets=2)
     for seed in range(20):
         seeds = oracle.solve(means, np.random.default_rng(seed))
         assert oracle.expected_reward(seeds, means) >= 4 + 3 + 1
@@ -180,12 +182,12 @@ def test_a_certificate_knows_where_greedy_is_poor(p):
     """Greedy takes the bait: seeds worth 0.84 of the optimum, which their own sets would not tell."""
     # Nodes 0 and 1 reach thirty nodes each, node 2 reaches twenty in each half.
     heads = [*range(3, 63), *range(3, 23), *range(33, 53)]
-    graph = DirectedGraph.from_edges([0] * 30 + [1] * 30 + [2] * 40, heads, 63)
+    graph = DirectedGraph.from_edges([0] * 30 + [1] * 30 + [2] * 40, heads, n_nodes=63)
     means = np.full(100, p)
-    oracle = InfluenceMaximization(graph, 2, epsilon=0.02, first_samples=100_000)
+    oracle = InfluenceMaximization(graph, 2, epsilon=0.02, first_rr_sets=100_000)
     answer = oracle.solve_certified(means, np.random.default_rng(0))
     assert 2 in answer.seeds
-    value, best = (oracle.spread(np.array(s), means, 100_000)[0] for s in (answer.seeds, [0, 1]))
+    value, best = (oracle.spread(np.array(s), means, cascades=100_000)[0] for s in (answer.seeds, [0, 1]))
     assert value < 0.9 * best
     assert oracle.alpha <= answer.ratio <= value / best
 
@@ -196,7 +198,7 @@ def test_the_bound_is_above_that_of_every_choice(sampler):
     rng = np.random.default_rng(8)
     for trial in range(60):
         graph, means = instance(rng, 14)
-        reverse = ReverseGraph.of(graph, means, None, sampler, contract=False)
+        reverse = ReverseGraph.of(graph, means, node_weights=None, sampler=sampler, contract=False)
         sets = SetCollection(reverse, trial)
         sets.grow(40)
         whole = SetCollection(reverse, trial)
@@ -223,9 +225,9 @@ def drawn_members(sets, n):
 
 def test_the_estimate_is_not_flattered_by_the_choice():
     """Five of a hundred alike pairs: the mean of 500 estimates within 5.2 standard errors of 7.5 (2e-7)."""
-    graph = DirectedGraph.from_edges(np.arange(100), np.arange(100, 200), 200)
+    graph = DirectedGraph.from_edges(np.arange(100), np.arange(100, 200), n_nodes=200)
     means = np.full(100, 0.5)
-    oracle = InfluenceMaximization(graph, 5, max_samples=400, sampler="coins")
+    oracle = InfluenceMaximization(graph, 5, max_rr_sets=400, sampler="coins")
     rng = np.random.default_rng(9)
     answers = [oracle.solve_certified(means, rng) for _ in range(500)]
     spreads = np.array([answer.spread for answer in answers])

@@ -41,7 +41,7 @@ def united(rng, parts, loners):
         n += size
     names = rng.permutation(n + loners)
     ends = (names[np.concatenate(tails)], names[np.concatenate(heads)])
-    return DirectedGraph.from_edges(*ends, n + loners), np.concatenate(means).astype(float)
+    return DirectedGraph.from_edges(*ends, n_nodes=n + loners), np.concatenate(means).astype(float)
 
 
 def clique(n, p):
@@ -117,12 +117,12 @@ def options_of(rng, graph, trial):
     nodes, k = np.arange(graph.n_nodes), int(rng.choice([1, 2, 5, 20]))
     options = {"epsilon": 0.3 if k < 3 else 0.1, "delta": DELTA}  # ratios near 1 take many sets to show
     if trial % 3 == 1:
-        options["weights"] = 10 ** rng.uniform(-5, 5, graph.n_nodes)
+        options["node_weights"] = 10 ** rng.uniform(-5, 5, graph.n_nodes)
     if trial % 4 == 2:
         options["candidates"] = rng.choice(nodes, graph.n_nodes // 2, replace=False)
         nodes = options["candidates"]
     if trial % 5 == 3 or trial % 3 == 1:  # far-off weights take samples without end
-        options["max_samples"] = int(rng.choice([2, 100, 5000]))
+        options["max_rr_sets"] = int(rng.choice([2, 100, 5000]))
     return nodes, min(k, len(nodes)), options
 
 
@@ -140,10 +140,10 @@ def by_two_sides(graph, means, seeds, weights):
 def value(graph, means, seeds, weights, model):
     """The spread of `seeds` by cascades, or exactly, and its standard error; always with the same coins."""
     if model == "lt":
-        return threshold_spread(graph, means, seeds, 1000, weights=weights)
+        return threshold_spread(graph, means, seeds, 1000, node_weights=weights)
     if not np.intersect1d(graph.tails, graph.heads).size:
         return by_two_sides(graph, means, seeds, weights), 0.0
-    return estimated_spread(graph, means, seeds, 1000, weights=weights)
+    return estimated_spread(graph, means, seeds, 1000, node_weights=weights)
 
 
 def by_degree(graph, means, nodes, k, weights):
@@ -175,7 +175,7 @@ def compare(rng, shape, trial, model):
     """Certified ratios of all ways against the seeds of all ways, of degrees and of plain greedy."""
     graph, means = shape(rng)
     nodes, k, options = options_of(rng, graph, trial)
-    weights = options.get("weights", np.ones(graph.n_nodes))
+    weights = options.get("node_weights", np.ones(graph.n_nodes))
     if model == "lt":
         means = means / np.maximum(1.0, np.bincount(graph.heads, means, graph.n_nodes))[graph.heads]
     answers = {}
@@ -187,7 +187,7 @@ def compare(rng, shape, trial, model):
         assert oracle.is_feasible(answers[case.name].seeds)
         assert 0.0 <= answers[case.name].ratio <= 1.0
         assert answers[case.name].ratio >= oracle.alpha or not answers[case.name].certified
-        assert answers[case.name].certified or "max_samples" in options
+        assert answers[case.name].certified or "max_rr_sets" in options
     others = {
         "degree": by_degree(graph, means, nodes, k, weights),
         "greedy": by_plain_greedy(rng, graph, means, nodes, k, weights),
@@ -223,13 +223,13 @@ def test_certificates_hold_against_the_optimum_however_small_the_probabilities(c
     rng = np.random.default_rng(2)
     for trial in range(25):
         tails, heads = np.nonzero(rng.random((5, 5)) < 0.5)
-        graph = DirectedGraph.from_edges(tails, heads + 5, 12)
+        graph = DirectedGraph.from_edges(tails, heads + 5, n_nodes=12)
         means = 10 ** (rng.uniform(-13, -2) + rng.uniform(0, 2, len(tails)))
         weights = np.where(np.arange(12) < 5, 10 ** rng.uniform(-14, -8), 10 ** rng.uniform(-5, 5, 12))
         weights = np.where(rng.random(12) < 0.5, 1.0, weights) if trial % 2 else weights
         k, nodes = int(rng.integers(1, 4)), np.arange(5) if trial % 3 else np.arange(12)
         oracle = case.make(
-            graph, k, epsilon=0.2, delta=DELTA, weights=weights, candidates=nodes, max_samples=4000
+            graph, k, epsilon=0.2, delta=DELTA, node_weights=weights, candidates=nodes, max_rr_sets=4000
         )
         answer = oracle.solve_certified(means, np.random.default_rng(trial))
         values = {s: by_two_sides(graph, means, np.array(s), weights) for s in combinations(nodes, k)}
@@ -263,7 +263,7 @@ def test_the_choice_is_greedy_whatever_the_sets(sampler):
     for trial, shape in enumerate([*SHAPES, *SHAPES]):
         graph, means = shape(rng)
         weights = 10 ** rng.uniform(-5, 5, graph.n_nodes) if trial % 2 else None
-        reverse = ReverseGraph.of(graph, means, weights, sampler)
+        reverse = ReverseGraph.of(graph, means, node_weights=weights, sampler=sampler)
         sets, holds = collected(reverse, int(rng.choice([1, 7, 60, 500])), trial)
         allowed = rng.random(reverse.n_components) < rng.choice([0.3, 1.0])
         nodes = np.flatnonzero(allowed)
@@ -288,7 +288,7 @@ def test_a_choice_that_is_not_greedy_is_seen(sampler):
     rng, refused = np.random.default_rng(4), 0
     for trial, shape in enumerate(SHAPES):
         graph, means = shape(rng)
-        reverse = ReverseGraph.of(graph, means, None, sampler)
+        reverse = ReverseGraph.of(graph, means, node_weights=None, sampler=sampler)
         sets, holds = collected(reverse, 200, trial)
         nodes, per_set = np.arange(reverse.n_components), reverse.scale / 200
         chosen, _, _ = choose_some(sets, 3, np.ones(len(nodes), bool), 5.0)
@@ -316,7 +316,7 @@ def test_the_bound_is_above_all_known_seeds(sampler):
     rng = np.random.default_rng(5)
     for trial, shape in enumerate([*SHAPES, *SHAPES]):
         graph, means = shape(rng)
-        reverse = ReverseGraph.of(graph, means, None, sampler)
+        reverse = ReverseGraph.of(graph, means, node_weights=None, sampler=sampler)
         sets, holds = collected(reverse, int(rng.choice([1, 20, 400])), trial)
         k, n = int(rng.choice([1, 4, reverse.n_components // 2])), reverse.n_components
         chosen, _, optimum = choose_some(sets, k, np.ones(n, bool), 3.0)
@@ -332,7 +332,7 @@ def test_at_the_last_size_too(case):
     rng = np.random.default_rng(6)
     graph, means = united(rng, [clique(20, 0.2)], 300)
     oracle = case.make(graph, 4, epsilon=0.3, delta=DELTA)
-    oracle.first_samples = 10**9
+    oracle.first_rr_sets = 10**9
     answer = oracle.solve_certified(means, rng)
     assert answer.certified
     assert np.isin(answer.seeds, graph.tails).any()

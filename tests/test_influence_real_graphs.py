@@ -30,7 +30,7 @@ def graph_of(name):
         return graph
     # Several papers of the same two authors are one edge in the reference.
     once = np.unique(graph.tails.astype(np.int64) * graph.n_nodes + graph.heads)
-    return DirectedGraph.from_edges(once // graph.n_nodes, once % graph.n_nodes, graph.n_nodes)
+    return DirectedGraph.from_edges(once // graph.n_nodes, once % graph.n_nodes, n_nodes=graph.n_nodes)
 
 
 def means_of(graph, p):
@@ -73,7 +73,7 @@ def test_seeds_reach_what_the_best_programs_reach(p, cpp, best):
     oracle = InfluenceMaximization(graph, 50, epsilon=0.1)
     answers = [oracle.solve_certified(means, np.random.default_rng(seed)) for seed in range(8)]
     assert all(answer.certified for answer in answers)
-    values = [oracle.spread(answer.seeds, means, 1000)[0] for answer in answers]
+    values = [oracle.spread(answer.seeds, means, cascades=1000)[0] for answer in answers]
     assert np.mean(values) >= 0.99 * cpp
     assert min(values) >= oracle.alpha * best
     assert np.mean(values) <= 1.01 * best

@@ -131,10 +131,10 @@ def test_sets_have_the_exact_distribution(case, way, contract, weighted):
     model, pairs = "lt" if way == "lt" else "ic", way.startswith("pairs")
     chances, scale = exact(case, model, weighted, pairs, contract)
     reverse = ReverseGraph.of(
-        DirectedGraph.from_edges(TAILS, HEADS, N),
+        DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N),
         means_of(case, model),
-        WEIGHTS if weighted else None,
-        "pairs" if pairs else "coins",
+        node_weights=WEIGHTS if weighted else None,
+        sampler="pairs" if pairs else "coins",
         contract=contract,
         model=model,
     )
@@ -149,7 +149,9 @@ def test_sets_have_the_exact_distribution(case, way, contract, weighted):
 def wrong(way):
     """A sampler with a small mistake."""
     sampler = "pairs" if way.startswith("pairs") else "coins"
-    base = ReverseGraph.of(DirectedGraph.from_edges(TAILS, HEADS, N), MEANS, None, sampler)
+    base = ReverseGraph.of(
+        DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N), MEANS, node_weights=None, sampler=sampler
+    )
     world = base.world
     limits, gammas, cuts = world.limits.astype(float), world.gammas.copy(), world.cuts.copy()
     if way == "coins":  # one arc by 5 %
@@ -175,8 +177,11 @@ def test_a_biased_sampler_is_caught(way):
 
 def repaired_from(means, weights=None, *, forgetting=None):
     """Bits of sets drawn for `means` and repaired for MEANS, one arc forgotten; and how many were drawn."""
-    graph = DirectedGraph.from_edges(TAILS, HEADS, N)
-    before, after = (ReverseGraph.of(graph, m, weights, "coins", contract=False) for m in (means, MEANS))
+    graph = DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N)
+    before, after = (
+        ReverseGraph.of(graph, m, node_weights=weights, sampler="coins", contract=False)
+        for m in (means, MEANS)
+    )
     sample = sample_under(before.world, 17, N_SETS)
     if forgetting is not None:
         arc = int(np.flatnonzero(graph.in_arcs[1] == forgetting)[0])
@@ -208,7 +213,7 @@ def test_leaving_a_set_early_counts_the_same_hits(way):
     """For all 63 seed sets: hits of validation, set by set, against the stored sets; exact."""
     model = "lt" if way == "lt" else "ic"
     reverse = ReverseGraph.of(
-        DirectedGraph.from_edges(TAILS, HEADS, N),
+        DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N),
         means_of("few", model),
         sampler="pairs" if way == "pairs" else "coins",
         contract=way == "coins",
@@ -231,7 +236,7 @@ def test_sets_left_at_sentinels_are_the_same_sets(way):
     """Exactly, set by set: without a sentinel the whole set, otherwise a part of it that shows one."""
     for case, sentinels in itertools.product(("few", "certain"), ([0], [2, 5], [1])):
         model = "lt" if way == "lt" else "ic"
-        graph = DirectedGraph.from_edges(TAILS, HEADS, N)
+        graph = DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N)
         reverse = ReverseGraph.of(graph, means_of(case, model), sampler="coins", contract=True, model=model)
         if way == "skips":
             reverse = skipping(reverse)
@@ -261,7 +266,7 @@ def test_owners_are_those_who_reach_over_certain_arcs():
         tails = rng.integers(0, 12, 24)
         heads = (tails + rng.integers(1, 12, 24)) % 12
         means = rng.choice([0.5, 1.0], 24)
-        graph = DirectedGraph.from_edges(tails, heads, 12)
+        graph = DirectedGraph.from_edges(tails, heads, n_nodes=12)
         reverse = ReverseGraph.of(graph, means, contract=bool(trial % 2))
         certain = nx.DiGraph()
         certain.add_nodes_from(range(12))
@@ -295,8 +300,8 @@ def test_chances_of_a_live_arc_are_exact_however_small():
     rng = np.random.default_rng(6)
     for scale in (0, 3, 9, 12, 17, 40):
         means = 10 ** (rng.uniform(-4, 0, 12) - scale)
-        graph = DirectedGraph.from_edges(np.arange(12), np.repeat([12, 13], 6), 14)
-        reverse = ReverseGraph.of(graph, means, None, "pairs")
+        graph = DirectedGraph.from_edges(np.arange(12), np.repeat([12, 13], 6), n_nodes=14)
+        reverse = ReverseGraph.of(graph, means, node_weights=None, sampler="pairs")
         dead = [math.prod(1 - Fraction(p) for p in part) for part in (means[:6].tolist(), means[6:].tolist())]
         assert reverse.scale == pytest.approx(float(2 - sum(dead)), rel=1e-14)
         assert reverse.world.gammas[12:].tolist() == pytest.approx([float(1 - d) for d in dead], rel=1e-14)
@@ -306,8 +311,8 @@ def test_chances_of_a_live_arc_are_exact_however_small():
 def test_pairs_have_the_right_shares_however_small_the_chances(p):
     """Which arc is live, of some that hardly ever are: false alarm 1e-7 each."""
     parts = np.array([1.0, 0.5, 0.1, 0.03, 2.0, 0.7])
-    graph = DirectedGraph.from_edges(np.arange(6), [6, 6, 6, 7, 7, 7], 8)
-    reverse = ReverseGraph.of(graph, p * parts, None, "pairs")
+    graph = DirectedGraph.from_edges(np.arange(6), [6, 6, 6, 7, 7, 7], n_nodes=8)
+    reverse = ReverseGraph.of(graph, p * parts, node_weights=None, sampler="pairs")
     sets = SetCollection(reverse, 18)
     sets.grow(200_000)
     counts = np.bincount(sets.pool[sets.ends[:-1] + 1], minlength=6)

@@ -33,7 +33,7 @@ from cmab import simulate
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
 for sense in ("max", "min"):
-    oracle = TopK(8, 3, sense)
+    oracle = TopK(8, 3, sense=sense)
     for arms in (BernoulliArms(np.linspace(0.1, 0.9, 8)), GaussianArms(np.linspace(0.1, 0.9, 8), 0.3)):
         for case in POLICIES:
             result = simulate(case.make(oracle), SemiBandit(arms, oracle), 150, checkpoints=[50, 150], rng=3)

@@ -107,7 +107,7 @@ def test_a_gap_is_declared():
     problem, x, weights = packing(3)
     loose = PuLPOracle(problem, x, gap=0.25)
     assert loose.alpha == 0.8
-    assert PuLPOracle(problem, x, "min", gap=0.2).alpha == 1.25
+    assert PuLPOracle(problem, x, sense="min", gap=0.2).alpha == 1.25
     check_oracle(loose, feasible_sets(weights), trials=10)
 
 

@@ -13,7 +13,7 @@ from oracles import DirectedGraph, InfluenceMaximization
 
 def random_environment(rng, n=6, arcs=10, **options):
     tails = rng.integers(n, size=arcs)
-    graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, n, size=arcs)) % n, n)
+    graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, n, size=arcs)) % n, n_nodes=n)
     shares = rng.random(arcs)
     shares /= np.bincount(graph.heads, shares, n)[graph.heads]
     return LinearThreshold(graph, shares * rng.choice([0.3, 0.7, 1.0], n)[graph.heads], **options)
@@ -85,7 +85,7 @@ def test_threads_do_not_change_the_answer():
     assert one == two == five
     alone, together = (
         InfluenceMaximization(
-            environment.graph, 3, model="lt", first_samples=8192, threads=n
+            environment.graph, 3, model="lt", first_rr_sets=8192, threads=n
         ).solve_certified(environment.means, np.random.default_rng(2))
         for n in (1, 3)
     )

@@ -30,14 +30,14 @@ RNG = np.random.default_rng(0)
 def uniform(rng, sense="max"):
     n_arms = int(rng.integers(1, 8))
     k = int(rng.integers(0, n_arms + 1))
-    return UniformMatroid(n_arms, k, sense), lambda arms: len(arms) <= k
+    return UniformMatroid(n_arms, k, sense=sense), lambda arms: len(arms) <= k
 
 
 def partition(rng, sense="max"):
     classes = rng.integers(0, 3, rng.integers(1, 8)).tolist()
     capacities = {name: int(rng.integers(0, 4)) for name in classes}
     return (
-        PartitionMatroid(classes, capacities, sense),
+        PartitionMatroid(classes, capacities, sense=sense),
         lambda arms: all(sum(classes[arm] == name for arm in arms) <= capacities[name] for name in classes),
     )
 
@@ -54,7 +54,7 @@ def laminar(rng, sense="max"):
             parts += [part[:cut], part[cut:]]
     shuffled = [sets[i] for i in rng.permutation(len(sets))]
     return (
-        LaminarMatroid(n_arms, shuffled, sense),
+        LaminarMatroid(n_arms, shuffled, sense=sense),
         lambda arms: all(len(set(arms) & set(part)) <= capacity for part, capacity in sets),
     )
 
@@ -78,7 +78,7 @@ def transversal(rng, sense="max"):
     n_arms = int(rng.integers(1, 8))
     members = [np.flatnonzero(rng.random(n_arms) < 0.4) for _ in range(rng.integers(0, 5))]
     return (
-        TransversalMatroid(n_arms, members, sense),
+        TransversalMatroid(n_arms, members, sense=sense),
         lambda arms: matching_size(members, arms) == len(arms),
     )
 
@@ -101,7 +101,7 @@ def subsets(n_arms):
 
 def reference(oracle, is_independent):
     family = [arms for arms in subsets(oracle.n_arms) if is_independent(arms)]
-    return BruteForce(oracle.n_arms, [a for a in family if len(a) == len(family[-1])], oracle.sense)
+    return BruteForce(oracle.n_arms, [a for a in family if len(a) == len(family[-1])], sense=oracle.sense)
 
 
 def means_for(rng, n_arms):
@@ -316,14 +316,14 @@ def test_the_same_uniform_matroid_six_times(n_arms, k, sense):
     rng = np.random.default_rng(12)
     vandermonde = np.cos(np.outer(np.arange(k), np.arccos(np.linspace(-0.9, 0.9, n_arms))))
     oracles = [
-        UniformMatroid(n_arms, k, sense),
-        PartitionMatroid([None] * n_arms, k, sense),
-        LaminarMatroid(n_arms, [(range(n_arms), k)], sense),
-        TransversalMatroid(n_arms, [range(n_arms)] * k, sense),
-        LinearMatroid(vandermonde, 1e-12, sense) if k < 10 else UniformMatroid(n_arms, k, sense),
-        Matroid(n_arms, lambda arms: len(arms) <= k, sense),
+        UniformMatroid(n_arms, k, sense=sense),
+        PartitionMatroid([None] * n_arms, k, sense=sense),
+        LaminarMatroid(n_arms, [(range(n_arms), k)], sense=sense),
+        TransversalMatroid(n_arms, [range(n_arms)] * k, sense=sense),
+        LinearMatroid(vandermonde, 1e-12, sense=sense) if k < 10 else UniformMatroid(n_arms, k, sense=sense),
+        Matroid(n_arms, lambda arms: len(arms) <= k, sense=sense),
     ]
-    top = TopK(n_arms, k, sense)
+    top = TopK(n_arms, k, sense=sense)
     for means in chain.from_iterable(means_for(rng, n_arms) for _ in range(5)):
         best, gaps = top.gaps(means, [], [], RNG)
         for oracle in oracles:
@@ -400,7 +400,7 @@ def test_exchanges_keep_the_distance_that_independence_asks_for():
     [
         (lambda: UniformMatroid(3, 4), r"k must be an integer in \[0, 3\], got 4"),
         (lambda: UniformMatroid(0, 0), "n_arms must be"),
-        (lambda: UniformMatroid(3, 1, "best"), "sense must be one of 'max', 'min', got 'best'"),
+        (lambda: UniformMatroid(3, 1, sense="best"), "sense must be one of 'max', 'min', got 'best'"),
         (lambda: PartitionMatroid([], 1), "number of classes must be"),
         (lambda: PartitionMatroid("ab", -1), r"capacities must be an integer in \[0, inf\), got -1"),
         (lambda: PartitionMatroid("ab", {"a": 1, "b": -1}), r"capacities\['b'\] must be"),

@@ -12,7 +12,7 @@ from oracles import DirectedGraph
 def network(rng, n=300, arcs=1500):
     tails = rng.integers(n, size=arcs)
     pairs = np.unique(np.stack([tails, (tails + rng.integers(1, n, size=arcs)) % n]), axis=1)
-    return DirectedGraph.from_edges(*pairs, n)
+    return DirectedGraph.from_edges(*pairs, n_nodes=n)
 
 
 def out_rows(graph, values):

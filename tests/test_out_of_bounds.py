@@ -59,11 +59,11 @@ def test_all_bad_arguments():
 def test_graphs_of_arcs_that_are_none(tails, heads, n_nodes):
     for make in (DirectedGraph, DirectedGraph.from_edges):
         with pytest.raises(ValueError, match=r"must|self-loops"):
-            make(tails, heads, n_nodes)
+            make(tails, heads, n_nodes=n_nodes)
 
 
 def test_nodes_that_a_graph_has_not():
-    graph = DirectedGraph([0, 1], [1, 2], 3, labels=["a", "b", "c"])
+    graph = DirectedGraph([0, 1], [1, 2], n_nodes=3, labels=["a", "b", "c"])
     for node in (-1, 3, 1.0, None, 10**7):
         with pytest.raises(ValueError, match="node"):
             graph.label(node)

@@ -48,7 +48,7 @@ def test_dijkstra_against_networkx(directed):
 def test_acyclic_graphs_against_enumeration(sense):
     for seed in range(30):
         plan = random_plan(seed)
-        oracle, family = ShortestPath(plan, 0, 8, sense), paths(plan, 0, 8)
+        oracle, family = ShortestPath(plan, 0, 8, sense=sense), paths(plan, 0, 8)
         costs = RNG.normal(size=oracle.n_arms)
         best = (min if sense == "min" else max)(costs[list(path)].sum() for path in family)
         assert costs[oracle.solve(costs, RNG)].sum() == pytest.approx(best)
@@ -122,7 +122,7 @@ def test_bad_costs_are_refused():
     with pytest.raises(ValueError, match="means"):
         MostReliablePath(nx.cycle_graph(4), 0, 2).solve(np.array([0.1, 1.1, 0.2, 0.3]), RNG)
     with pytest.raises(ValueError, match="sense"):
-        ShortestPath(nx.cycle_graph(4), 0, 2, "max")
+        ShortestPath(nx.cycle_graph(4), 0, 2, sense="max")
 
 
 @pytest.mark.parametrize("graph", [ROADS, PLAN], ids=["roads", "plan"])
@@ -148,7 +148,7 @@ def test_sums_beyond_the_largest_number_against_exact_arithmetic(acyclic, sense)
     if sense == "max" and not acyclic:
         return
     graph, target = (PLAN, 4) if acyclic else (ROADS, 3)
-    oracle, rng = ShortestPath(graph, 0, target, sense), np.random.default_rng(5)
+    oracle, rng = ShortestPath(graph, 0, target, sense=sense), np.random.default_rng(5)
     family = [list(path) for path in paths(graph, 0, target)]
     for trial in range(300):
         means = rng.choice([1.7e308, 1.2e308, 9e307, 1e292, 1.0, 0.0], oracle.n_arms) * rng.uniform(

@@ -40,7 +40,7 @@ def state_of(policy, counts, means, rounds):
 @SENSES
 @pytest.mark.parametrize("support", [(0.0, 1.0), (-1.0, 3.0)])
 def test_llr_is_its_formula(sense, support):
-    policy = LLR(TopK(4, 2, sense), support=support)
+    policy = LLR(TopK(4, 2, sense=sense), support=support)
     counts, means = np.array([1, 5, 20, 3]), np.array([0.9, 0.5, 0.1, 0.0])
     found = policy.indices(state_of(policy, counts, means, 29), None)
     for i in range(4):
@@ -137,14 +137,14 @@ def test_outcomes_outside_the_support_are_taken_as_its_end():
 
 @SENSES
 def test_greedy_is_optimistic_about_the_unseen_only(sense):
-    policy = Greedy(TopK(3, 1, sense), support=(0.0, 2.0))
+    policy = Greedy(TopK(3, 1, sense=sense), support=(0.0, 2.0))
     found = policy.indices(state_of(policy, np.array([3, 0, 1]), np.array([0.4, 0.0, 1.5]), 4), None)
     assert np.allclose(found, [0.4, 2.0 if sense == "max" else 0.0, 1.5])
 
 
 @SENSES
 def test_greedy_is_cucb_without_a_radius(sense):
-    oracle = TopK(6, 2, sense)
+    oracle = TopK(6, 2, sense=sense)
     environment = SemiBandit(BernoulliArms(MEANS), oracle)
     settings = {"horizon": 100, "replications": 3, "rng": 4}
     prior = {"prior_mean": 0.4, "prior_weight": 3.0}
@@ -174,7 +174,7 @@ def test_epsilon_greedy_explores_as_often_as_it_says(parameters, probability):
 @SENSES
 def test_random_super_arms_are_uniform_for_top_k(sense):
     """6 pairs in 6,000 rounds: a chi-square statistic of 5 degrees is above 37 once in 1.6 million."""
-    policy = UniformlyRandom(TopK(4, 2, sense), support=(2.0, 3.0))
+    policy = UniformlyRandom(TopK(4, 2, sense=sense), support=(2.0, 3.0))
     rng, state = np.random.default_rng(1), policy.initial_state()
     found = [tuple(policy.select(state, rng)) for _ in range(6000)]
     counts = np.array([found.count(pair) for pair in set(found)])
@@ -185,7 +185,7 @@ def test_random_super_arms_are_uniform_for_top_k(sense):
 @SENSES
 def test_explore_then_commit_commits(sense):
     """Before the end of exploration it plays at random; after it, feedback changes nothing."""
-    oracle = TopK(6, 2, sense)
+    oracle = TopK(6, 2, sense=sense)
     session = Session(ExploreThenCommit(oracle, exploration=60), rng=0)
     environment, coins = SemiBandit(BernoulliArms(MEANS), oracle), np.random.default_rng(0)
     early = set()
@@ -206,7 +206,7 @@ def test_explore_then_commit_commits(sense):
 
 @SENSES
 def test_a_commitment_avoids_the_unknown(sense):
-    policy = ExploreThenCommit(TopK(4, 2, sense), exploration=5)
+    policy = ExploreThenCommit(TopK(4, 2, sense=sense), exploration=5)
     state = state_of(policy, np.array([1, 0, 1, 0]), np.array([0.4, 0.0, 0.6, 0.0]), 5)
     assert policy.select(state, np.random.default_rng(0)).tolist() == [0, 2]
 
@@ -216,7 +216,7 @@ def test_a_commitment_avoids_the_unknown(sense):
 
 @SENSES
 def test_the_clairvoyant_has_no_regret(sense):
-    oracle = TopK(6, 2, sense)
+    oracle = TopK(6, 2, sense=sense)
     environment = SemiBandit(BernoulliArms(MEANS), oracle)
     regret = simulate(Clairvoyant(oracle, MEANS), environment, 200, replications=2, rng=0).regret
     assert np.allclose(regret, 0.0)
@@ -236,7 +236,7 @@ def test_the_clairvoyant_has_no_regret(sense):
 )
 def test_learners_do_better_than_chance(make, sense):
     """In the second half of 6,000 rounds a learner loses less than 0.15 a round, chance over 0.6."""
-    oracle = TopK(6, 2, sense)
+    oracle = TopK(6, 2, sense=sense)
     environment = SemiBandit(BernoulliArms(MEANS), oracle)
     settings = {"horizon": 6000, "checkpoints": [3000, 6000], "replications": 4, "rng": 2}
     regret = np.diff(simulate(make(oracle), environment, **settings).regret).mean() / 3000

@@ -77,7 +77,7 @@ def solved(oracle, means):
 def test_top_k_and_uniform_matroids(seed, n, data, sense):
     k, means = data.draw(st.integers(1, n)), means_of(seed, n, -1.0, 1.0)
     ordered = np.sort(means)[::-1] if sense == "max" else np.sort(means)
-    for oracle in (TopK(n, k, sense), UniformMatroid(n, k, sense)):
+    for oracle in (TopK(n, k, sense=sense), UniformMatroid(n, k, sense=sense)):
         assert solved(oracle, means)[1] == pytest.approx(ordered[:k].sum())
 
 
@@ -150,13 +150,13 @@ def bases(oracle):
 def some_matroid(kind, rng, sense):
     """Return a random matroid of seven arms."""
     if kind == "partition":
-        return PartitionMatroid(rng.integers(0, 3, 7).tolist(), int(rng.integers(0, 3)), sense)
+        return PartitionMatroid(rng.integers(0, 3, 7).tolist(), int(rng.integers(0, 3)), sense=sense)
     if kind == "laminar":
         halves = [(0, 1, 2, 3), (0, 1), (4, 5, 6), (5, 6)]
-        return LaminarMatroid(7, [(half, int(rng.integers(0, 4))) for half in halves], sense)
+        return LaminarMatroid(7, [(half, int(rng.integers(0, 4))) for half in halves], sense=sense)
     if kind == "transversal":
         slots = [np.flatnonzero(rng.random(7) < 0.4).tolist() for _ in range(3)]
-        return TransversalMatroid(7, slots, sense)
+        return TransversalMatroid(7, slots, sense=sense)
     return LinearMatroid(rng.integers(-1, 2, (3, 7)), sense=sense)
 
 
@@ -202,7 +202,7 @@ def some_network(seed, n=6):
     graph = nx.gnp_random_graph(n, 0.35, seed=seed, directed=True)
     assume(0 < graph.number_of_edges() <= 11)
     arcs = np.array(list(graph.edges))
-    return DirectedGraph.from_edges(arcs[:, 0], arcs[:, 1], n)
+    return DirectedGraph.from_edges(arcs[:, 0], arcs[:, 1], n_nodes=n)
 
 
 @FEW

@@ -26,11 +26,11 @@ KEY = 11
 
 def random_graph(rng, n, arcs):
     tails = rng.integers(0, n, arcs)  # parallel arcs among them
-    return DirectedGraph.from_edges(tails, (tails + rng.integers(1, n, arcs)) % n, n)
+    return DirectedGraph.from_edges(tails, (tails + rng.integers(1, n, arcs)) % n, n_nodes=n)
 
 
 def reverse_of(graph, means, weights=None):
-    return ReverseGraph.of(graph, means, weights, "coins", contract=False)
+    return ReverseGraph.of(graph, means, node_weights=weights, sampler="coins", contract=False)
 
 
 def world_of(graph, means, weights=None):
@@ -128,7 +128,7 @@ def facts(answer):
 def test_the_past_makes_no_difference():
     """The same certificates from an oracle with a past, a new one, a pickled one, and from two threads."""
     graph, means, rng = network()
-    old = RepairedInfluence(graph, 5, 0.2)
+    old = RepairedInfluence(graph, 5, epsilon=0.2)
     problems = []
     for how in ["few", "slightly", "ends", "all", "nothing", "few", "slightly"] * 2:
         means = changed(rng, means, how)
@@ -138,10 +138,10 @@ def test_the_past_makes_no_difference():
     assert old._sample is not None
     copy = pickle.loads(pickle.dumps(old))
     assert copy._sample is None
-    assert len(pickle.dumps(old)) == len(pickle.dumps(RepairedInfluence(graph, 5, 0.2)))
+    assert len(pickle.dumps(old)) == len(pickle.dumps(RepairedInfluence(graph, 5, epsilon=0.2)))
 
     def again(i):
-        new = RepairedInfluence(graph, 5, 0.2, threads=2)
+        new = RepairedInfluence(graph, 5, epsilon=0.2, threads=2)
         return [facts(o.solve_certified(problems[i], np.random.default_rng(i))) for o in (new, copy, old)]
 
     with ThreadPoolExecutor(2) as pool:
@@ -153,7 +153,7 @@ def test_the_past_makes_no_difference():
 def test_little_is_drawn_where_little_changes():
     """Of the sets that choose, few are drawn again after a small change, none after none."""
     graph, means, rng = network()
-    oracle = RepairedInfluence(graph, 5, 0.2, first_samples=20_000)
+    oracle = RepairedInfluence(graph, 5, epsilon=0.2, first_rr_sets=20_000)
     costs = []
     for _ in range(3):
         oracle.solve(means, np.random.default_rng(0))
@@ -166,7 +166,7 @@ def test_little_is_drawn_where_little_changes():
 
 def test_a_sample_that_is_too_large_is_let_go():
     graph, means, _ = network()
-    oracle = RepairedInfluence(graph, 5, 0.2)
+    oracle = RepairedInfluence(graph, 5, epsilon=0.2)
     oracle._sample = sample_under(world_of(graph, means), 0, 100_000)
     answer = oracle.solve_certified(means, np.random.default_rng(0))
     assert oracle._sample.n_sets == answer.rr_sets // 2 < 25_000
@@ -177,7 +177,7 @@ def test_other_regimes_are_ordinary_calls(regime):
     graph, means, rng = network()
     certain = np.maximum(means, rng.random(1200) < 0.8)
     means = {"certain": certain, "small": 0.02 * means, "large sets": 4.0 * means}[regime]
-    repaired, ordinary = (kind(graph, 5, 0.2) for kind in (RepairedInfluence, InfluenceMaximization))
+    repaired, ordinary = (kind(graph, 5, epsilon=0.2) for kind in (RepairedInfluence, InfluenceMaximization))
     one, other = (o.solve_certified(means, np.random.default_rng(4)) for o in (repaired, ordinary))
     assert facts(one) == facts(other)
     assert regime == "large sets" or repaired._sample is None
@@ -186,14 +186,17 @@ def test_other_regimes_are_ordinary_calls(regime):
 def test_where_no_test_is_needed_a_new_sample_chooses():
     """At the last size the seeds come from `rng` alone: the kept sets could be to blame for the means."""
     graph, means, _ = network()
-    oracles = [RepairedInfluence(graph, 5, 0.5, seed=seed, first_samples=10**9) for seed in (0, 1)]
+    oracles = [RepairedInfluence(graph, 5, epsilon=0.5, seed=seed, first_rr_sets=10**9) for seed in (0, 1)]
     answers = [facts(oracle.solve_certified(means, np.random.default_rng(5))) for oracle in oracles]
     assert answers[0] == answers[1]
     assert answers[0]["certified"]
 
 
 def values(graph, means, k):
-    return {s: exact_spread(graph, means, np.array(s), None) for s in combinations(range(graph.n_nodes), k)}
+    return {
+        s: exact_spread(graph, means, np.array(s), node_weights=None)
+        for s in combinations(range(graph.n_nodes), k)
+    }
 
 
 def hoped(oracle, means, n_sets, log_term):
@@ -214,7 +217,7 @@ def test_certificates_hold_for_means_that_were_chosen_against_the_kept_sets(delt
     failures = 0
     for trial in range(250):
         graph, k = random_graph(rng, 7, 8), int(rng.integers(1, 3))
-        oracle = RepairedInfluence(graph, k, 0.2, delta, seed=trial, first_samples=20)
+        oracle = RepairedInfluence(graph, k, epsilon=0.2, delta=delta, seed=trial, first_rr_sets=20)
         means = rng.random(8)
         for call in range(4):
             options = [changed(rng, means, "all") * rng.choice([1.0, 3.0]) for _ in range(6)]
@@ -253,7 +256,7 @@ def test_new_sets_bound_what_kept_ones_do_not():
     What OPIM-C takes for a bound on the optimum, from the sets that choose, fails far more often.
     """
     rng, n_sets, log_term = np.random.default_rng(7), 60, math.log(1 / 0.1)
-    graph = DirectedGraph.from_edges([60] * 25 + [61] * 35, np.arange(60), 62)
+    graph = DirectedGraph.from_edges([60] * 25 + [61] * 35, np.arange(60), n_nodes=62)
     everything, low, high, naive = np.ones(62, np.bool_), 0, 0, 0
     for seed in range(1000):
         means = below_the_coins(graph, seed, n_sets) * rng.choice([0.5, 1.0])
@@ -274,11 +277,11 @@ def test_new_sets_bound_what_kept_ones_do_not():
 def test_an_adversary_who_knows_the_kept_sets_is_not_believed():
     """A star worth hundreds, of which they show nothing: neither its centre nor what the optimum is."""
     n, n_sets = 1001, 1000
-    graph = DirectedGraph.from_edges(np.full(n - 1, n - 1), np.arange(n - 1), n)
+    graph = DirectedGraph.from_edges(np.full(n - 1, n - 1), np.arange(n - 1), n_nodes=n)
     means = below_the_coins(graph, 0, n_sets)
     best = 1.0 + means.sum()
-    oracle = RepairedInfluence(graph, 1, 0.2, seed=0, first_samples=n_sets)
-    capped = RepairedInfluence(graph, 1, 0.2, seed=0, first_samples=n_sets, max_samples=2 * n_sets)
+    oracle = RepairedInfluence(graph, 1, epsilon=0.2, seed=0, first_rr_sets=n_sets)
+    capped = RepairedInfluence(graph, 1, epsilon=0.2, seed=0, first_rr_sets=n_sets, max_rr_sets=2 * n_sets)
     for seed in range(5):
         fooled = capped.solve_certified(means, np.random.default_rng(seed))
         assert fooled.seeds[0] != n - 1

@@ -50,4 +50,4 @@ def test_other_arms_are_other_text():
     assert len({repr(arms) for arms in ARMS}) == len(ARMS)
     assert "GaussianArms" in repr(SemiBandit(ARMS[2], TopK(5, 2)))
     assert "sigma=0.3" in repr(SemiBandit(ARMS[2], TopK(5, 2)))
-    assert repr(TopK(4, 2, "min")) != repr(TopK(4, 2))
+    assert repr(TopK(4, 2, sense="min")) != repr(TopK(4, 2))

@@ -34,10 +34,12 @@ class Thresholds(InfluenceMaximization):
     """Linear thresholds with their exact spread: the oracle's own is estimated."""
 
     def __init__(self, graph, k, weights=None):
-        super().__init__(graph, k, 0.3, weights=weights, model="lt")
+        super().__init__(graph, k, epsilon=0.3, node_weights=weights, model="lt")
 
     def expected_reward(self, super_arm, means):
-        return exact_threshold_spread(self.graph, means, np.asarray(super_arm), self.weights)
+        return exact_threshold_spread(
+            self.graph, means, np.asarray(super_arm), node_weights=self.node_weights
+        )
 
 
 def allowed(oracle, means):
@@ -122,24 +124,24 @@ ROWS = [
     ),
     Row(
         "weighted_coverage",
-        MaxCoverage(pages(), 2, "worth"),
+        MaxCoverage(pages(), 2, node_weight="worth"),
         pairs(4),
-        MaxCoverage(fan(6), 1, "worth"),
+        MaxCoverage(fan(6), 1, node_weight="worth"),
         np.zeros(7),
         np.full(7, SMALL),
     ),
     Row(
         "targeted_influence",
-        InfluenceMaximization(NETWORK, 2, 0.3, weights=WORTH),
+        InfluenceMaximization(NETWORK, 2, epsilon=0.3, node_weights=WORTH),
         pairs(7),
-        InfluenceMaximization(DOUBLED, 1, 0.3, weights=[0.0, 2.5]),
+        InfluenceMaximization(DOUBLED, 1, epsilon=0.3, node_weights=[0.0, 2.5]),
         *RISE,
     ),
     Row(
         "budgeted_influence",
-        BudgetedInfluence(NETWORK, np.ones(7), 3.0, 0.1, weights=WORTH),
+        BudgetedInfluence(NETWORK, np.ones(7), budget=3.0, epsilon=0.1, node_weights=WORTH),
         pairs(7, 3),
-        BudgetedInfluence(DOUBLED, [1, 1], 1.0, 0.1, weights=[0.0, 2.5]),
+        BudgetedInfluence(DOUBLED, [1, 1], budget=1.0, epsilon=0.1, node_weights=[0.0, 2.5]),
         *RISE,
     ),
     Row(
@@ -193,8 +195,8 @@ def test_lemma_6_is_tight_where_nodes_are_worth_one():
         return (1 - (1 - x) ** m) * (n + 1)
 
     for m, n, x in [(1, 1, 0.3), (5, 3, 0.1), (12, 2, 0.7)]:
-        graph = DirectedGraph.from_edges([0] * m + [1] * n, [1] * m + list(range(2, n + 2)), n=n + 2)
-        oracle = InfluenceMaximization(graph, 1, 0.3)
+        graph = DirectedGraph.from_edges([0] * m + [1] * n, [1] * m + list(range(2, n + 2)), n_nodes=n + 2)
+        oracle = InfluenceMaximization(graph, 1, epsilon=0.3)
         means = np.repeat([x, 1.0], [m, n])
         assert oracle.smoothness() == Smoothness.influence(m + n, n + 2)
         assert oracle.expected_reward(np.array([0]), means) == pytest.approx(1 + rise(m, n, x))
@@ -204,13 +206,13 @@ def test_lemma_6_is_tight_where_nodes_are_worth_one():
 
 def test_constants_by_hand():
     """Three readers worth 1, 2, 3 at page a, two worth 3, 4 at b, two worth 1, 5 at d; c has none."""
-    assert MaxCoverage(pages(), 1, "worth").smoothness() == Smoothness(7.0)
-    assert MaxCoverage(pages(), 2, "worth").smoothness() == Smoothness(13.0)
-    assert MaxCoverage(pages(), 4, "worth").smoothness() == Smoothness(19.0)
+    assert MaxCoverage(pages(), 1, node_weight="worth").smoothness() == Smoothness(7.0)
+    assert MaxCoverage(pages(), 2, node_weight="worth").smoothness() == Smoothness(13.0)
+    assert MaxCoverage(pages(), 4, node_weight="worth").smoothness() == Smoothness(19.0)
     assert MaxCoverage(pages(), 2).smoothness() == Smoothness(5.0)
     assert MostReliablePath(ROADS, 0, 3).smoothness() == Smoothness(4.0)  # five crossings
     assert InfluenceMaximization(NETWORK, 2).smoothness() == Smoothness(8 * 7.0)
-    assert InfluenceMaximization(NETWORK, 2, weights=WORTH).smoothness() == Smoothness(8 * 8.0)
+    assert InfluenceMaximization(NETWORK, 2, node_weights=WORTH).smoothness() == Smoothness(8 * 8.0)
     assert DegreeHeuristic(NETWORK, 2).smoothness() == Smoothness(8 * 7.0)
     assert MemoisedOracle(MaxCoverage(pages(), 2)).smoothness() == Smoothness(5.0)
 
@@ -227,16 +229,16 @@ class Switch(TriggeringModel):
 
 def test_triggering_models_may_jump_and_declare_nothing():
     graph = DirectedGraph.from_edges([0], [1])
-    oracle, seed = TriggeringInfluence(graph, Switch(), 1, 0.3), np.array([0])
+    oracle, seed = TriggeringInfluence(graph, triggering=Switch(), k=1, epsilon=0.3), np.array([0])
     below, above = np.array([0.5 - 1e-12]), np.array([0.5])
     assert oracle.expected_reward(seed, above) - oracle.expected_reward(seed, below) == 1.0
     assert oracle.smoothness() is None
-    assert TriggeringInfluence(graph, Together(), 1, 0.3).smoothness() is None
-    assert BruteForceReward(2, [(0,), (1,)], lambda means, arm: means[arm].sum()).smoothness() is None
+    assert TriggeringInfluence(graph, triggering=Together(), k=1, epsilon=0.3).smoothness() is None
+    assert BruteForceReward(2, [(0,), (1,)], reward=lambda means, arm: means[arm].sum()).smoothness() is None
 
 
 def test_bounds_refuse_rewards_without_a_constant():
-    oracle = TriggeringInfluence(DirectedGraph.from_edges([0], [1]), Switch(), 1, 0.3)
+    oracle = TriggeringInfluence(DirectedGraph.from_edges([0], [1]), triggering=Switch(), k=1, epsilon=0.3)
     gaps = RewardGaps(*np.full((2, 1), 0.5), np.ones(1, int), np.ones(1), 1.0)
     for theorem in (theorem_1, theorem_2):
         with pytest.raises(ValueError, match="smoothness must be a Smoothness, got None"):

@@ -161,7 +161,7 @@ class WrongKernel(Best):
     """Its compiled form has another sense."""
 
     def kernel(self):
-        return TopK(N, K, "min").kernel()
+        return TopK(N, K, sense="min").kernel()
 
 
 FAULTS = [

@@ -68,7 +68,10 @@ def test_gaps_of_costs_mirror_those_of_rewards():
     """With super arms of one size, costs 1 - x have the gaps of rewards x."""
     means = np.array([0.9, 0.7, 0.4, 0.1])
     pairs = list(combinations(range(4), 2))
-    rewards, costs = reward_gaps(TopK(4, 2), means, pairs), reward_gaps(TopK(4, 2, "min"), 1 - means, pairs)
+    rewards, costs = (
+        reward_gaps(TopK(4, 2), means, pairs),
+        reward_gaps(TopK(4, 2, sense="min"), 1 - means, pairs),
+    )
     assert np.allclose(rewards.smallest, costs.smallest)
     assert np.allclose(rewards.largest, costs.largest)
     assert np.array_equal(rewards.bad, costs.bad)
@@ -266,7 +269,7 @@ def test_other_radii_need_certain_triggering():
 @pytest.mark.parametrize("radius", [LogRadius(), LogRadius.wide(1.5), LogRadius.tight()])
 def test_measured_regret_keeps_the_bounds(sense, radius):
     """Theorem 1 bounds the mean with room to spare (its constants are tens of times the truth)."""
-    oracle = TopK(4, 2, sense)
+    oracle = TopK(4, 2, sense=sense)
     means = np.array([0.9, 0.8, 0.2, 0.1])
     environment = SemiBandit(BernoulliArms(means), oracle)
     checkpoints = [10, 100, 1000, 10_000, 40_000]

@@ -86,7 +86,7 @@ def listening(graph, means):
 
 def random_problem(rng, arcs=10):
     tails = rng.integers(N, size=arcs)
-    graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, N, size=arcs)) % N, N)
+    graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, N, size=arcs)) % N, n_nodes=N)
     shares = rng.random(arcs)
     return graph, 0.9 * shares / np.bincount(graph.heads, shares, N)[graph.heads]
 
@@ -113,7 +113,9 @@ def test_certified_spread_against_enumeration(triggering):
     for trial in range(12):
         graph, means = random_problem(rng)
         worth = rng.random(N) if trial % 2 else np.ones(N)
-        oracle = TriggeringInfluence(graph, triggering(), 2, 0.3, 1e-7, weights=worth)
+        oracle = TriggeringInfluence(
+            graph, triggering=triggering(), k=2, epsilon=0.3, delta=1e-7, node_weights=worth
+        )
         answer = oracle.solve_certified(means, rng)
         value = spread_if_all_or_none(graph, means, answer.seeds.tolist(), worth)
         best = max(spread_if_all_or_none(graph, means, s, worth) for s in combinations(range(N), 2))
@@ -136,20 +138,20 @@ def test_known_models_said_by_live_arcs(triggering, model):
     rng = np.random.default_rng(1)
     for _ in range(10):
         graph, means = random_problem(rng)
-        mine = TriggeringInfluence(graph, triggering, 2, 0.3)
-        theirs = InfluenceMaximization(graph, 2, 0.3, model=model)
+        mine = TriggeringInfluence(graph, triggering=triggering, k=2, epsilon=0.3)
+        theirs = InfluenceMaximization(graph, 2, epsilon=0.3, model=model)
         seeds = rng.choice(N, 2, replace=False)
-        (one, error), (two, other) = (oracle.spread(seeds, means, 1000) for oracle in (mine, theirs))
+        (one, error), (two, other) = (oracle.spread(seeds, means, cascades=1000) for oracle in (mine, theirs))
         assert abs(one - two) <= 5.9 * math.hypot(error, other) + 1e-9
         answer = mine.solve_certified(means, rng)
-        value, error = theirs.spread(answer.seeds, means, 4000)
+        value, error = theirs.spread(answer.seeds, means, cascades=4000)
         assert abs(answer.spread - value) <= 5.9 * math.hypot(error, answer.standard_error) + 1e-9
 
 
 def drawn(graph, triggering, means, n_sets, owners=(), key=11, threads=1):
     """Sets as the oracle draws them, left at `owners`."""
-    oracle = TriggeringInfluence(graph, triggering, 1)
-    sets = SetCollection(oracle._reverse_graph(means), key, threads)
+    oracle = TriggeringInfluence(graph, triggering=triggering, k=1)
+    sets = SetCollection(oracle._reverse_graph(means), key, threads=threads)
     sets.stop_at(np.array(owners, np.int64))
     sets.grow(n_sets)
     return sets
@@ -197,7 +199,7 @@ def test_every_node_of_a_set_draws_once():
             return np.ones(len(arcs), bool)
 
     graph = DirectedGraph.from_edges([1, 0, 0, 2], [3, 1, 2, 3])  # 0 reaches 3 in two ways
-    reverse = TriggeringInfluence(graph, Certain(), 1)._reverse_graph(np.ones(4))
+    reverse = TriggeringInfluence(graph, triggering=Certain(), k=1)._reverse_graph(np.ones(4))
     pool, ends = np.empty(4 * 256, np.int32), np.zeros(257, np.int64)
     unowned, stamps = np.full(4, -1, np.int32), np.zeros(4, np.int32)
     assert reverse.draw(5, 0, 256, unowned, ends, pool, stamps)[:2] == (256, 0)
@@ -223,7 +225,7 @@ def test_sets_do_not_depend_on_who_draws_them(triggering):
 def test_threads_do_not_change_the_answer(triggering):
     graph, means = random_problem(np.random.default_rng(2))
     one, two = (
-        TriggeringInfluence(graph, triggering, 2, first_samples=4096, threads=n).solve_certified(
+        TriggeringInfluence(graph, triggering=triggering, k=2, first_rr_sets=4096, threads=n).solve_certified(
             means, np.random.default_rng(3)
         )
         for n in (1, 2)
@@ -244,18 +246,18 @@ def test_worlds_of_a_lazy_model():
 def test_refuses():
     graph, means = random_problem(np.random.default_rng(4))
     with pytest.raises(ValueError, match="triggering must be a TriggeringModel"):
-        TriggeringInfluence(graph, "ic", 1)
+        TriggeringInfluence(graph, triggering="ic", k=1)
 
     class Wrong(TriggeringModel):
         def live_arcs(self, graph, means, rng):
             return means
 
     with pytest.raises(ValueError, match="live_arcs must return 10 bools, got dtype float64"):
-        TriggeringInfluence(graph, Wrong(), 1).solve(means, np.random.default_rng(0))
+        TriggeringInfluence(graph, triggering=Wrong(), k=1).solve(means, np.random.default_rng(0))
 
     class TooFew(LazyCoins):
         def triggering_set(self, graph, arcs, means, rng):
             return np.ones(1, bool)
 
     with pytest.raises(ValueError, match=r"triggering_sets must return \d+ bools, got dtype bool"):
-        TriggeringInfluence(graph, TooFew(), 1).solve(means, np.random.default_rng(0))
+        TriggeringInfluence(graph, triggering=TooFew(), k=1).solve(means, np.random.default_rng(0))

@@ -16,9 +16,9 @@ from oracles import DirectedGraph, InfluenceMaximization, MaxCoverage
 def oracles_of(environment):
     """Return the oracles that belong to an environment."""
     if isinstance(environment, IndependentCascade):
-        return [InfluenceMaximization(NETWORK, 2, 0.3)]
+        return [InfluenceMaximization(NETWORK, 2, epsilon=0.3)]
     if isinstance(environment, LinearThreshold):
-        return [InfluenceMaximization(NETWORK, 2, 0.3, model="lt")]
+        return [InfluenceMaximization(NETWORK, 2, epsilon=0.3, model="lt")]
     return [environment.oracle] if hasattr(environment, "oracle") else []
 
 
@@ -42,7 +42,7 @@ def test_triggering_probabilities_are_those_of_what_is_shown(case):
 def test_linear_thresholds_show_less_than_activations_and_have_no_bound():
     """An edge whose head was tried before is not shown, so an active tail is not enough."""
     graph, means = DirectedGraph.from_edges([0, 1, 0], [1, 2, 2]), np.full(3, 0.5)
-    oracle = InfluenceMaximization(graph, 1, 0.3, model="lt")
+    oracle = InfluenceMaximization(graph, 1, epsilon=0.3, model="lt")
     assert oracle.triggering_probabilities([0], means) is None
     with pytest.raises(ValueError, match="triggering must be given"):
         reward_gaps(oracle, means, [[0], [1], [2]])
@@ -61,21 +61,21 @@ def test_triggering_probabilities_are_sums_over_all_worlds():
     for _ in range(10):
         n = int(rng.integers(2, 7))
         ends = rng.integers(0, n, (2, 8))
-        graph = DirectedGraph.from_edges(*ends[:, ends[0] != ends[1]], n)
+        graph = DirectedGraph.from_edges(*ends[:, ends[0] != ends[1]], n_nodes=n)
         means, seeds = rng.choice([0.0, 0.3, 0.8, 1.0], graph.n_arcs), rng.permutation(n)[: min(2, n)]
         wanted = np.zeros(n)
         for world in product([False, True], repeat=graph.n_arcs):
             live = np.array(world, bool)
             wanted += np.prod(np.where(live, means, 1 - means)) * active(graph, live, seeds)
-        oracle = InfluenceMaximization(graph, len(seeds), 0.3, weights=np.arange(1.0, n + 1))
+        oracle = InfluenceMaximization(graph, len(seeds), epsilon=0.3, node_weights=np.arange(1.0, n + 1))
         chances = oracle.triggering_probabilities(seeds, means)
         np.testing.assert_allclose(chances, wanted[graph.tails], atol=1e-12)
-        assert oracle.expected_reward(seeds, means) == pytest.approx(wanted @ oracle.weights)
+        assert oracle.expected_reward(seeds, means) == pytest.approx(wanted @ oracle.node_weights)
 
 
 def test_too_many_outcomes_are_unknown():
     star = DirectedGraph.from_edges(np.zeros(30, int), np.arange(1, 31))
-    oracle = InfluenceMaximization(star, 1, 0.3)
+    oracle = InfluenceMaximization(star, 1, epsilon=0.3)
     assert oracle.triggering_probabilities(np.array([0]), np.full(30, 0.5)) is None
     assert (oracle.triggering_probabilities(np.array([0]), np.ones(30)) == 1).all()
 
@@ -84,7 +84,7 @@ def test_theorem_1_of_an_influence_bandit_by_hand():
     """a -> b with 0.5, b -> c with 0.25, one seed: 1.625, 1.25, 1. At alpha = 0.9 b misses by 0.2125, c by
     0.4625, and only b triggers an arm, the second, which a triggers with probability 0.5.
     Section 4.3: 12 |V|^2 |E|^2 ln n / (Delta^2 p) times Delta, for Delta_min = Delta_max."""
-    oracle = InfluenceMaximization(DirectedGraph.from_edges([0, 1], [1, 2]), 1, 0.3)
+    oracle = InfluenceMaximization(DirectedGraph.from_edges([0, 1], [1, 2]), 1, epsilon=0.3)
     oracle.alpha = 0.9
     gaps = reward_gaps(oracle, [0.5, 0.25], [[0], [1], [2]])
     assert gaps.bad.tolist() == [0, 1]
@@ -111,7 +111,7 @@ def test_theorem_1_of_a_coverage_bandit_by_hand():
 
 def test_measured_regret_of_coverage_keeps_the_bounds():
     """Of four pages two; the regret is against 3/4 of the best, so that most runs gain on it."""
-    environment, n = Coverage(pages(), 2, "p"), [10, 1000, 10_000]
+    environment, n = Coverage(pages(), 2, probability="p"), [10, 1000, 10_000]
     oracle = MaxCoverage(pages(), 2)
     gaps = reward_gaps(oracle, environment.means, combinations(range(4), 2))
     assert gaps.overall > 0

@@ -51,7 +51,7 @@ def coverage(
     import networkx as nx
 
     graph: nx.Graph[Any] = nx.davis_southern_women_graph()
-    environment = Coverage(graph, k, _means(graph, seed))
+    environment = Coverage(graph, k, probability=_means(graph, seed))
     oracle = environment.oracle
 
     def draw(hosts: IntArray) -> Any:

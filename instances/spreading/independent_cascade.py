@@ -144,4 +144,4 @@ class IndependentCascade(SpreadingInfluence):
         return 1 << min(int(((self.means > 0.0) & (self.means < 1.0)).sum()), 62)
 
     def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
-        return estimated_spread(self.graph, self.means, seeds, cascades, key, threads=threads)
+        return estimated_spread(self.graph, self.means, seeds, cascades, key=key, threads=threads)

@@ -118,4 +118,4 @@ class LinearThreshold(SpreadingInfluence):
         return 1 << min(int(np.ceil(np.log2(self.graph.in_degrees + 1.0).sum())), 62)
 
     def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
-        return threshold_spread(self.graph, self.means, seeds, cascades, key, threads=threads)
+        return threshold_spread(self.graph, self.means, seeds, cascades, key=key, threads=threads)

@@ -32,7 +32,7 @@ class MaxCoverage(Oracle):
         of a directed edge plays no part; both directions between two nodes are refused as parallel edges.
     k : int
         Number of left nodes chosen, in ``[1, number of left nodes]``.
-    weight : str, optional
+    node_weight : str, optional
         Node attribute with the weights of right nodes, not negative; all 1 if left out.
 
     Attributes
@@ -66,7 +66,7 @@ class MaxCoverage(Oracle):
     for maximizing submodular set functions, Mathematical Programming 14 (1978).
     """
 
-    def __init__(self, graph: nx.Graph[Any], k: int, weight: str | None = None) -> None:
+    def __init__(self, graph: nx.Graph[Any], k: int, *, node_weight: str | None = None) -> None:
         if not (hasattr(graph, "edges") and hasattr(graph, "is_multigraph")):
             raise ValueError(f"graph must be a networkx graph, got {shown(graph)}")
         sides = dict(graph.nodes(data="bipartite"))
@@ -91,7 +91,7 @@ class MaxCoverage(Oracle):
         self.n_arms = len(self.edges)
         self.k = integer("k", k, 1, len(self.left))
         self.alpha = 1.0 if self.k == len(self.left) else 1.0 - (1.0 - 1.0 / self.k) ** self.k
-        self.weights = _weights(graph, self.right, weight)
+        self.node_weights = _weights(graph, self.right, node_weight)
         rows, columns = ({node: i for i, node in enumerate(side)} for side in (self.left, self.right))
         tails = np.array([rows[u] for u, _ in self.edges], np.int64)
         self._heads = np.array([columns[v] for _, v in self.edges], np.int64)
@@ -122,9 +122,13 @@ class MaxCoverage(Oracle):
 
         n, chosen = len(self.left), np.empty(self.k, np.int64)
         graph = (self._offsets, self._arms, self._heads)
-        means, missing, gains = self._check_means(means, 0.0, 1.0), np.empty(len(self.weights)), np.empty(n)
+        means, missing, gains = (
+            self._check_means(means, 0.0, 1.0),
+            np.empty(len(self.node_weights)),
+            np.empty(n),
+        )
         age, heap = np.empty(n, np.int64), np.empty(n, np.int64)
-        cover_greedily(self.k, *graph, means, self.weights, missing, gains, age, heap, chosen)
+        cover_greedily(self.k, *graph, means, self.node_weights, missing, gains, age, heap, chosen)
         return np.sort(chosen)
 
     def kernel(self) -> Kernel:
@@ -133,7 +137,7 @@ class MaxCoverage(Oracle):
 
         n, scratch = len(self.left), np.empty(2 * len(self.left), np.int64)
         integers = np.concatenate([[self.k, n], self._offsets, scratch, self._arms, self._heads])
-        reals = np.concatenate([self.weights, np.empty(len(self.weights) + n)])
+        reals = np.concatenate([self.node_weights, np.empty(len(self.node_weights) + n)])
         return Kernel(solve_coverage, integers, reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
@@ -141,7 +145,7 @@ class MaxCoverage(Oracle):
         from oracles.coverage._kernels_coverage import covered
 
         probabilities = self._check_means(means, 0.0, 1.0)
-        parts = (self._offsets, self._arms, self._heads, probabilities, self.weights)
+        parts = (self._offsets, self._arms, self._heads, probabilities, self.node_weights)
         return float(covered(super_arm, len(super_arm), *parts))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
@@ -156,7 +160,9 @@ class MaxCoverage(Oracle):
 
     def smoothness(self) -> Smoothness:
         """Return ``W x``, W being the largest weight at the ends of the edges of k left nodes."""
-        weights = np.add.reduceat(np.append(self.weights[self._heads[self._arms]], 0.0), self._offsets[:-1])
+        weights = np.add.reduceat(
+            np.append(self.node_weights[self._heads[self._arms]], 0.0), self._offsets[:-1]
+        )
         weights[np.diff(self._offsets) == 0] = 0.0  # `reduceat` sums no empty range
         total = float(np.sort(weights)[-self.k :].sum())
         return Smoothness.coverage(max(total, np.finfo(np.float64).tiny))
@@ -170,7 +176,7 @@ def _weights(graph: nx.Graph[Any], right: list[Any], weight: str | None) -> Floa
     if weight is None:
         return np.ones(len(right))
     if not isinstance(weight, Hashable):
-        raise ValueError(f"weight must be the name of an attribute, got {shown(weight)}")
+        raise ValueError(f"node_weight must be the name of an attribute, got {shown(weight)}")
     missing = [node for node in right if weight not in graph.nodes[node]]
     if missing:
         raise ValueError(

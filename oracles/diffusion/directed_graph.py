@@ -55,7 +55,7 @@ class DirectedGraph:
     Examples
     --------
     >>> from oracles import DirectedGraph
-    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2], n=3)
+    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2], n_nodes=3)
     >>> graph
     DirectedGraph(n_nodes=3, n_arcs=3)
     >>> graph.in_degrees
@@ -66,6 +66,7 @@ class DirectedGraph:
         self,
         tails: ArrayLike,
         heads: ArrayLike,
+        *,
         n_nodes: int,
         labels: Sequence[Hashable] | None = None,
         probabilities: ArrayLike | None = None,
@@ -77,8 +78,8 @@ class DirectedGraph:
         cls,
         sources: ArrayLike,
         targets: ArrayLike,
-        n: int | None = None,
         *,
+        n_nodes: int | None = None,
         labels: Sequence[Hashable] | None = None,
         probabilities: ArrayLike | None = None,
     ) -> DirectedGraph:
@@ -87,8 +88,8 @@ class DirectedGraph:
         Parameters
         ----------
         sources, targets : array_like of int, shape (n_arcs,)
-            Node numbers in ``range(n)``.
-        n : int, optional
+            Node numbers in ``range(n_nodes)``.
+        n_nodes : int, optional
             Number of nodes; one more than the largest number if left out.
         labels : sequence, optional
             Name of each node; node numbers are their own names if left out.
@@ -104,7 +105,7 @@ class DirectedGraph:
         largest = int(max(ends[0].max(initial=-1), ends[1].max(initial=-1)))
         graph = cls.__new__(cls)
         graph._set_up(
-            ends, largest + 1 if n is None else n, labels, probabilities, ("sources", "targets", "n")
+            ends, largest + 1 if n_nodes is None else n_nodes, labels, probabilities, ("sources", "targets")
         )
         return graph
 
@@ -114,7 +115,7 @@ class DirectedGraph:
         n_nodes: int,
         labels: Sequence[Hashable] | None,
         probabilities: ArrayLike | None,
-        names: tuple[str, str, str] = ("tails", "heads", "n_nodes"),
+        names: tuple[str, str] = ("tails", "heads"),
     ) -> None:
         """Take in the ends of arcs after all checks, in the words of the caller's arguments."""
         tails, heads = ends
@@ -123,10 +124,10 @@ class DirectedGraph:
             raise ValueError(
                 f"{names[0]} and {names[1]} must be equally long, got {len(tails)} and {len(heads)}"
             )
-        n = integer(names[2], n_nodes, 1, _MOST)
+        n = integer("n_nodes", n_nodes, 1, _MOST)
         largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))
         if largest >= n:
-            raise ValueError(f"node numbers must lie in range({names[2]}), {names[2]} = {n}, got {largest}")
+            raise ValueError(f"node numbers must lie in range(n_nodes), n_nodes = {n}, got {largest}")
         if len(tails) > _MOST:
             raise ValueError(f"a graph must have at most {_MOST} arcs, got {len(tails)}")
         loops = np.flatnonzero(tails == heads)
@@ -237,7 +238,9 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         chances = None if chances is None else np.repeat(chances, 2)
     if not labels:
         raise ValueError("graph must have at least one node, got none")
-    return DirectedGraph.from_edges(ends[:, 0], ends[:, 1], len(labels), labels=labels, probabilities=chances)
+    return DirectedGraph.from_edges(
+        ends[:, 0], ends[:, 1], n_nodes=len(labels), labels=labels, probabilities=chances
+    )
 
 
 def _attribute(graph: nx.Graph[Any], name: str) -> FloatArray:

@@ -76,7 +76,8 @@ class ReverseGraph:
         cls,
         graph: DirectedGraph,
         means: FloatArray,
-        weights: FloatArray | None = None,
+        *,
+        node_weights: FloatArray | None = None,
         sampler: Sampler = "auto",
         contract: bool | None = None,
         model: Model = "ic",
@@ -105,14 +106,14 @@ class ReverseGraph:
             else np.arange(graph.n_nodes, dtype=np.int32)
         )
         n = int(component.max()) + 1
-        masses = np.bincount(component, weights, n).astype(np.float64)
+        masses = np.bincount(component, node_weights, n).astype(np.float64)
         if contract or n_impossible > _WORTH_DROPPING * graph.n_arcs:
             arcs = kernels.reverse_arcs(graph.tails, graph.heads, chances, limits, component, n)
         else:
             offsets, arms = graph.in_arcs
             arcs = offsets, graph.in_tails, kernels.in_order(limits, arms), arms
         chosen = sampler if model == "ic" else "coins"
-        world, scale, certain = _with_sampler(component, masses, arcs, chances, weights is None, chosen)
+        world, scale, certain = _with_sampler(component, masses, arcs, chances, node_weights is None, chosen)
         return cls(graph, limits, n_certain, component, masses, world, scale, certain, model)
 
     def draw(
@@ -211,7 +212,7 @@ class SetCollection:
         Components at which sets are left: a set that holds one may lack others.
     """
 
-    def __init__(self, graph: ReverseGraph, key: int, threads: int = 1) -> None:
+    def __init__(self, graph: ReverseGraph, key: int, *, threads: int = 1) -> None:
         self.graph, self.key, self.threads = graph, key, threads
         self.ends, self.pool = np.zeros(1, np.int64), np.empty(0, np.int32)
         self.sentinels, self._owners = np.empty(0, np.int64), np.full(graph.n_components, -1, np.int32)

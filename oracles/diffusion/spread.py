@@ -38,11 +38,11 @@ def triggering_probabilities(
 
 
 def exact_spread(
-    graph: DirectedGraph, means: FloatArray, seeds: IntArray, weights: FloatArray | None = None
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, *, node_weights: FloatArray | None = None
 ) -> float | None:
     """Return the expected weight of active nodes, or None if it depends on too many uncertain arcs."""
     active = _activation(graph, means, seeds)
-    return None if active is None else float((active * _worth(graph, weights)).sum())
+    return None if active is None else float((active * _worth(graph, node_weights)).sum())
 
 
 def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> FloatArray | None:
@@ -57,7 +57,7 @@ def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> Flo
 
 
 def exact_threshold_spread(
-    graph: DirectedGraph, means: FloatArray, seeds: IntArray, weights: FloatArray | None = None
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, *, node_weights: FloatArray | None = None
 ) -> float | None:
     """Return what `exact_spread` returns, for linear thresholds; None beyond `MOST_OUTCOMES` outcomes."""
     from oracles.diffusion._kernels_cascade import reachable
@@ -69,7 +69,7 @@ def exact_threshold_spread(
     if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
         return None
     arcs = (*graph.out_arcs, *graph.in_arcs, graph.heads)
-    return float(enumerate_choices(*arcs, means, _worth(graph, weights), seeds, nodes))
+    return float(enumerate_choices(*arcs, means, _worth(graph, node_weights), seeds, nodes))
 
 
 def estimated_spread(
@@ -77,8 +77,9 @@ def estimated_spread(
     means: FloatArray,
     seeds: IntArray,
     cascades: int,
+    *,
     key: int = _KEY,
-    weights: FloatArray | None = None,
+    node_weights: FloatArray | None = None,
     threads: int = 1,
 ) -> tuple[float, float]:
     """Return the mean spread of `cascades` cascades and its standard error.
@@ -94,7 +95,7 @@ def estimated_spread(
     return _mean_and_error(
         cascades,
         threads,
-        _worth(graph, weights),
+        _worth(graph, node_weights),
         lambda *at: spread_sums(offsets, arcs, at[0], seeds, key, *at[1:]),
     )
 
@@ -104,8 +105,9 @@ def threshold_spread(
     means: FloatArray,
     seeds: IntArray,
     cascades: int,
+    *,
     key: int = _KEY,
-    weights: FloatArray | None = None,
+    node_weights: FloatArray | None = None,
     threads: int = 1,
 ) -> tuple[float, float]:
     """Return what `estimated_spread` returns, for linear thresholds."""
@@ -117,7 +119,7 @@ def threshold_spread(
     return _mean_and_error(
         cascades,
         threads,
-        _worth(graph, weights),
+        _worth(graph, node_weights),
         lambda *at: threshold_sums(*arcs, at[0], seeds, key, *at[1:]),
     )
 
@@ -128,8 +130,8 @@ def _require_memory(graph: DirectedGraph, threads: int) -> None:
     require_memory(_BYTES_OF_ARC * m + threads * kept, f"cascades on {graph!r} on {threads} threads")
 
 
-def _worth(graph: DirectedGraph, weights: FloatArray | None) -> FloatArray:
-    return np.ones(graph.n_nodes) if weights is None else weights
+def _worth(graph: DirectedGraph, node_weights: FloatArray | None) -> FloatArray:
+    return np.ones(graph.n_nodes) if node_weights is None else node_weights
 
 
 def _mean_and_error(

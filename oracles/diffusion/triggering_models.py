@@ -28,7 +28,7 @@ class TriggeringModel(ABC):
     ...     def live_arcs(self, graph, means, rng):
     ...         return (rng.random(graph.n_arcs) < means) & (rng.random() < 0.5)
     >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
-    >>> oracle = TriggeringInfluence(graph, Moods(), k=1)
+    >>> oracle = TriggeringInfluence(graph, triggering=Moods(), k=1)
     >>> oracle.solve(np.ones(3), np.random.default_rng(0))
     array([0])
     """
@@ -66,7 +66,7 @@ class IndependentTriggering(TriggeringModel):
     ...         listens = rng.random() < means[arcs].max()
     ...         return (np.arange(len(arcs)) == rng.integers(len(arcs))) & listens
     >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
-    >>> oracle = TriggeringInfluence(graph, Habit(), k=1)
+    >>> oracle = TriggeringInfluence(graph, triggering=Habit(), k=1)
     >>> oracle.solve(np.ones(3), np.random.default_rng(0))
     array([0])
     """

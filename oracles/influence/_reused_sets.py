@@ -165,12 +165,12 @@ def search_with(
 
     most = min(most, plan.last)
     n_sets, edges = min(plan.first, most), 0
-    fresh = SetCollection(reverse, keys[1], threads)
+    fresh = SetCollection(reverse, keys[1], threads=threads)
     while True:
         if n_sets < plan.last:
             sets = first_sets(n_sets)
         else:
-            sets = SetCollection(reverse, keys[0], threads)
+            sets = SetCollection(reverse, keys[0], threads=threads)
             sets.grow(n_sets)
             edges += sets.edges_examined
         chosen, covered, hoped = choose_some(sets, k, allowed, plan.log_term, n_sets == plan.last)

@@ -40,7 +40,7 @@ class InfluenceOracle(Oracle):
         Who can activate whom.
     k : int
         Number of seeds, in ``[1, number of candidates]``.
-    weights : array_like, optional
+    node_weights : array_like, optional
         What each node is worth when active, not negative; 1 each if left out.
     candidates : array_like of int, optional
         Nodes that may be seeds; all of them if left out.
@@ -54,24 +54,26 @@ class InfluenceOracle(Oracle):
         graph: nx.Graph[Any] | DirectedGraph,
         k: int,
         *,
-        weights: ArrayLike | None = None,
+        node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
         model: Model = "ic",
     ) -> None:
         self.graph = as_directed_graph(graph)
         self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
-        self.weights = None if weights is None else frozen(vector("weights", weights, n, 0.0))
+        self.node_weights = (
+            None if node_weights is None else frozen(vector("node_weights", node_weights, n, 0.0))
+        )
         self.candidates = np.full(n, candidates is None)
         if candidates is not None:
             self.candidates[arm_indices("candidates", candidates, n)] = True
             if not self.candidates.any():
                 raise ValueError("candidates must hold at least one node, got none")
-        if self.weights is not None and not self.weights[self.candidates].max(initial=0.0) > 0.0:
-            raise ValueError("weights must be positive for at least one candidate, got none")
+        if self.node_weights is not None and not self.node_weights[self.candidates].max(initial=0.0) > 0.0:
+            raise ValueError("node_weights must be positive for at least one candidate, got none")
         with np.errstate(over="ignore"):
-            total = 0.0 if self.weights is None else float(self.weights.sum())
-        if self.weights is not None and not np.isfinite(total):
-            raise ValueError(f"weights must have a finite sum, got {self.weights.max()} among them")
+            total = 0.0 if self.node_weights is None else float(self.node_weights.sum())
+        if self.node_weights is not None and not np.isfinite(total):
+            raise ValueError(f"node_weights must have a finite sum, got {self.node_weights.max()} among them")
         self.k = integer("k", k, 1, int(self.candidates.sum()))
         if model not in MODELS:
             raise ValueError(f"model must be one of {MODELS}, got {model!r}")
@@ -98,17 +100,21 @@ class InfluenceOracle(Oracle):
         return unguarded(self.spread)(super_arm, means)[0]
 
     def spread(
-        self, super_arm: IntArray, means: FloatArray, cascades: int = _CASCADES
+        self, super_arm: IntArray, means: FloatArray, *, cascades: int = _CASCADES
     ) -> tuple[float, float]:
         """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
         if self.model == "lt":
-            return threshold_spread(self.graph, probabilities, super_arm, cascades, weights=self.weights)
-        exact = exact_spread(self.graph, probabilities, super_arm, self.weights)
+            return threshold_spread(
+                self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights
+            )
+        exact = exact_spread(self.graph, probabilities, super_arm, node_weights=self.node_weights)
         if exact is not None:
             return exact, 0.0
-        return estimated_spread(self.graph, probabilities, super_arm, cascades, weights=self.weights)
+        return estimated_spread(
+            self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights
+        )
 
     def _probabilities(self, means: FloatArray) -> FloatArray:
         """Return `means`, refused unless they are probabilities that the model allows."""
@@ -150,7 +156,7 @@ class InfluenceOracle(Oracle):
 
     def smoothness(self) -> Smoothness | None:
         """Return ``|E| W x``, W being what all nodes are worth."""
-        total = self.graph.n_nodes if self.weights is None else float(self.weights.sum())
+        total = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
         return Smoothness.influence(self.n_arms, total)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:

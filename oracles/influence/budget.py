@@ -41,15 +41,15 @@ class BudgetedInfluence(InfluenceOracle):
         Who can activate whom.
     costs : array_like, shape (n_nodes,)
         Cost of each node as a seed, positive.
-    budget : float
-        What seeds may cost together; enough for one node at least.
-    epsilon : float
-        Accuracy, in (0, 0.405).
     delta : float, optional
         Probability of failure of a call; one over the number of arms if left out, at most 1/2.
-    weights : array_like, optional
+    epsilon : float
+        Accuracy, in (0, 0.405).
+    budget : float
+        What seeds may cost together; enough for one node at least.
+    node_weights : array_like, optional
         What each node is worth when active, not negative; 1 each if left out.
-    max_samples : int, optional
+    max_rr_sets : int, optional
         As in `InfluenceMaximization`.
 
     Raises
@@ -77,12 +77,12 @@ class BudgetedInfluence(InfluenceOracle):
         self,
         graph: nx.Graph[Any] | DirectedGraph,
         costs: ArrayLike,
-        budget: float,
-        epsilon: float = 0.1,
-        delta: float | None = None,
         *,
-        weights: ArrayLike | None = None,
-        max_samples: int | None = None,
+        delta: float | None = None,
+        epsilon: float = 0.1,
+        budget: float,
+        node_weights: ArrayLike | None = None,
+        max_rr_sets: int | None = None,
     ) -> None:
         prices = vector("costs", costs, low=0.0)
         if not (prices > 0.0).all():
@@ -90,11 +90,11 @@ class BudgetedInfluence(InfluenceOracle):
         self.budget = real("budget", budget, float(prices.min(initial=np.inf)))
         self._parts = np.floor(np.minimum(prices / self.budget, 2.0) * _PARTS)
         affordable = np.flatnonzero(self._parts <= _PARTS)
-        super().__init__(graph, _most_within(self._parts), weights=weights, candidates=affordable)
+        super().__init__(graph, _most_within(self._parts), node_weights=node_weights, candidates=affordable)
         self.costs = frozen(vector("costs", costs, self.graph.n_nodes))
         self.epsilon = real("epsilon", epsilon, 0.0, BUDGET_RATIO, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
-        self.max_samples = None if max_samples is None else integer("max_samples", max_samples, 2)
+        self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
         self.alpha, self.beta = BUDGET_RATIO - self.epsilon, 1.0 - self.delta
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class BudgetedInfluence(InfluenceOracle):
         probabilities = self._probabilities(means)
         choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
         # Sets of one node are kept: greedy with their exact part has no bound for budgets here.
-        reverse = ReverseGraph.of(self.graph, probabilities, self.weights, "skips")
+        reverse = ReverseGraph.of(self.graph, probabilities, node_weights=self.node_weights, sampler="skips")
         cheapest = self._cheapest(reverse)
         costs = np.where(cheapest >= 0, self._parts[cheapest], np.inf)
         n = reverse.n_components
@@ -127,7 +127,7 @@ class BudgetedInfluence(InfluenceOracle):
             None,
             greedy=BUDGET_RATIO,
         )
-        most = plan.last if self.max_samples is None else self.max_samples // 2
+        most = plan.last if self.max_rr_sets is None else self.max_rr_sets // 2
         found: Found = search(
             reverse,
             lambda sets, log_term, _: self._choose(sets, costs, log_term),

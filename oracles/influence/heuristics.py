@@ -58,8 +58,8 @@ class DegreeHeuristic(InfluenceOracle):
         self,
         graph: nx.Graph[Any] | DirectedGraph,
         k: int,
-        rule: Rule = "discount",
         *,
+        rule: Rule = "discount",
         candidates: IntArray | None = None,
     ) -> None:
         super().__init__(graph, k, candidates=candidates)
@@ -109,7 +109,7 @@ class MonteCarloGreedy(InfluenceOracle):
         Number of seeds.
     cascades : int
         Cascades of each evaluation.
-    weights, candidates : array_like, optional
+    node_weights, candidates : array_like, optional
         As in `InfluenceMaximization`.
 
     Examples
@@ -133,12 +133,12 @@ class MonteCarloGreedy(InfluenceOracle):
         self,
         graph: nx.Graph[Any] | DirectedGraph,
         k: int,
-        cascades: int = 1000,
         *,
-        weights: FloatArray | None = None,
+        cascades: int = 1000,
+        node_weights: FloatArray | None = None,
         candidates: IntArray | None = None,
     ) -> None:
-        super().__init__(graph, k, weights=weights, candidates=candidates)
+        super().__init__(graph, k, node_weights=node_weights, candidates=candidates)
         self.cascades = integer("cascades", cascades, 1, MOST_CASCADES)
 
     def __repr__(self) -> str:
@@ -152,7 +152,7 @@ class MonteCarloGreedy(InfluenceOracle):
         def spread(seeds: list[int]) -> float:
             arms = np.array(seeds, np.int64)
             return estimated_spread(
-                self.graph, probabilities, arms, self.cascades, key, weights=self.weights
+                self.graph, probabilities, arms, self.cascades, key=key, node_weights=self.node_weights
             )[0]
 
         # Entries are (-gain, node, number of seeds that the gain was computed for).

@@ -61,18 +61,18 @@ class InfluenceMaximization(InfluenceOracle):
         Who can activate whom.
     k : int
         Number of seeds, in ``[1, number of candidates]``.
-    epsilon : float
-        Accuracy, in (0, 1 - (1 - 1/k)^k).
     delta : float, optional
         Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
-    weights : array_like, optional
+    epsilon : float
+        Accuracy, in (0, 1 - (1 - 1/k)^k).
+    node_weights : array_like, optional
         What each node is worth when active, not negative; 1 each if left out (targeted influence).
     candidates : array_like of int, optional
         Nodes that may be seeds; all of them if left out.
-    max_samples : int, optional
+    max_rr_sets : int, optional
         Largest number of sets in both samples together. A call that stops there has its own, lower ratio
         (`Certificate.ratio`): the declared ``alpha`` is then what was aimed at, and no longer certain.
-    first_samples : int, optional
+    first_rr_sets : int, optional
         Sets in each sample of the first attempt; OPIM-C's own if left out. The size at which earlier calls
         stopped saves the steps up to there.
     sampler : {"auto", "coins", "skips", "pairs", "sentinels"}
@@ -110,29 +110,29 @@ class InfluenceMaximization(InfluenceOracle):
         self,
         graph: nx.Graph[Any] | DirectedGraph,
         k: int,
-        epsilon: float = 0.1,
-        delta: float | None = None,
         *,
-        weights: ArrayLike | None = None,
+        delta: float | None = None,
+        epsilon: float = 0.1,
+        node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
-        max_samples: int | None = None,
-        first_samples: int | None = None,
+        max_rr_sets: int | None = None,
+        first_rr_sets: int | None = None,
         sampler: Sampler = "auto",
         threads: int = 1,
         model: Model = "ic",
     ) -> None:
-        super().__init__(graph, k, weights=weights, candidates=candidates, model=model)
+        super().__init__(graph, k, node_weights=node_weights, candidates=candidates, model=model)
         self.epsilon = real("epsilon", epsilon, 0.0, greedy_ratio(self.k), inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
-        self.max_samples = None if max_samples is None else integer("max_samples", max_samples, 2)
-        self.first_samples = None if first_samples is None else integer("first_samples", first_samples, 1)
+        self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
+        self.first_rr_sets = None if first_rr_sets is None else integer("first_rr_sets", first_rr_sets, 1)
         if sampler not in SAMPLERS:
             raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
         self.sampler, self.threads = sampler, integer("threads", threads, 1)
         self.alpha, self.beta = greedy_ratio(self.k) - self.epsilon, 1.0 - self.delta
 
     def __repr__(self) -> str:
-        told = "" if self.weights is None else ", weights=..."
+        told = "" if self.node_weights is None else ", node_weights=..."
         told += "" if self.candidates.all() else f", candidates={int(self.candidates.sum())}"
         told += "" if self.model == "ic" else f", model={self.model!r}"
         return f"InfluenceMaximization({self.graph!r}, k={self.k}, epsilon={self.epsilon:g}{told})"
@@ -201,12 +201,14 @@ class InfluenceMaximization(InfluenceOracle):
             floor,
             self.epsilon,
             self.delta,
-            self.first_samples,
+            self.first_rr_sets,
             ahead,
             greedy_ratio(self.k),  # fewer components than that to choose from only raise it
         )
-        return plan, plan.last if self.max_samples is None else self.max_samples // 2
+        return plan, plan.last if self.max_rr_sets is None else self.max_rr_sets // 2
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         """Return what sets are drawn from."""
-        return ReverseGraph.of(self.graph, probabilities, self.weights, self.sampler, model=self.model)
+        return ReverseGraph.of(
+            self.graph, probabilities, node_weights=self.node_weights, sampler=self.sampler, model=self.model
+        )

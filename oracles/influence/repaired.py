@@ -57,13 +57,13 @@ class RepairedInfluence(InfluenceMaximization):
         Who can activate whom.
     k : int
         Number of seeds, in ``[1, number of candidates]``.
-    epsilon : float
-        Accuracy, in (0, 1 - (1 - 1/k)^k).
     delta : float, optional
         Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
+    epsilon : float
+        Accuracy, in (0, 1 - (1 - 1/k)^k).
     seed : int
         What the sets that choose are a function of, not negative.
-    weights, candidates, max_samples, first_samples
+    node_weights, candidates, max_rr_sets, first_rr_sets
         As in `InfluenceMaximization`.
     threads : int
         Threads to draw the sets that do not stay on.
@@ -95,25 +95,25 @@ class RepairedInfluence(InfluenceMaximization):
         self,
         graph: nx.Graph[Any] | DirectedGraph,
         k: int,
-        epsilon: float = 0.1,
-        delta: float | None = None,
         *,
+        delta: float | None = None,
+        epsilon: float = 0.1,
         seed: int = 0,
-        weights: ArrayLike | None = None,
+        node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
-        max_samples: int | None = None,
-        first_samples: int | None = None,
+        max_rr_sets: int | None = None,
+        first_rr_sets: int | None = None,
         threads: int = 1,
     ) -> None:
         super().__init__(
             graph,
             k,
-            epsilon,
-            delta,
-            weights=weights,
+            delta=delta,
+            epsilon=epsilon,
+            node_weights=node_weights,
             candidates=candidates,
-            max_samples=max_samples,
-            first_samples=first_samples,
+            max_rr_sets=max_rr_sets,
+            first_rr_sets=first_rr_sets,
             threads=threads,
         )
         self.seed = integer("seed", seed, 0)

@@ -50,7 +50,7 @@ def search(
     The first key's sets choose and bound the optimum, the second's validate: each of those is left at its
     first seed, none is stored, and they are drawn again, the same, for the next choice.
     """
-    sets = SetCollection(reverse, keys[0], threads)
+    sets = SetCollection(reverse, keys[0], threads=threads)
     most = min(most, plan.last)
     n_sets, edges = min(plan.first, most), 0
     if place is not None:
@@ -59,7 +59,7 @@ def search(
         if n_sets == plan.last and len(sets.sentinels):
             # That so many sets are enough is proved for greedy on complete ones.
             edges += sets.edges_examined
-            sets = SetCollection(reverse, keys[0], threads)
+            sets = SetCollection(reverse, keys[0], threads=threads)
         sets.grow(n_sets)
         wanted = target if aim is None or n_sets >= patience else aim
         is_last = n_sets == plan.last

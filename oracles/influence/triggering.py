@@ -36,15 +36,15 @@ class TriggeringInfluence(InfluenceMaximization):
     ----------
     graph : networkx graph or DirectedGraph
         Who can activate whom.
-    triggering : TriggeringModel
-        Draws live arcs for the means of a call.
     k : int
         Number of seeds, in ``[1, number of candidates]``.
-    epsilon : float
-        Accuracy, in (0, 1 - (1 - 1/k)^k).
+    triggering : TriggeringModel
+        Draws live arcs for the means of a call.
     delta : float, optional
         Probability of failure of a call; one over the number of arms if left out, at most 1/2.
-    weights, candidates, max_samples, first_samples, threads
+    epsilon : float
+        Accuracy, in (0, 1 - (1 - 1/k)^k).
+    node_weights, candidates, max_rr_sets, first_rr_sets, threads
         As in `InfluenceMaximization`.
 
     Raises
@@ -62,7 +62,8 @@ class TriggeringInfluence(InfluenceMaximization):
     ...     def live_arcs(self, graph, means, rng):
     ...         return rng.random(graph.n_nodes)[graph.heads] < means
     >>> graph = DirectedGraph.from_edges([0, 1, 1], [2, 2, 3])
-    >>> TriggeringInfluence(graph, AllOrNone(), k=1).solve(np.full(3, 0.9), np.random.default_rng(0))
+    >>> oracle = TriggeringInfluence(graph, k=1, triggering=AllOrNone())
+    >>> oracle.solve(np.full(3, 0.9), np.random.default_rng(0))
     array([1])
 
     References
@@ -74,26 +75,26 @@ class TriggeringInfluence(InfluenceMaximization):
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
-        triggering: TriggeringModel,
         k: int,
-        epsilon: float = 0.1,
-        delta: float | None = None,
         *,
-        weights: ArrayLike | None = None,
+        triggering: TriggeringModel,
+        delta: float | None = None,
+        epsilon: float = 0.1,
+        node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
-        max_samples: int | None = None,
-        first_samples: int | None = None,
+        max_rr_sets: int | None = None,
+        first_rr_sets: int | None = None,
         threads: int = 1,
     ) -> None:
         super().__init__(
             graph,
             k,
-            epsilon,
-            delta,
-            weights=weights,
+            delta=delta,
+            epsilon=epsilon,
+            node_weights=node_weights,
             candidates=candidates,
-            max_samples=max_samples,
-            first_samples=first_samples,
+            max_rr_sets=max_rr_sets,
+            first_rr_sets=first_rr_sets,
             sampler="coins",
             threads=threads,
         )
@@ -107,7 +108,7 @@ class TriggeringInfluence(InfluenceMaximization):
         return f"TriggeringInfluence({self.graph!r}, k={self.k}, epsilon={self.epsilon:g})"
 
     def spread(
-        self, super_arm: IntArray, means: FloatArray, cascades: int = _CASCADES
+        self, super_arm: IntArray, means: FloatArray, *, cascades: int = _CASCADES
     ) -> tuple[float, float]:
         """Return the mean number (or weight) of active nodes over `cascades` worlds, and its standard error.
 
@@ -117,7 +118,9 @@ class TriggeringInfluence(InfluenceMaximization):
 
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
-        worth, unit = summable(np.ones(self.graph.n_nodes) if self.weights is None else self.weights)
+        worth, unit = summable(
+            np.ones(self.graph.n_nodes) if self.node_weights is None else self.node_weights
+        )
         spreads = np.empty(cascades)
         for i in range(cascades):
             live = self._live(probabilities, stream(_KEY, i))
@@ -140,7 +143,13 @@ class TriggeringInfluence(InfluenceMaximization):
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         # Neither certain nor impossible, as far as anybody knows: nothing is contracted or left out.
-        unknown = ReverseGraph.of(self.graph, np.full(self.n_arms, 0.5), self.weights, "coins", False)
+        unknown = ReverseGraph.of(
+            self.graph,
+            np.full(self.n_arms, 0.5),
+            node_weights=self.node_weights,
+            sampler="coins",
+            contract=False,
+        )
         model = self.triggering
         if not isinstance(model, IndependentTriggering):
             return WholeWorlds(**vars(unknown), live=lambda rng: self._live(probabilities, rng))

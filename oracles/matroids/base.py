@@ -59,7 +59,9 @@ class Matroid(LinearOracle):
 
     rank: int
 
-    def __init__(self, n_arms: int, is_independent: Callable[[IntArray], bool], sense: Sense = "max") -> None:
+    def __init__(
+        self, n_arms: int, is_independent: Callable[[IntArray], bool], *, sense: Sense = "max"
+    ) -> None:
         if not callable(is_independent):
             raise ValueError(f"is_independent must be callable, got {is_independent!r}")
         if not is_independent(np.empty(0, np.int64)):

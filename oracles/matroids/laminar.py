@@ -43,7 +43,7 @@ class UniformMatroid(Matroid):
     array([3, 2, 3, 2])
     """
 
-    def __init__(self, n_arms: int, k: int, sense: Sense = "max") -> None:
+    def __init__(self, n_arms: int, k: int, *, sense: Sense = "max") -> None:
         self.k = integer("k", k, 0, integer("n_arms", n_arms, 1))
         self._complete(n_arms, sense)
 
@@ -63,7 +63,7 @@ class UniformMatroid(Matroid):
 
     def kernel(self) -> Kernel:
         """Return the compiled rule of `TopK`."""
-        return top_k_kernel(self.n_arms, self.k, self.sense)
+        return top_k_kernel(self.n_arms, self.k, sense=self.sense)
 
     def _greedy(self, order: IntArray) -> IntArray:
         return np.sort(order[: self.k])
@@ -101,7 +101,7 @@ class LaminarMatroid(Matroid):
     """
 
     def __init__(
-        self, n_arms: int, sets: Iterable[tuple[ArrayLike | Set[int], int]], sense: Sense = "max"
+        self, n_arms: int, sets: Iterable[tuple[ArrayLike | Set[int], int]], *, sense: Sense = "max"
     ) -> None:
         n_arms = integer("n_arms", n_arms, 1)
         given = [
@@ -192,6 +192,7 @@ class PartitionMatroid(LaminarMatroid):
         self,
         classes: Sequence[Hashable],
         capacities: int | Mapping[Hashable, int] = 1,
+        *,
         sense: Sense = "max",
     ) -> None:
         members: dict[Hashable, list[int]] = {}

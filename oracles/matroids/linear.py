@@ -43,7 +43,7 @@ class LinearMatroid(Matroid):
     array([2, 3])
     """
 
-    def __init__(self, matrix: ArrayLike, tolerance: float = 1e-8, sense: Sense = "max") -> None:
+    def __init__(self, matrix: ArrayLike, tolerance: float = 1e-8, *, sense: Sense = "max") -> None:
         columns = real_array("matrix", matrix)
         if columns.ndim != 2 or 0 in columns.shape:
             raise ValueError(f"matrix must be 2-D with rows and columns, got shape {columns.shape}")

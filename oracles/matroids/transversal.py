@@ -51,7 +51,7 @@ class TransversalMatroid(Matroid):
     Bureau of Standards 69B (1965).
     """
 
-    def __init__(self, n_arms: int, sets: Iterable[ArrayLike | Set[int]], sense: Sense = "max") -> None:
+    def __init__(self, n_arms: int, sets: Iterable[ArrayLike | Set[int]], *, sense: Sense = "max") -> None:
         n_arms = integer("n_arms", n_arms, 1, _MOST)
         given = listed("sets", sets, "arrays of arms")
         members = [arm_indices(f"sets[{i}]", arms, n_arms) for i, arms in enumerate(given)]

@@ -51,7 +51,7 @@ class ShortestPath(LinearOracle):
     """
 
     def __init__(
-        self, graph: nx.Graph[Any], source: Hashable, target: Hashable, sense: Sense = "min"
+        self, graph: nx.Graph[Any], source: Hashable, target: Hashable, *, sense: Sense = "min"
     ) -> None:
         self._map = RoadMap.of(graph, source, target)
         self.sense = one_of("sense", sense, ("min", "max"))

@@ -81,7 +81,7 @@ class Matching(PuLPOracle):
             self._sides = TwoSides.of(graph, self._tails, self._heads, self._room)
         try:
             problem, variables = degree_model(self._tails, self._heads, self._room, self.perfect)
-            super().__init__(problem, variables, one_of("sense", sense, ("max", "min")), solver=solver)
+            super().__init__(problem, variables, sense=one_of("sense", sense, ("max", "min")), solver=solver)
         except ValueError as error:
             if not self.perfect:
                 raise

@@ -163,7 +163,7 @@ def alike() -> DirectedGraph:
     """Return a random graph of NetHEPT's size."""
     ends = np.random.default_rng(0).integers(0, 15_229, (2, 63_000))
     ends = ends[:, ends[0] != ends[1]]
-    return DirectedGraph.from_edges(ends[0], ends[1], n=15_229)
+    return DirectedGraph.from_edges(ends[0], ends[1], n_nodes=15_229)
 
 
 def rows(folder: Path | None) -> Iterator[tuple[str, DirectedGraph, float | None]]:
@@ -175,7 +175,7 @@ def rows(folder: Path | None) -> Iterator[tuple[str, DirectedGraph, float | None
         return
     papers = read_edge_list(folder / "netphy_chen.txt.gz", header=True, directed=False)
     once = np.unique(papers.tails.astype(np.int64) * papers.n_nodes + papers.heads)
-    pairs = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, papers.n_nodes)
+    pairs = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, n_nodes=papers.n_nodes)
     yield "NetPHY", pairs, None
     epinions = read_edge_list(folder / "epinions_und.txt.gz", header=True, directed=False)
     facebook = read_edge_list(folder / "ego_facebook.txt.gz", header=True)

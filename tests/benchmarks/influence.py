@@ -100,10 +100,10 @@ def timed(call: Callable[[], Any], clock: Callable[[], float]) -> tuple[float, A
 
 
 def compare(row: Row) -> None:
-    one, two = (InfluenceMaximization(row.graph, K, EPSILON, threads=t) for t in (1, 2))
+    one, two = (InfluenceMaximization(row.graph, K, epsilon=EPSILON, threads=t) for t in (1, 2))
 
     def value(all_seeds: list[np.ndarray[Any, Any]]) -> float:
-        return float(np.mean([one.spread(seeds, row.means, 500)[0] for seeds in all_seeds]))
+        return float(np.mean([one.spread(seeds, row.means, cascades=500)[0] for seeds in all_seeds]))
 
     def solve(oracle: InfluenceMaximization, seed: int, clock: Callable[[], float]) -> tuple[float, Any]:
         return timed(lambda: oracle.solve(row.means, np.random.default_rng(seed)), clock)
@@ -138,7 +138,7 @@ def compare(row: Row) -> None:
 def optimistic(graph: DirectedGraph, scale: float, rounds: int) -> np.ndarray[Any, Any]:
     """Return the upper bounds of CUCB after some rounds."""
     environment = IndependentCascade(graph, weighted_cascade(graph), k=K, pool=2**10)
-    policy = CUCB(InfluenceMaximization(graph, K, 0.3), scale=scale)
+    policy = CUCB(InfluenceMaximization(graph, K, epsilon=0.3), scale=scale)
     state = simulate(policy, environment, rounds, rng=0).states[0]
     return policy.indices(state, np.random.default_rng(0))
 
@@ -147,7 +147,7 @@ def rows(folder: Path) -> Iterator[Callable[[], Row]]:
     nethept = read_edge_list(folder / "nethept_imm.txt.gz", header=True)
     papers = read_edge_list(folder / "netphy_chen.txt.gz", header=True, directed=False)
     once = np.unique(papers.tails.astype(np.int64) * papers.n_nodes + papers.heads)
-    netphy = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, papers.n_nodes)
+    netphy = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, n_nodes=papers.n_nodes)
     facebook = read_edge_list(folder / "ego_facebook.txt.gz", header=True)
     epinions = read_edge_list(folder / "epinions_und.txt.gz", header=True, directed=False)
     yield lambda: Row("NetHEPT WC", nethept, weighted_cascade(nethept), 967.0, (30.0, 13.3))

@@ -69,7 +69,10 @@ def main():
     for name, policy in policies(recording):
         recording.asked = []
         simulate(policy, environment, rounds, rng=0)
-        ordinary, repaired = InfluenceMaximization(graph, 50, 0.1), RepairedInfluence(graph, 50, 0.1)
+        ordinary, repaired = (
+            InfluenceMaximization(graph, 50, epsilon=0.1),
+            RepairedInfluence(graph, 50, epsilon=0.1),
+        )
         for oracle in (ordinary, repaired):
             answered(oracle, recording.asked[:1])  # compiles
         slow, value, _ = answered(ordinary, recording.asked)

@@ -46,7 +46,7 @@ def power_law(n: int, arcs: int, rng: np.random.Generator) -> np.ndarray:
 def warm_up() -> None:
     """Compile everything on a small graph."""
     rng = np.random.default_rng(0)
-    graph = DirectedGraph.from_edges(*power_law(1000, 10_000, rng), 1000)
+    graph = DirectedGraph.from_edges(*power_law(1000, 10_000, rng), n_nodes=1000)
     environment = IndependentCascade(graph, weighted_cascade(graph))
     environment.play(np.arange(5), rng)
     environment.spread(np.arange(5), 10, rng)
@@ -60,7 +60,7 @@ def main() -> None:
     rng, n = np.random.default_rng(0), arcs // 10
     ends = stage("edge list (numpy)", lambda: power_law(n, arcs, rng))
     before = held()
-    graph = stage("from_edges", lambda: DirectedGraph.from_edges(ends[0], ends[1], n))
+    graph = stage("from_edges", lambda: DirectedGraph.from_edges(ends[0], ends[1], n_nodes=n))
     stage("arcs out of each node", lambda: (graph.out_arcs, graph.out_heads))
     print(f"    {(held() - before) * 1e6 / graph.n_arcs:.1f} bytes an arc; {graph}")
     environment = IndependentCascade(graph, weighted_cascade(graph))

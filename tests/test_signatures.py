@@ -1,0 +1,22 @@
+"""Arguments from the third on are given by name."""
+
+import inspect
+
+import pytest
+
+import oracles
+
+# A pair, as networkx has it.
+TERMINALS = {oracles.ShortestPath, oracles.MostReliablePath}
+CLASSES = [thing for thing in map(oracles.__dict__.get, oracles.__all__) if inspect.isclass(thing)]
+# Values that answers are made of, or errors: no user makes them.
+RESULTS = (oracles.Certificate, oracles.SolverCertificate, oracles.SolverError)
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.__name__) for kind in CLASSES])
+def test_constructors_take_the_third_argument_by_name(kind):
+    if kind in RESULTS:
+        return
+    parameters = inspect.signature(kind).parameters.values()
+    in_order = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert len(in_order) <= (3 if kind in TERMINALS else 2), in_order
