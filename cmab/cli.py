@@ -136,25 +136,27 @@ def _run_study(options: argparse.Namespace) -> int:
 
     study = Study.load(options.file, accept_versions=options.accept_versions)
     _check_output(options.out)
-    if damaged := study.repair(options.out):
-        print(f"cmab: {damaged} damaged pieces are played again", file=sys.stderr)
-    missing, total = len(study.missing(options.out)), len(study.pieces)
-    print(f"{study}: {missing} of {total} pieces to do", file=sys.stderr)
-    progress = Progress(total, total - missing, sys.stderr)
-    progress.recall({**study.results(options.out), **study.identifications(options.out)})
-    default = 1 if options.backend == "loky" else -1
-    jobs = default if options.jobs is None else options.jobs
-    message, status = "", 0
-    try:
-        with backend(options.backend, options.address), contextlib.closing(progress):
-            study.run(options.out, n_jobs=jobs, report=progress)
-    except StudyFailed as failed:
-        message, status = str(failed), 1
-    except KeyboardInterrupt:
-        left = len(study.missing(options.out))
-        message, status = f"interrupted with {left} pieces left; run the same command to go on", _INTERRUPTED
-    _finish(study.identification_table(options.out), options.out, "identifications.csv")
-    _finish(study.table(options.out), options.out)
+    with study.at(options.out) as folder:
+        if damaged := folder.repair():
+            print(f"cmab: {damaged} damaged pieces are played again", file=sys.stderr)
+        missing, total = len(folder.missing()), len(study.pieces)
+        print(f"{study}: {missing} of {total} pieces to do", file=sys.stderr)
+        progress = Progress(total, total - missing, sys.stderr)
+        progress.recall({**folder.results(), **folder.identifications()})
+        default = 1 if options.backend == "loky" else -1
+        n_jobs = default if options.jobs is None else options.jobs
+        message, status = "", 0
+        try:
+            with backend(options.backend, options.address), contextlib.closing(progress):
+                folder.run(n_jobs=n_jobs, report=progress)
+        except StudyFailed as failed:
+            message, status = str(failed), 1
+        except KeyboardInterrupt:
+            left = len(folder.missing())
+            message = f"interrupted with {left} pieces left; run the same command to go on"
+            status = _INTERRUPTED
+        _finish(folder.identification_table(), options.out, "identifications.csv")
+        _finish(folder.table(), options.out)
     return _fail(message, status) if status else 0
 
 

@@ -220,7 +220,7 @@ def test_refusals(tmp_path, capsys):
 def test_sample_bars_and_failure_curves():
     arms = BernoulliArms(MEANS)
     study = Study({k: v for k, v in SPECIFICATION.items() if k not in ("horizon", "learners")})
-    explorer = next(iter(study._plan.explorations.values()))
+    explorer = next(iter(study.plan.explorations.values()))
     found = identify(explorer, arms, replications=5, rng=0, max_samples=30)
     assert not found.stopped.any()
     axes = found.plot()

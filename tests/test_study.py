@@ -18,7 +18,6 @@ from cmab import CUCB, LUCB1, SAR, Study, StudyFailed, identify, simulate
 from cmab.cli import main
 from cmab.studies import _pieces as _study_pieces
 from cmab.studies import _workers as _study_workers
-from cmab.studies import study as study_module
 from cmab.studies._workers import limited_threads, spread
 from cmab.studies.store import Store
 from instances import BernoulliArms, SemiBandit
@@ -178,7 +177,7 @@ def test_a_study_is_opened_by_later_code(tmp_path, monkeypatch):
     monkeypatch.setattr("cmab.studies._provenance.content_of", lambda package: f"another {package}")
     with pytest.raises(ValueError, match="must be made anew when its code has changed"):
         more.run(tmp_path)
-    monkeypatch.setattr(Study, "_current_plan", lambda study: study._plan)  # as on a machine of a cluster
+    monkeypatch.setattr(Study, "check_current", lambda study: None)  # as on a machine of a cluster
     with pytest.raises(StudyFailed, match="must run the code with which the study was started"):
         more.run(tmp_path)
     with pytest.raises(ValueError, match="must be a folder in which a study ran"):
@@ -255,7 +254,7 @@ def test_killed_and_resumed_bit_for_bit(tmp_path):
 def test_nothing_is_done_twice(tmp_path, monkeypatch):
     study = Study(specification())
     study.run(tmp_path)
-    monkeypatch.setattr(study_module, "play", None)
+    monkeypatch.setattr("cmab.studies.folder.play", None)
     Study(specification()).run(tmp_path)
 
 

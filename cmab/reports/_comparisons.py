@@ -17,11 +17,10 @@ from cmab.results._summaries import interval
 from cmab.results._tables import Row
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
-from cmab.studies import _results as _study_results
 from cmab.studies._notes import About
 from cmab.studies._pieces import Piece
 from cmab.studies._provenance import DEPENDENCIES
-from cmab.studies.store import Kind
+from cmab.studies._results import identification, simulation
 from cmab.studies.study import Study
 
 Pair = tuple[str, str]
@@ -44,16 +43,15 @@ class Finished:
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Finished:
         """Return what there is in a folder in which a study ran."""
-        study = Study.open(folder)
-        missing = study.missing(folder)
-        kinds: tuple[Kind, Kind] = ("simulations", "identifications")
-        played, explored = (study._stored(folder, kind) for kind in kinds)
+        with Study.last_at(folder) as found:
+            study, missing = found.study, found.missing()
+            played, explored = found.rows("simulations"), found.rows("identifications")
         rows = played | explored
         return cls(
             study,
             missing,
-            {pair: _study_results.simulation(pair[1], found) for pair, found in played.items()},
-            {pair: _study_results.identification(pair[1], found) for pair, found in explored.items()},
+            {pair: simulation(pair[1], found) for pair, found in played.items()},
+            {pair: identification(pair[1], found) for pair, found in explored.items()},
             {pair: np.array([row["replication"] for row in found]) for pair, found in rows.items()},
             _made_by([row for found in rows.values() for row in found]),
             _versions(rows),
@@ -74,11 +72,11 @@ class Finished:
 
     def about(self, instance: str) -> dict[str, About]:
         """Return what was noted of the learners and explorers on an instance when they ran."""
-        return {pair[1]: told for pair, told in self.study._about.items() if pair[0] == instance}
+        return {pair[1]: told for pair, told in self.study.about.items() if pair[0] == instance}
 
     def has_budget(self, explorer: str) -> bool:
         """Return whether an explorer ends with its budget, and not by a rule of its own."""
-        return "budget" in self.study._outline.explorers[explorer]
+        return "budget" in self.study.outline.explorers[explorer]
 
 
 def _made_by(rows: list[Any]) -> dict[str, str]:

@@ -157,7 +157,7 @@ def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[t
     curves: dict[str, list[tuple[float, int, int]]] = {}
     for name in results.keys() - free.keys():
         found = results[name]
-        budget = float(finished.study._outline.explorers[name]["budget"])
+        budget = float(finished.study.outline.explorers[name]["budget"])
         point = budget, int((~found.correct).sum()), len(found.correct)
         curves.setdefault(re.sub(r" budget=\S+", "", name), []).append(point)
     if curves:

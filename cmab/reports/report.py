@@ -143,7 +143,7 @@ def _page(body: str) -> str:
 
 
 def _head(finished: Finished) -> Iterator[str]:
-    study, plan = finished.study, finished.study._outline
+    study, plan = finished.study, finished.study.outline
     done = len(study.pieces) - len(finished.missing)
     yield "<h1>Report of a study</h1>"
     counts = [

@@ -13,6 +13,7 @@ from cmab.arrays import IntArray
 from cmab.environment import Environment, changes
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import BestSuperArm
+from cmab.results._columns import IDENTIFIED, gathered
 from cmab.results.identification import Identification
 from cmab.running._compiled_exploration import Watch, compiled_exploration, explore_compiled
 from cmab.running._declared import check_answer, check_declared
@@ -110,17 +111,8 @@ def identify(
 
 def collect(explorer: str, runs: Sequence[Run], *, judged: bool = True) -> Identification:
     """Return the runs, in their order, as one result."""
-    return Identification(
-        explorer=explorer,
-        arms=[r.arms for r in runs],
-        samples=np.array([r.samples for r in runs], np.int64),
-        correct=np.array([r.correct for r in runs], np.bool_),
-        stopped=np.array([r.stopped for r in runs], np.bool_),
-        certified=np.array([r.certified for r in runs], np.bool_),
-        seconds=np.array([r.seconds for r in runs]),
-        path=runs[0].path,
-        judged=judged,
-    )
+    found = gathered(IDENTIFIED, [run._asdict() for run in runs])
+    return Identification(explorer=explorer, judged=judged, **found)
 
 
 def check_fit(explorer: AnyExplorer, environment: Environment) -> None:

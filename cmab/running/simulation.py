@@ -12,6 +12,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.environment import Environment, changes
 from cmab.policy import AnyPolicy, check_policy_instance
+from cmab.results._columns import SIMULATED, gathered
 from cmab.results.regret import benchmark
 from cmab.results.simulation import Simulation
 from cmab.running._arrivals import Arrival, Delay
@@ -226,25 +227,20 @@ def _collect(
     policy: AnyPolicy, environment: Environment, rounds: IntArray, records: dict[int, Record]
 ) -> Simulation:
     ordered = [records[index] for index in sorted(records)]
-    shape = (len(ordered), rounds.shape[0])
     optima = None
     if changes(environment):
         kept = [np.full(rounds.shape, np.nan) if r.optima is None else r.optima for r in ordered]
-        optima = np.array(kept).reshape(shape)
+        optima = np.array(kept).reshape(len(ordered), len(rounds))
+    common = {
+        "rounds": rounds,
+        "optimum": environment.optimum if optima is None else float(np.mean(optima[:, -1] / rounds[-1])),
+        **{name: getattr(policy.oracle, name) for name in ("alpha", "beta", "sense")},
+        "path": ordered[0].path if ordered else "python",
+    }
     return Simulation(
         policy=type(policy).__name__,
-        rounds=rounds,
-        expected_rewards=np.array([r.expected_rewards for r in ordered]).reshape(shape),
-        rewards=np.array([r.rewards for r in ordered]).reshape(shape),
-        oracle_calls=np.array([r.oracle_calls for r in ordered], np.int64),
-        oracle_seconds=np.array([r.oracle_seconds for r in ordered]),
-        seconds=np.array([r.seconds for r in ordered]),
-        optimum=environment.optimum if optima is None else float(np.mean(optima[:, -1] / rounds[-1])),
         optima=optima,
-        alpha=policy.oracle.alpha,
-        beta=policy.oracle.beta,
-        sense=policy.oracle.sense,
-        path=ordered[0].path if ordered else "python",
         states=[r.state for r in ordered],
         super_arms=[r.super_arm for r in ordered],
+        **gathered(SIMULATED, list(map(vars, ordered)), **common),
     )

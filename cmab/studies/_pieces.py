@@ -13,6 +13,7 @@ from cmab.arrays import IntArray
 from cmab.environment import Environment, changes
 from cmab.explorer import AnyExplorer
 from cmab.policy import AnyPolicy
+from cmab.results._columns import IDENTIFIED, SIMULATED, stored
 from cmab.running._replication import replicate
 from cmab.running.identification import explore
 from cmab.seeding import root
@@ -54,17 +55,11 @@ class Simulating:
         record = replicate(self.policy, self.environment, self.rounds, root(seed), replication)
         if record.interrupted:
             raise KeyboardInterrupt
-        names = ("path", "seconds", "oracle_calls", "oracle_seconds", "expected_rewards", "rewards")
-        return {
-            "rounds": self.rounds,
-            # What regret is told by later, whatever the code says then.
-            "optimum": self.environment.optimum,
-            "alpha": self.policy.oracle.alpha,
-            "beta": self.policy.oracle.beta,
-            "sense": self.policy.oracle.sense,
-            "outside_seconds": record.seconds - record.oracle_seconds,
-            **{name: getattr(record, name) for name in names},
-        }
+        oracle = self.policy.oracle
+        told: dict[str, Any] = {"alpha": oracle.alpha, "beta": oracle.beta, "sense": oracle.sense}
+        told |= {"rounds": self.rounds, "optimum": self.environment.optimum}
+        outside = record.seconds - record.oracle_seconds
+        return stored(SIMULATED, vars(record) | told) | {"outside_seconds": outside}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +73,7 @@ class Identifying:
     def play(self, seed: int, replication: int) -> dict[str, Any]:
         """Return what is recorded."""
         run = explore(self.explorer, self.environment, root(seed), self.max_samples, replication)
-        recorded = run._asdict() | {"arms": json.dumps(run.arms.tolist())}
-        del recorded["replication"]
-        return recorded | {
-            name: int(recorded[name]) for name in ("samples", "correct", "stopped", "certified")
-        }
+        return stored(IDENTIFIED, run._asdict())
 
 
 def task_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,12 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.results._columns import IDENTIFIED, SIMULATED, gathered, restored
 from cmab.results.identification import Identification
 from cmab.results.regret import without_noise
 from cmab.results.simulation import Simulation
-from cmab.running.identification import Run, collect
 
 Row = Mapping[str, Any]
+#: Columns with the last values of curves.
+FINALS = {
+    "final_expected_reward": "expected_rewards",
+    "final_regret": "regret",
+    "final_exact_regret": "exact_regret",
+}
 Pair = tuple[str, str]
 
 
@@ -76,20 +81,7 @@ def simulation(learner: str, rows: Sequence[Row]) -> Simulation:
                 f"the replications of {learner} on {first['instance']} must have one {name}, got"
                 f" {sorted(map(str, told))} of different versions; do not accept versions here"
             )
-    return Simulation(
-        policy=learner,
-        rounds=first["rounds"],
-        expected_rewards=np.array([row["expected_rewards"] for row in rows]),
-        rewards=np.array([row["rewards"] for row in rows]),
-        seconds=np.array([row["seconds"] for row in rows]),
-        oracle_calls=np.array([row["oracle_calls"] for row in rows], np.int64),
-        oracle_seconds=np.array([row["oracle_seconds"] for row in rows], np.float64),
-        optimum=math.nan if first["optimum"] is None else first["optimum"],
-        alpha=first["alpha"],
-        beta=first["beta"],
-        sense=first["sense"],
-        path=first["path"],
-    )
+    return Simulation(policy=learner, **gathered(SIMULATED, [restored(SIMULATED, row) for row in rows]))
 
 
 def _are_close(values: set[Any]) -> bool:
@@ -100,14 +92,8 @@ def _are_close(values: set[Any]) -> bool:
 
 def identification(explorer: str, rows: Sequence[Row]) -> Identification:
     """Return the replications of an explorer on an instance."""
-    runs = [
-        Run(
-            **{name: row[name] for name in Run._fields}
-            | {"arms": np.array(json.loads(row["arms"]), np.int64)}
-        )
-        for row in rows
-    ]
-    return collect(explorer, runs)
+    found = gathered(IDENTIFIED, [restored(IDENTIFIED, row) for row in rows])
+    return Identification(explorer=explorer, **found)
 
 
 def result_of(learner: str, rows: Sequence[Row]) -> Simulation | Identification:
@@ -119,11 +105,7 @@ def finals(result: Simulation | Identification) -> dict[str, float]:
     """Return the last values of the only replication's curves, as columns."""
     if isinstance(result, Identification):
         return {}
-    return {
-        "final_expected_reward": float(result.expected_rewards[0, -1]),
-        "final_regret": float(result.regret[0, -1]),
-        "final_exact_regret": float(result.exact_regret[0, -1]),
-    }
+    return {name: float(getattr(result, curve)[0, -1]) for name, curve in FINALS.items()}
 
 
 def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:

@@ -11,14 +11,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from cmab.results._columns import IDENTIFIED, SIMULATED
 from cmab.studies._provenance import DEPENDENCIES
+from cmab.studies._results import FINALS
 from cmab.studies._store_file import StoreFile
 
 Kind = Literal["simulations", "identifications"]
 By = Literal["key", "alike"]
 
-_FORMAT = 3
-_ARRAYS = ("rounds", "expected_rewards", "rewards")
+_FORMAT = 4
+_ARRAYS = {name: np.int64 if dtype is None else np.float64 for name, sql, dtype in SIMULATED if sql == "BLOB"}
 _SHARED = (
     "key TEXT PRIMARY KEY",
     "alike TEXT",  # the key but for versions
@@ -32,34 +34,16 @@ _SHARED = (
     *(f"{name} TEXT" for name in ("python", "cmab", *DEPENDENCIES)),
     *(f"{name} TEXT" for name in ("host", "system", "processor")),
     "cores INTEGER",
-    "path TEXT",
-    "seconds REAL",
 )
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "simulations": (
         *_SHARED,
-        "optimum REAL",
-        "alpha REAL",
-        "beta REAL",
-        "sense TEXT",
-        "oracle_calls INTEGER",
-        "oracle_seconds REAL",
-        "outside_seconds REAL",
-        "final_expected_reward REAL",
-        "final_regret REAL",
-        "final_exact_regret REAL",
-        *(f"{name} BLOB" for name in _ARRAYS),
+        *(f"{name} {sql}" for name, sql, _ in SIMULATED),
+        # Told once more, for those who read the table without cmab.
+        *(f"{name} REAL" for name in ("outside_seconds", *FINALS)),
         "checksum TEXT",
     ),
-    "identifications": (
-        *_SHARED,
-        "samples INTEGER",
-        "correct INTEGER",
-        "stopped INTEGER",
-        "certified INTEGER",
-        "arms TEXT",
-        "checksum TEXT",
-    ),
+    "identifications": (*_SHARED, *(f"{name} {sql}" for name, sql, _ in IDENTIFIED), "checksum TEXT"),
     "studies": ("key TEXT PRIMARY KEY", "specification TEXT", "pairs TEXT", "checksum TEXT"),
 }
 _INDEXES = {f"{kind}_alike": f"{kind} (alike)" for kind in get_args(Kind)}
@@ -151,9 +135,8 @@ class Store:
         for piece in self._select(f"SELECT * FROM {kind} WHERE {by} = ? ORDER BY rowid DESC LIMIT 1", key):
             if _is_damaged(kind, piece):
                 raise ValueError(f"{self.file}: {_damaged(piece)}")
-            for name in _ARRAYS:
-                if name in piece:
-                    piece[name] = np.frombuffer(piece[name], np.int64 if name == "rounds" else np.float64)
+            for name in _ARRAYS.keys() & piece.keys():
+                piece[name] = np.frombuffer(piece[name], _ARRAYS[name])
             return piece
         return None
 

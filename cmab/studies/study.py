@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
-from cmab.studies._notes import About, Origin, describe, noted, notes, origins_of
-from cmab.studies._outline import Outline, plain
-from cmab.studies._pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
-from cmab.studies._plan import Plan
-from cmab.studies._results import (
-    Results,
-    Score,
-    finals,
-    identification,
-    regret_row,
-    result_of,
-    samples_row,
-    score,
-    simulation,
-)
-from cmab.studies._specification import key_of
-from cmab.studies._workers import limited_threads, spread
-from cmab.studies.store import By, Kind, Store
-from cmab.validation import check_jobs
-
-_KINDS: tuple[Kind, ...] = ("simulations", "identifications")
+from cmab.studies._described import DescribedStudy
+from cmab.studies._pieces import Piece
+from cmab.studies._plan import Pair
+from cmab.studies._results import Score
+from cmab.studies.folder import StudyFolder
+from cmab.studies.store import Store
 
 
-class Study:
+class Study(DescribedStudy):
     """A comparison described by plain data, so that its content can key what is stored.
 
     Parameters
@@ -80,10 +64,10 @@ class Study:
     ...     "learners": {"CUCB": {"class": "CUCB", "grid": {"scale": [0.5, 1.0]}}},
     ...     "explorers": {"halving": {"class": "SequentialHalving", "budget": 300}},
     ... })
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     study.run(folder)
-    ...     results = study.results(folder)
-    ...     found = study.identifications(folder)
+    >>> with tempfile.TemporaryDirectory() as name, study.at(name) as folder:
+    ...     folder.run()
+    ...     results = folder.results()
+    ...     found = folder.identifications()
     >>> list(results)
     [('ads', 'CUCB scale=0.5'), ('ads', 'CUCB scale=1.0')]
     >>> found["ads", "halving"].arms
@@ -97,18 +81,8 @@ class Study:
         files: str | os.PathLike[str] | None = None,
         accept_versions: bool = False,
     ) -> None:
-        self._outline_of(specification, accept_versions)
-        self._plan: Plan | None = Plan.of(self._outline, None if files is None else Path(files))
-        self._origins = self._origins_now(self._plan)
-
-    def _outline_of(self, specification: Mapping[str, Any], accept_versions: bool) -> None:
-        """Take in all that needs no object."""
-        self.specification = plain(specification)
-        self.accept_versions = accept_versions
-        outline = self._outline = Outline.of(self.specification)
-        self.replications, self.seed = outline.replications, outline.seed
-        self.rounds, self.max_samples = outline.rounds, outline.max_samples
-        self._about: dict[tuple[str, str], About] = {}
+        self.describe(specification, accept_versions=accept_versions)
+        self.build(None if files is None else Path(files))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, accept_versions: bool = False) -> Study:
@@ -130,7 +104,13 @@ class Study:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Study:
-        """Return the study that ran last in a folder, to read its results.
+        """Return the study that ran last in a folder, to read its results; see `last_at`."""
+        with cls.last_at(folder) as found:
+            return found.study
+
+    @classmethod
+    def last_at(cls, folder: str | os.PathLike[str]) -> StudyFolder[Study]:
+        """Return the study that ran last in a folder, with its store open for reading.
 
         Nothing of it is built: all is told by what was stored, so results stay what they were when the code
         has changed since, and a folder of somebody else's runs nothing. Going on with it needs `load`.
@@ -140,74 +120,54 @@ class Study:
         ValueError
             If no study ran there.
         """
-        found = None
-        if Path(folder).is_dir():
-            with Store(folder, reading=True) as store:
-                found = store.last_study()
-        if found is None:
-            raise ValueError(f"{folder} must be a folder in which a study ran")
-        study = cls.__new__(cls)
-        specification, accepts, study._origins, about = noted(*found)
-        study._outline_of(specification, accepts)
-        study._about, study._plan = about, None
-        if not set(about) == set(study._origins) == set(study._outline.pairs):
-            raise ValueError(f"{folder}: the study noted in the store must be one, got parts of two")
-        return study
+        if not Path(folder).is_dir():
+            raise _no_study(folder)
+        store = Store(folder, reading=True)
+        try:
+            last = store.last_study()
+            if last is None:
+                raise _no_study(folder)
+            study = cls.__new__(cls)
+            try:
+                study.recall(*last)
+            except ValueError as error:
+                raise ValueError(f"{folder}: {error}") from None
+        except BaseException:
+            store.close()
+            raise
+        return StudyFolder(study, folder, store)
 
-    def __repr__(self) -> str:
-        outline = self._outline
-        kinds = (("learners", outline.learners), ("explorers", outline.explorers))
-        counts = " + ".join(f"{len(tables)} {kind}" for kind, tables in kinds if tables)
-        rounds = "" if self.rounds is None else f", {self.rounds[-1]} rounds"
-        return (
-            f"Study({len(outline.instances)} instances x ({counts}) x {self.replications}"
-            f" replications{rounds})"
-        )
+    def at(self, folder: str | os.PathLike[str], *, reading: bool = False) -> StudyFolder[Study]:
+        """Return this study in a folder, with its store open: a context in which all is run and read.
 
-    def _origins_now(self, plan: Plan) -> dict[tuple[str, str], Origin]:
-        """What each pair is made of, as of now: code, versions and graphs."""
-        outline = self._outline
-        tables = outline.learners | outline.explorers
-        used = {pair: [outline.instances[pair[0]], tables[pair[1]]] for pair in outline.pairs}
-        return origins_of(used, plan.graphs)
+        Parameters
+        ----------
+        folder : path-like
+            Holds the store; made if it is missing.
+        reading : bool
+            Whether nothing is written, not even the folder, which may be read-only.
 
-    @cached_property
-    def pieces(self) -> list[Piece]:
-        """All pieces; replications in the outer loop, so that early results show all learners."""
-        pairs = [
-            (*pair, *self._origins[pair].keys(self._outline.content(*pair))) for pair in self._outline.pairs
-        ]
-        return [
-            Piece(f"{key}-{replication}", instance, learner, replication, f"{alike}-{replication}")
-            for replication in range(self.replications)
-            for instance, learner, key, alike in pairs
-        ]
+        Returns
+        -------
+        StudyFolder
+            Its methods are those of the study without the folder.
 
-    def _kind(self, piece: Piece) -> Kind:
-        return "simulations" if piece.learner in self._outline.learners else "identifications"
-
-    @property
-    def _by(self) -> By:
-        return "alike" if self.accept_versions else "key"
+        Raises
+        ------
+        ValueError, OSError
+            If the store there is none, as `Store` says.
+        """
+        return StudyFolder(self, folder, Store(folder, reading=reading))
 
     def missing(self, folder: str | os.PathLike[str]) -> list[Piece]:
         """Return the pieces that are not in the store of `folder`."""
-        with Store(folder, reading=True) as store:
-            return self._missing(store)
-
-    def _missing(self, store: Store) -> list[Piece]:
-        by = self._by
-        keys = {
-            key
-            for kind in _KINDS
-            for key in store.missing(kind, (getattr(p, by) for p in self.pieces if self._kind(p) == kind), by)
-        }
-        return [piece for piece in self.pieces if getattr(piece, by) in keys]
+        with self.at(folder, reading=True) as found:
+            return found.missing()
 
     def repair(self, folder: str | os.PathLike[str]) -> int:
         """Remove damaged pieces from the store of `folder`, as `run` does first; return their number."""
-        with Store(folder) as store:
-            return _remove_damaged(store)
+        with self.at(folder) as found:
+            return found.repair()
 
     def run(
         self,
@@ -241,99 +201,35 @@ class Study:
         KeyboardInterrupt
             On Ctrl-C; what was finished is stored.
         """
-        check_jobs(n_jobs)
-        plan = self._current_plan()
-        failures: dict[Piece, str] = {}
-        with Store(folder) as store, limited_threads():
-            self._note(store, plan)
-            _remove_damaged(store)
-            for outcome in self._played(plan, self._missing(store), n_jobs):
-                if outcome.interrupted:
-                    raise KeyboardInterrupt
-                if outcome.failure is not None:
-                    failures[outcome.piece] = outcome.failure
-                    continue
-                values, found = self._finished(outcome)
-                store.put(self._kind(outcome.piece), values)
-                if report is not None:
-                    report(outcome.piece, found)
-        if failures:
-            raise StudyFailed([(piece, failures[piece]) for piece in self.pieces if piece in failures])
+        _ = self.plan  # refused before a store is made
+        with self.at(folder) as found:
+            found.run(n_jobs=n_jobs, report=report)
 
-    def _current_plan(self) -> Plan:
-        """Return the objects, if their code is still what the keys say."""
-        if self._plan is None:
-            raise ValueError(
-                "a study must be made by Study or Study.load to run, got one opened from results"
-            )
-        if self._origins_now(self._plan) != self._origins:
-            raise ValueError("a study must be made anew when its code has changed, got one made before")
-        return self._plan
-
-    def _note(self, store: Store, plan: Plan) -> None:
-        """Keep what `open` needs: also what a report says of each pair, so that it need not be built."""
-        specification, known = notes(self.specification, self.accept_versions, self._origins)
-        key = key_of({"specification": specification, "pairs": known})
-        pairs = store.noted(key)
-        if pairs is None:
-            about = {pair: describe(plan, pair) for pair in self._outline.pairs}
-            _, pairs = notes(self.specification, self.accept_versions, self._origins, about)
-        store.put_study(key, specification, pairs)
-
-    def _played(self, plan: Plan, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
-        for instance in dict.fromkeys(p.instance for p in pieces if self._kind(p) == "simulations"):
-            _ = plan.problems[instance].optimum  # once here instead of in every worker
-        tasks: dict[tuple[str, str], Any] = {}
-        for pair in dict.fromkeys(piece.pair for piece in pieces):
-            task = task_of(plan, pair, self.rounds, self.max_samples)
-            tasks[pair] = task if n_jobs == 1 else pack(task)
-        calls = [(piece, tasks[piece.pair], self.seed, self._origins[piece.pair].code) for piece in pieces]
-        return spread(play, calls, n_jobs)
-
-    def _finished(self, outcome: Outcome) -> tuple[dict[str, Any], Score]:
-        """Return what to store of a piece, and its score."""
-        pair = outcome.piece.pair
-        values = row(outcome, self._outline.content(*pair), self.seed, self._origins[pair].code)
-        result = result_of(pair[1], [values])
-        return values | finals(result), score(result)
-
-    def results(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Simulation]:
+    def results(self, folder: str | os.PathLike[str]) -> dict[Pair, Simulation]:
         """Return the finished replications of policies by (instance, learner), where there are any."""
-        stored = self._stored(folder, "simulations")
-        return Results({pair: simulation(pair[1], rows) for pair, rows in stored.items()})
+        with self._read(folder) as found:
+            return found.results()
 
-    def identifications(self, folder: str | os.PathLike[str]) -> dict[tuple[str, str], Identification]:
+    def identifications(self, folder: str | os.PathLike[str]) -> dict[Pair, Identification]:
         """Return the finished replications of explorers by (instance, explorer), where there are any."""
-        stored = self._stored(folder, "identifications")
-        return Results({pair: identification(pair[1], rows) for pair, rows in stored.items()})
-
-    def _stored(self, folder: str | os.PathLike[str], kind: Kind) -> dict[tuple[str, str], list[Any]]:
-        if not Path(folder).is_dir():
-            raise ValueError(f"folder must be one in which the study ran, got {folder}")
-        stored: dict[tuple[str, str], list[Any]] = {pair: [] for pair in self._outline.pairs}
-        n_found = 0
-        with Store(folder, reading=True) as store:
-            for piece in self.pieces:
-                if self._kind(piece) != kind:
-                    continue
-                found = store.get(kind, piece.key)
-                if found is None and self.accept_versions:
-                    found = store.get(kind, piece.alike, "alike")
-                if found is not None:
-                    stored[piece.pair].append(found)
-                    n_found += 1
-            if n_found < sum(self._kind(piece) == kind for piece in self.pieces):
-                store.check(kind)  # a piece whose key was changed looks like one that is still to be played
-        return {pair: rows for pair, rows in stored.items() if rows}
+        with self._read(folder) as found:
+            return found.identifications()
 
     def table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and learner that has finished replications."""
-        return [regret_row(*item) for item in self.results(folder).items()]
+        with self._read(folder) as found:
+            return found.table()
 
     def identification_table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and explorer that has finished replications."""
-        return [samples_row(*item) for item in self.identifications(folder).items()]
+        with self._read(folder) as found:
+            return found.identification_table()
+
+    def _read(self, folder: str | os.PathLike[str]) -> StudyFolder[Study]:
+        if not Path(folder).is_dir():
+            raise ValueError(f"folder must be one in which the study ran, got {folder}")
+        return self.at(folder, reading=True)
 
 
-def _remove_damaged(store: Store) -> int:
-    return sum(store.remove_damaged(kind) for kind in _KINDS)
+def _no_study(folder: str | os.PathLike[str]) -> ValueError:
+    return ValueError(f"{folder} must be a folder in which a study ran")

@@ -1,0 +1,186 @@
+"""A study and the folder of its results, whose store is opened once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from cmab.results.identification import Identification
+from cmab.results.simulation import Simulation
+from cmab.studies._described import DescribedStudy
+from cmab.studies._notes import describe
+from cmab.studies._pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
+from cmab.studies._plan import Pair
+from cmab.studies._results import (
+    Results,
+    Row,
+    Score,
+    finals,
+    identification,
+    regret_row,
+    result_of,
+    samples_row,
+    score,
+    simulation,
+)
+from cmab.studies._specification import key_of
+from cmab.studies._workers import limited_threads, spread
+from cmab.studies.store import Kind, Store
+from cmab.validation import check_jobs
+
+KINDS: tuple[Kind, ...] = ("simulations", "identifications")
+Described = TypeVar("Described", bound=DescribedStudy)
+
+
+class StudyFolder(Generic[Described]):
+    """A study in a folder, as `Study.at` and `Study.last_at` give it: a context that closes the store.
+
+    Parameters
+    ----------
+    study : Study
+        What is run and read.
+    folder : path-like
+        Holds the store.
+    store : Store
+        Open.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cmab import Study
+    >>> study = Study({
+    ...     "replications": 3,
+    ...     "instances": {"arms": {"environment": {"class": "BernoulliArms", "means": [0.9, 0.2]}}},
+    ...     "explorers": {"LUCB": {"class": "LUCB1", "k": 1, "delta": 0.1}},
+    ... })
+    >>> with tempfile.TemporaryDirectory() as name, study.at(name) as folder:
+    ...     folder.run()
+    ...     len(folder.missing()), folder.identifications()["arms", "LUCB"].arms
+    (0, [array([0]), array([0]), array([0])])
+    """
+
+    def __init__(self, study: Described, folder: str | os.PathLike[str], store: Store) -> None:
+        self.study, self.folder, self.store = study, Path(folder), store
+
+    def __enter__(self) -> StudyFolder[Described]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def missing(self) -> list[Piece]:
+        """Return the pieces that are not stored."""
+        study = self.study
+        keys = {
+            key
+            for kind in KINDS
+            for key in self.store.missing(
+                kind, (getattr(p, study.by) for p in study.pieces if study.kind(p) == kind), study.by
+            )
+        }
+        return [piece for piece in study.pieces if getattr(piece, study.by) in keys]
+
+    def repair(self) -> int:
+        """Remove damaged pieces, as `run` does first; return their number."""
+        return sum(self.store.remove_damaged(kind) for kind in KINDS)
+
+    def run(self, *, n_jobs: int = 1, report: Callable[[Piece, Score], object] | None = None) -> None:
+        """Play what is missing, and store each piece as it finishes: see `Study.run`."""
+        with closing(self.play(n_jobs=n_jobs)) as played:  # workers end with it, whatever `report` raises
+            for piece, found in played:
+                if report is not None:
+                    report(piece, found)
+
+    def play(self, *, n_jobs: int = 1) -> Generator[tuple[Piece, Score], None, None]:
+        """Yield each missing piece and its score once it is stored; raise what `Study.run` does."""
+        check_jobs(n_jobs)
+        _ = self.study.plan  # which one opened from results has not
+        self.study.check_current()
+        failures: dict[Piece, str] = {}
+        with limited_threads():
+            self._note()
+            self.repair()
+            for outcome in self._outcomes(self.missing(), n_jobs):
+                if outcome.interrupted:
+                    raise KeyboardInterrupt
+                if outcome.failure is not None:
+                    failures[outcome.piece] = outcome.failure
+                    continue
+                values, found = self._finished(outcome)
+                self.store.put(self.study.kind(outcome.piece), values)
+                yield outcome.piece, found
+        if failures:
+            raise StudyFailed([(piece, failures[piece]) for piece in self.study.pieces if piece in failures])
+
+    def _note(self) -> None:
+        """Keep what `Study.open` needs: also what a report says of each pair, so that nothing is built."""
+        study = self.study
+        specification, known = study.notes()
+        key = key_of({"specification": specification, "pairs": known})
+        pairs = self.store.noted(key)
+        if pairs is None:
+            _, pairs = study.notes({pair: describe(study.plan, pair) for pair in study.outline.pairs})
+        self.store.put_study(key, specification, pairs)
+
+    def _outcomes(self, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
+        study, plan = self.study, self.study.plan
+        for instance in dict.fromkeys(p.instance for p in pieces if study.kind(p) == "simulations"):
+            _ = plan.problems[instance].optimum  # once here instead of in every worker
+        tasks: dict[Pair, Any] = {}
+        for pair in dict.fromkeys(piece.pair for piece in pieces):
+            task = task_of(plan, pair, study.rounds, study.max_samples)
+            tasks[pair] = task if n_jobs == 1 else pack(task)
+        calls = [(piece, tasks[piece.pair], study.seed, study.origins[piece.pair].code) for piece in pieces]
+        return spread(play, calls, n_jobs)
+
+    def _finished(self, outcome: Outcome) -> tuple[dict[str, Any], Score]:
+        """Return what to store of a piece, and its score."""
+        study, pair = self.study, outcome.piece.pair
+        values = row(outcome, study.outline.content(*pair), study.seed, study.origins[pair].code)
+        result = result_of(pair[1], [values])
+        return values | finals(result), score(result)
+
+    def results(self) -> dict[Pair, Simulation]:
+        """Return the finished replications of policies by (instance, learner), where there are any."""
+        return Results({pair: simulation(pair[1], rows) for pair, rows in self.rows("simulations").items()})
+
+    def identifications(self) -> dict[Pair, Identification]:
+        """Return the finished replications of explorers by (instance, explorer), where there are any."""
+        stored = self.rows("identifications")
+        return Results({pair: identification(pair[1], rows) for pair, rows in stored.items()})
+
+    def rows(self, kind: Kind) -> dict[Pair, list[Row]]:
+        """Return what is stored of finished replications by (instance, learner), where there are any.
+
+        Raises
+        ------
+        ValueError
+            If something stored is not what was written.
+        """
+        study = self.study
+        pieces = [piece for piece in study.pieces if study.kind(piece) == kind]
+        stored: dict[Pair, list[Row]] = {pair: [] for pair in study.outline.pairs}
+        for piece in pieces:
+            found = self.store.get(kind, piece.key)
+            if found is None and study.accept_versions:
+                found = self.store.get(kind, piece.alike, "alike")
+            if found is not None:
+                stored[piece.pair].append(found)
+        if sum(map(len, stored.values())) < len(pieces):
+            self.store.check(kind)  # a piece whose key was changed looks like one that is still to be played
+        return {pair: rows for pair, rows in stored.items() if rows}
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a row for each instance and learner that has finished replications."""
+        return [regret_row(*item) for item in self.results().items()]
+
+    def identification_table(self) -> list[dict[str, Any]]:
+        """Return a row for each instance and explorer that has finished replications."""
+        return [samples_row(*item) for item in self.identifications().items()]
