@@ -3,17 +3,19 @@
 from importlib import import_module
 from typing import Any
 
+from cmab.confidence.radii import LogRadius
 from cmab.context import Context
-from cmab.environment import Environment
+from cmab.environment import Environment, round_key
 from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
 from cmab.exploration.clucb import CLUCB, LilCLUCB
 from cmab.exploration.gap_based import UCBE, GapE
 from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocation
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus
+from cmab.exploration.lucb import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus, LUCBRule, RadiusRule
 from cmab.exploration.lucb_halving import LUCB1Halving
 from cmab.exploration.mixture import MixtureGLR
+from cmab.exploration.phases import PhasedExplorer
 from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
 from cmab.exploration.top_two import EBTCI, TTUCB
@@ -22,8 +24,10 @@ from cmab.exploration.ugape import MultiBanditUGapEc, UGapEc, UGapEcV
 from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
+from cmab.goals import Goal
 from cmab.memoised_oracle import MemoisedOracle
 from cmab.oracle import LinearOracle, Oracle
+from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
 from cmab.policies.cucb import CUCB
 from cmab.policies.llr import LLR
@@ -57,6 +61,7 @@ __all__ = [
     "ArmStatistics",
     "BernsteinRace",
     "Clairvoyant",
+    "CompiledIndexPolicy",
     "Context",
     "Environment",
     "EpsilonGreedy",
@@ -64,6 +69,7 @@ __all__ = [
     "Explorer",
     "Feedback",
     "GapE",
+    "Goal",
     "Greedy",
     "Halving",
     "HoeffdingRace",
@@ -71,18 +77,22 @@ __all__ = [
     "IndexPolicy",
     "LUCB1Halving",
     "LUCBPlusPlus",
+    "LUCBRule",
     "LilCLUCB",
     "LilLUCB",
     "LilRandLUCB",
     "LilUCB",
     "LinearOracle",
+    "LogRadius",
     "MemoisedOracle",
     "MixtureGLR",
     "MultiBanditUGapEb",
     "MultiBanditUGapEc",
     "OptMAI",
     "Oracle",
+    "PhasedExplorer",
     "Policy",
+    "RadiusRule",
     "RarelySwitchingCUCB",
     "SequentialHalving",
     "Session",
@@ -99,6 +109,7 @@ __all__ = [
     "UniformAllocation",
     "UniformlyRandom",
     "identify",
+    "round_key",
     "simulate",
 ]
 

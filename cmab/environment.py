@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cmab._guard import generator, guard
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.context import Context
 from cmab.feedback import Feedback
+from cmab.guards import generator, guard
 from cmab.validation import arm_indices, check_vector, integer, real_array, shown
 
 
@@ -213,5 +213,18 @@ def changes(environment: Environment) -> bool:
 
 
 def round_key(rng: np.random.Generator) -> int:
-    """Return the 53-bit key of a round, drawn so that compiled and Python loops get the same one."""
+    """Return the 53-bit key of a round, drawn so that compiled and Python loops get the same one.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        The environment's stream, of which one number is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import round_key
+    >>> round_key(np.random.default_rng(0))
+    5737240835340368
+    """
     return int(rng.random() * 2.0**53)

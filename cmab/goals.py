@@ -57,7 +57,14 @@ def _slack(means: FloatArray, epsilon: float) -> float:
 
 
 class Goal(ABC):
-    """What an explorer certifies. Goals differ and rarely imply each other: compare like with like."""
+    """What an explorer certifies. Goals differ and rarely imply each other: compare like with like.
+
+    Examples
+    --------
+    >>> from cmab import LUCB1
+    >>> LUCB1(3, k=1, delta=0.1).goal
+    ExploreM(k=1, epsilon=0.0)
+    """
 
     @abstractmethod
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:

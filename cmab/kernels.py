@@ -1,4 +1,4 @@
-"""The decorators of compiled rules, for oracles, policies and environments of your own.
+"""The decorators of compiled rules, and compiled helpers, for oracles, policies and environments of your own.
 
 Importing this module loads numba, so import it where the rule is made: in ``kernel()``, or in the module that
 holds the compiled function.
@@ -7,9 +7,16 @@ holds the compiled function.
 - ``index_kernel``: a policy's ``(counts, means, t, reals, out)``: write the index of every base arm.
 - ``random_index_kernel``: the same with a generator, ``(counts, means, t, reals, rng, out)``.
 - ``play_kernel``: an environment's ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``.
-- ``keyed_uniform``: the coin of a base arm in the round of a ``key``, for ``play_kernel``.
+- ``draw_kernel``: an environment's ``(arm, integers, reals, rng) -> outcome``, for explorers.
+- ``decide_kernel``: an explorer's ``(counts, means, deviations, rounds, samples, coin, integers, reals,
+  chosen) -> size``: write the base arms to sample next to ``chosen``; negative once the stopping rule holds.
+- ``kernel``: any function that these call, compiled when it is first called and cached on disk.
 
 ``integers`` and ``reals`` are the parameters and scratch arrays of the ``Kernel`` that ``kernel()`` returns.
+
+Helpers: ``keyed_uniform(key, i)``, the coin of base arm ``i`` in the round of a ``key``, ``keyed_uniforms``
+for an array of arms, ``keyed_word`` before it is made a number of [0, 1), and ``mix``, the hash behind them;
+``normal_quantile``; ``top_k``, ``solve_top_k`` and ``descending_order``; ``prefetch``.
 
 Examples
 --------
@@ -23,8 +30,45 @@ Examples
 True
 """
 
-from cmab.compiled._kernels_random import keyed_uniform
-from cmab.compiled._kernels_signatures import index_kernel, play_kernel, random_index_kernel, solve_kernel
+from typing import Any
+
+from cmab.compiled._kernels import kernel, prefetch
+from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, keyed_word, mix, normal_quantile
+from cmab.compiled._kernels_select import descending_order, top_k
+from cmab.compiled._kernels_signatures import (
+    decide_kernel,
+    draw_kernel,
+    index_kernel,
+    play_kernel,
+    random_index_kernel,
+    solve_kernel,
+)
 from cmab.compiled.forms import Kernel
 
-__all__ = ["Kernel", "index_kernel", "keyed_uniform", "play_kernel", "random_index_kernel", "solve_kernel"]
+__all__ = [
+    "Kernel",
+    "decide_kernel",
+    "descending_order",
+    "draw_kernel",
+    "index_kernel",
+    "kernel",
+    "keyed_uniform",
+    "keyed_uniforms",
+    "keyed_word",
+    "mix",
+    "normal_quantile",
+    "play_kernel",
+    "prefetch",
+    "random_index_kernel",
+    "solve_kernel",
+    "top_k",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Look up the one rule that is compiled as soon as it is imported."""
+    if name == "solve_top_k":
+        from cmab.compiled._kernels_top_k import solve_top_k
+
+        return solve_top_k
+    raise AttributeError(f"module 'cmab.kernels' has no attribute {name!r}")

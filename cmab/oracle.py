@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from cmab._guard import generator, guard, unguarded
 from cmab._metering import meter_solve
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel, compiled_form, solve_rows
+from cmab.guards import generator, guard, unguarded
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, check_vector, real_array, shown
 

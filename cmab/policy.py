@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from cmab._guard import Check, checks_itself, generator, guard
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, is_current
 from cmab.context import Context
 from cmab.feedback import Feedback
+from cmab.guards import Check, checks_itself, generator, guard
 from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics, RememberingStatistics
 from cmab.ticket import Ticket

@@ -6,6 +6,7 @@ from instances.arms.semi_bandit import SemiBandit
 from instances.best_k import audibert_bubeck_munos, lil_exponential, lucb_lower_bound, synthetic, two_groups
 from instances.coverage import Coverage
 from instances.graphs import constant, read_edge_list, trivalency, uniform, weighted_cascade
+from instances.spreading.base import SpreadingInfluence
 from instances.spreading.independent_cascade import IndependentCascade
 from instances.spreading.linear_threshold import LinearThreshold
 
@@ -19,6 +20,7 @@ __all__ = [
     "IndependentCascade",
     "LinearThreshold",
     "SemiBandit",
+    "SpreadingInfluence",
     "audibert_bubeck_munos",
     "constant",
     "lil_exponential",

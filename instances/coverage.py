@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab._guard import unguarded
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
+from cmab.guards import unguarded
 from cmab.validation import frozen, shown, vector
 from oracles import MaxCoverage
 
@@ -100,7 +100,7 @@ class Coverage(Environment):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Flip the coin of every edge at the chosen left nodes; refuses a super arm without k of them."""
-        from cmab.compiled._kernels_random import keyed_uniforms
+        from cmab.kernels import keyed_uniforms
 
         arms = unguarded(self.oracle.triggered_arms)(self.oracle.check_super_arm(super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)

@@ -1,9 +1,11 @@
 """Oracles: families of super arms, each with its approximation guarantee."""
 
+from cmab.memoised_oracle import MemoisedOracle
 from oracles.brute_force import BruteForce, BruteForceReward
 from oracles.coverage.coverage import MaxCoverage
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel
+from oracles.influence.base import InfluenceOracle
 from oracles.influence.budget import BudgetedInfluence
 from oracles.influence.certificate import Certificate
 from oracles.influence.heuristics import DegreeHeuristic, MonteCarloGreedy
@@ -31,11 +33,13 @@ __all__ = [
     "GraphicMatroid",
     "IndependentTriggering",
     "InfluenceMaximization",
+    "InfluenceOracle",
     "LaminarMatroid",
     "LinearMatroid",
     "Matching",
     "Matroid",
     "MaxCoverage",
+    "MemoisedOracle",
     "MonteCarloGreedy",
     "MostReliablePath",
     "PartitionMatroid",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Set
 
 import numpy as np
 
-from cmab._guard import unguarded
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.guards import unguarded
 from cmab.oracle import LinearOracle, Oracle, Sense
 from cmab.validation import arm_indices, integer, listed, one_of, shown
 

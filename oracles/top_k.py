@@ -56,7 +56,7 @@ class TopK(LinearOracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the k best arms in increasing order of index."""
-        from cmab.compiled._kernels_select import top_k
+        from cmab.kernels import top_k
 
         values = self._check_means(means)
         chosen = np.empty(self.k, np.int64)
@@ -104,6 +104,6 @@ class TopK(LinearOracle):
 
 def top_k_kernel(n_arms: int, k: int, *, sense: Sense) -> Kernel:
     """Return the compiled rule for the k best arms."""
-    from cmab.compiled._kernels_top_k import solve_top_k
+    from cmab.kernels import solve_top_k
 
     return Kernel(solve_top_k, np.arange(k), np.empty(n_arms if sense == "min" else 0))

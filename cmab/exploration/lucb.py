@@ -32,7 +32,14 @@ class Pair(NamedTuple):
 
 
 class LUCBRule(SamplingExplorer):
-    """Base of the family: a subclass says what the bounds are, and whether one critical arm is drawn."""
+    """Base of the family: a subclass says what the bounds are, and whether one critical arm is drawn.
+
+    Examples
+    --------
+    >>> from cmab import KLLUCB, LUCB1, LUCBRule
+    >>> issubclass(LUCB1, LUCBRule) and issubclass(KLLUCB, LUCBRule)
+    True
+    """
 
     k: int
     one_arm: ClassVar[bool] = False
@@ -68,7 +75,19 @@ class LUCBRule(SamplingExplorer):
 
 
 class RadiusRule(LUCBRule, BestK):
-    """The rules whose intervals lie around the mean: a subclass says what the radii are."""
+    """The rules whose intervals lie around the mean: a subclass says what the radii are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import RadiusRule, identify
+    >>> from instances import BernoulliArms
+    >>> class Simple(RadiusRule):
+    ...     def radii(self, state, is_high):
+    ...         return np.sqrt(np.log(4 * self.n_arms * state.counts**2 / self.delta) / (2 * state.counts))
+    >>> identify(Simple(3, k=1, delta=0.1), BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
+    array([[0]])
+    """
 
     @abstractmethod
     def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:

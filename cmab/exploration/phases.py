@@ -61,6 +61,25 @@ class PhasedExplorer(Explorer[Phases]):
     """Base of explorers that decide about arms at the end of phases; one batch of pulls a phase.
 
     A subclass sets `n_arms` and `k` and defines `pulls_per_arm` and `decide`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import PhasedExplorer, identify
+    >>> from instances import BernoulliArms
+    >>> class DropTheWorst(PhasedExplorer):
+    ...     def __init__(self, n_arms, k):
+    ...         self.n_arms, self.k = n_arms, k
+    ...     def pulls_per_arm(self, state):
+    ...         return 100
+    ...     def decide(self, state):
+    ...         arms = np.flatnonzero(state.undecided)
+    ...         state.undecided[arms[np.argmin(state.stats.means[arms])]] = False
+    ...         if state.undecided.sum() == self.k:
+    ...             state.accepted |= state.undecided
+    ...             state.undecided[:] = False
+    >>> identify(DropTheWorst(3, k=1), BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
+    array([[0]])
     """
 
     k: int

@@ -27,6 +27,12 @@ class CompiledIndexPolicy(IndexPolicy):
     ----------
     oracle : Oracle
         The family of super arms.
+
+    Examples
+    --------
+    >>> from cmab import CTS, CUCB, CompiledIndexPolicy
+    >>> issubclass(CUCB, CompiledIndexPolicy) and issubclass(CTS, CompiledIndexPolicy)
+    True
     """
 
     _is_random: ClassVar[bool] = False

@@ -1,9 +1,7 @@
 """The compiled forms of Bernoulli arms: outcomes of a round from its key."""
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_random import keyed_uniform
-from cmab.compiled._kernels_signatures import play_kernel
+from cmab.kernels import kernel, keyed_uniform, play_kernel
 
 
 @kernel

@@ -3,9 +3,7 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_random import keyed_uniform, normal_quantile
-from cmab.compiled._kernels_signatures import play_kernel
+from cmab.kernels import kernel, keyed_uniform, normal_quantile, play_kernel
 
 
 @play_kernel

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels_signatures import draw_kernel
+from cmab.kernels import draw_kernel
 
 
 @draw_kernel

@@ -7,11 +7,11 @@ from abc import abstractmethod
 
 import numpy as np
 
-from cmab._guard import unguarded
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
+from cmab.guards import unguarded
 from cmab.validation import frozen, real, vector
 
 
@@ -55,7 +55,7 @@ class Arms(Environment):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm`, by common random numbers, and their sum."""
-        from cmab.compiled._kernels_random import keyed_uniforms
+        from cmab.kernels import keyed_uniforms
         from instances.arms._kernels_bernoulli import sum_in_order
 
         outcomes = unguarded(self.quantile)(super_arm, keyed_uniforms(round_key(rng), super_arm))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cmab._guard import unguarded
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.guards import unguarded
 from cmab.validation import frozen, real, vector
 from instances.arms.arms import Arms, told_of
 

@@ -39,6 +39,12 @@ class SpreadingInfluence(Environment):
     """Seeds make nodes active along the arcs of a graph; the reward is the number of active nodes.
 
     A subclass sets `model` and `shows`, and defines `_draws`, `_exact`, `_n_outcomes` and `_estimated`.
+
+    Examples
+    --------
+    >>> from instances import IndependentCascade, LinearThreshold, SpreadingInfluence
+    >>> issubclass(IndependentCascade, SpreadingInfluence), LinearThreshold.shows
+    (True, ('edge', 'node'))
     """
 
     model: ClassVar[Model]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cmab._guard import checks_itself, generator
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.environment import round_key
 from cmab.feedback import Feedback
+from cmab.guards import checks_itself, generator
 from cmab.validation import arm_indices
 from instances.spreading.base import SpreadingInfluence
 from oracles import DirectedGraph

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel, prefetch
-from cmab.compiled._kernels_random import keyed_word, mix
+from cmab.kernels import kernel, keyed_word, mix, prefetch
 
 _ARC = np.dtype([("limit", np.uint64), ("head", np.int32), ("arm", np.int32)])
 _LINE = 64 // _ARC.itemsize

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray
-from cmab.compiled._kernels import kernel
+from cmab.kernels import kernel
 
 # The first 31 bits of a probability are compared with those of a coin: p = 1 (2^31) is above all of them.
 _SCALE = 2.0**31

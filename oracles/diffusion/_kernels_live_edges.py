@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.kernels import kernel
 
 
 @kernel

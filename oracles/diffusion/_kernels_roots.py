@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.kernels import kernel
 
 _UNIT = 2.0**-31
 # Below, 1 / ln(1 - p) is not finite.

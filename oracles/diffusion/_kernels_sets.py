@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_random import mix
+from cmab.kernels import kernel, mix
 
 # splitmix64: a counter in steps of the golden ratio, each value mixed.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_random import keyed_uniform
+from cmab.kernels import kernel, keyed_uniform
 
 ALONE, CREDITED, COINS = 0, 1, 2
 _TIES = 0x7135  # another number of a node than the one its live arc may depend on

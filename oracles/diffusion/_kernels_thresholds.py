@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.kernels import kernel
 from oracles.diffusion._kernels_cascade import reachable
 
 

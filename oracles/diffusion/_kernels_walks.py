@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_random import keyed_uniform, mix
+from cmab.kernels import kernel, keyed_uniform, mix
 from oracles.diffusion._kernels_sets import World, draw_root
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

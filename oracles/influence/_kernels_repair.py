@@ -7,8 +7,7 @@ the set holds the arc's head: a set changes only if such a coin lies between the
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_random import mix
+from cmab.kernels import kernel, mix
 from oracles.diffusion._kernels_sets import World, draw_root
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.kernels import kernel
 from oracles.diffusion._kernels_graph import order_by
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab._guard import unguarded
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.guards import unguarded
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, vector
@@ -47,6 +47,18 @@ class InfluenceOracle(Oracle):
     model : {"ic", "lt"}
         Independent cascade, or linear threshold: then means are weights, and those of the edges into a node
         must sum to at most 1.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from oracles import InfluenceOracle
+    >>> class FirstNodes(InfluenceOracle):
+    ...     alpha, beta = 0.0, 1.0
+    ...     def solve(self, means, rng):
+    ...         return np.arange(self.k)
+    >>> FirstNodes(nx.path_graph(4), k=2).solve(np.full(6, 0.5), np.random.default_rng(0))
+    array([0, 1])
     """
 
     def __init__(

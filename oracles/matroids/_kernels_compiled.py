@@ -3,9 +3,7 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_select import descending_order
-from cmab.compiled._kernels_signatures import solve_kernel
+from cmab.kernels import descending_order, kernel, solve_kernel
 from oracles.matroids._kernels_greedy import kruskal, laminar_greedy
 
 

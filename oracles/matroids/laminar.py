@@ -54,7 +54,7 @@ class UniformMatroid(Matroid):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the k best arms in increasing order of index."""
-        from cmab.compiled._kernels_select import top_k
+        from cmab.kernels import top_k
 
         values = self._check_means(means)
         chosen = np.empty(self.k, np.int64)

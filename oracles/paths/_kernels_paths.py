@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_signatures import solve_kernel
+from cmab.kernels import kernel, solve_kernel
 
 
 @kernel
