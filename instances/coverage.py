@@ -36,7 +36,7 @@ class Coverage(Environment):
         Number of left nodes in a super arm.
     probability : str or array_like, shape (n_arms,)
         Edge attribute, or the probability of each edge.
-    weight : str, optional
+    node_weight : str, optional
         Node attribute with the weights of right nodes.
 
     Attributes
