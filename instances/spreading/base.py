@@ -44,7 +44,7 @@ class SpreadingInfluence(Environment):
     --------
     >>> from instances import IndependentCascade, LinearThreshold, SpreadingInfluence
     >>> issubclass(IndependentCascade, SpreadingInfluence), LinearThreshold.shows
-    (True, ('edge', 'node'))
+    (True, ('edge', 'node', 'none'))
     """
 
     model: ClassVar[Model]
