@@ -393,6 +393,15 @@ class MovesItself(Seasons):
         return self
 
 
+class TellsByItself(Seasons):
+    """Returns itself, with the context of the round."""
+
+    def in_round(self, t, rng):
+        place = super().in_round(1, rng)
+        self.context, self.optimum = place.context, place.optimum
+        return self
+
+
 class CountsRounds(Seasons):
     """Goes by how often it was asked, not by the round."""
 
@@ -413,6 +422,52 @@ class OwnRounds(Seasons):
 class LosesAnArm(Seasons):
     def in_round(self, t, rng):
         return Fewer() if t == 10 else super().in_round(t, rng)
+
+
+class AlwaysTheFirst(Seasons):
+    """Plays all rounds as if the means had not moved."""
+
+    def season(self, means, asleep):
+        place = super().season(means, asleep)
+        place.arms = self.arms
+        return place
+
+
+class Late(Seasons):
+    """In one round a run is told something that it cannot play: `odd` changes that round."""
+
+    def in_round(self, t, rng):
+        place = super().in_round(t, rng)
+        return self.odd(place) if t == 7 else place
+
+
+class Nothing(Late):
+    def odd(self, place):
+        return None
+
+
+class AllAsleep(Late):
+    def odd(self, place):
+        place.context = Context(available=np.zeros(len(MEANS), bool))
+        return place
+
+
+class ShortContext(Late):
+    def odd(self, place):
+        place.context = Context(features=np.ones((2, 2)))
+        return place
+
+
+class NoContext(Late):
+    def odd(self, place):
+        place.context = {"available": place.context.available}
+        return place
+
+
+class Wider(Late):
+    def odd(self, place):
+        place.support = (-1.0, 1.0)
+        return place
 
 
 class Fewer(Links):
@@ -464,8 +519,15 @@ FAULTS = [
     Fault(OptimumOfTheFirst, "optima"),
     Fault(MovesItself, "rounds"),
     Fault(CountsRounds, "rounds"),
+    Fault(TellsByItself, "rounds"),
     Fault(OwnRounds, "rounds"),
     Fault(LosesAnArm, "rounds"),
+    Fault(AlwaysTheFirst, "played rounds"),
+    Fault(Nothing, "rounds"),
+    Fault(AllAsleep, "rounds"),
+    Fault(ShortContext, "rounds"),
+    Fault(NoContext, "rounds"),
+    Fault(Wider, "rounds"),
 ]
 
 SOUND = [Links, Seasons, Silent, RareSuccesses, FewWinners]

@@ -332,6 +332,32 @@ class FirstAvailable(UCB):
         return np.sort(np.append(np.flatnonzero(context.available)[:1], self.select(state, rng)[-1]))
 
 
+class OneAvailable(UCB):
+    """Plays one arm that is available, which is too few."""
+
+    def select_for(self, state, context, rng):
+        if context is None or context.available is None:
+            return self.select(state, rng)
+        return np.flatnonzero(context.available)[:1]
+
+
+class WakesArms(UCB):
+    """Writes to what was available."""
+
+    def learn(self, state, ticket, feedback, rng):
+        if ticket.context is not None:
+            ticket.context.available[...] = True
+        self.update(state, feedback)
+
+
+class KeepsSuperArm(UCB):
+    """Remembers the array of the ticket, not what stood in it."""
+
+    def learn(self, state, ticket, feedback, rng):
+        self.update(state, feedback)
+        state.last = ticket.super_arm
+
+
 class WritesContext(UCB):
     """Scales the features that it is told, for the next round to find them so."""
 
@@ -406,6 +432,9 @@ FAULTS = [
     Fault(NotSaved, "resuming"),
     Fault(IgnoresAvailable, "availability"),
     Fault(FirstAvailable, "availability"),
+    Fault(OneAvailable, "availability"),
+    Fault(WakesArms, "tickets"),
+    Fault(KeepsSuperArm, "tickets"),
     Fault(WritesContext, "tickets"),
     Fault(WritesSuperArm, "tickets"),
     Fault(KeepsContext, "tickets"),

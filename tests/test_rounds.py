@@ -1,5 +1,6 @@
 """Rounds that differ: sleeping arms, drift, learning from tickets, late feedback."""
 
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -140,6 +141,33 @@ def test_rounds_are_checked(answer, message):
         simulate(CUCB(ORACLE), place, 5, rng=0)
 
 
+@pytest.mark.parametrize("is_other", [True, False])
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ({"available": [True] * 5}, "environment.context must be a Context"),
+        (within(np.ones(3, bool)), "5 rows"),
+    ],
+)
+def test_contexts_of_one_object_are_checked_in_each_round(is_other, context, message):
+    """A new context may be told by the object that was given before, or by the environment itself."""
+    place = SemiBandit(BernoulliArms(MEANS), ORACLE)
+    told = SemiBandit(BernoulliArms(MEANS), ORACLE) if is_other else place
+
+    def in_round(t, rng):
+        told.context = context if t == 3 else None
+        return told
+
+    place.in_round = in_round
+    with pytest.raises(ValueError, match=message):
+        simulate(CUCB(ORACLE), place, 5, rng=0)
+
+
+def test_explorers_without_an_oracle_are_not_simulated():
+    with pytest.raises(TypeError, match="policy must have an oracle; LUCB1 has none"):
+        simulate(LUCB1(5, 2, delta=0.1), PLACE, 5, rng=0)
+
+
 def test_outcomes_of_a_round_stay_in_the_declared_support():
     place = SemiBandit(BernoulliArms(MEANS), ORACLE)
     wider = SemiBandit(BernoulliArms(MEANS), ORACLE)
@@ -276,6 +304,16 @@ def test_random_delays_are_the_same_for_all_policies_and_change_no_coins():
         assert np.array_equal(run.optima, at_once.optima)
 
 
+class Taking:
+    """A delay that takes the next number of its own, whatever it is asked."""
+
+    def __init__(self, numbers, modulus=99):
+        self.numbers, self.modulus = numbers, modulus
+
+    def __call__(self, t, rng):
+        return next(self.numbers) % self.modulus
+
+
 @pytest.mark.parametrize(
     ("named", "message"),
     [
@@ -285,6 +323,9 @@ def test_random_delays_are_the_same_for_all_policies_and_change_no_coins():
         ({"delay": "2"}, "delay must be None"),
         ({"delay": lambda t, rng: -1}, "what delay returns must be an integer"),
         ({"delay": lambda t, rng: 0.5}, "what delay returns must be an integer"),
+        ({"delay": lambda t, rng: None}, "what delay returns must be an integer"),
+        ({"delay": Taking(count(), modulus=7)}, "delay must return the same for the same round"),
+        ({"delay": Taking(map(int, np.random.default_rng(0).integers(9, size=99)))}, "delay must return"),
     ],
 )
 def test_delays_that_are_none_are_refused(named, message):

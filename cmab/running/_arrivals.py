@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -44,14 +45,19 @@ class Arrival:
         """Whether each round is learned from before the next, as compiled loops do."""
         return self.batch == 1 and (self.delay is None or self.delay == 0)
 
-    def due(self, t: int, rng: np.random.Generator) -> int:
-        """Return the round after which the feedback of round `t` is told."""
-        later = self.delay(t, rng) if callable(self.delay) else self.delay
-        last = t if later is None else t + integer("what delay returns", later, 0)
+    def later(self, t: int, rng: np.random.Generator) -> int:
+        """Return the delay of round `t`."""
+        if callable(self.delay):
+            return integer("what delay returns", self.delay(t, rng), 0)
+        return self.delay or 0
+
+    def due(self, last: int) -> int:
+        """Return the end of the batch that has round `last`."""
         return -(-last // self.batch) * self.batch
 
 
 AT_ONCE = Arrival()
+_ASKED_AGAIN = 20
 
 
 class Mail:
@@ -67,11 +73,26 @@ class Mail:
 
     def __init__(self, arrival: Arrival, rng: np.random.Generator) -> None:
         self._arrival, self._rng = arrival, rng
+        self._first = copy.deepcopy(rng)
         self._waiting: list[tuple[int, int, Ticket, Feedback]] = []
+        self._told: list[int] = []
 
     def send(self, t: int, ticket: Ticket, feedback: Feedback) -> None:
         """Take the feedback of round `t`."""
-        heappush(self._waiting, (self._arrival.due(t, self._rng), t, ticket, feedback))
+        later = self._arrival.later(t, self._rng)
+        heappush(self._waiting, (self._arrival.due(t + later), t, ticket, feedback))
+        if t <= _ASKED_AGAIN:
+            self._told.append(later)
+
+    def check_end(self) -> None:
+        """Raise ``ValueError`` if the delays of the first rounds, asked for again, are other ones."""
+        for t, told in enumerate(self._told, 1):
+            later = self._arrival.later(t, self._first)
+            if later != told:
+                raise ValueError(
+                    "delay must return the same for the same round and generator, for replications would"
+                    f" depend on each other, but gave {told} for round {t} and {later} when asked again"
+                )
 
     def arrived(self, t: int) -> Iterator[tuple[Ticket, Feedback]]:
         """Yield what is due by the end of round `t`, earlier rounds first among what is due together."""

@@ -123,6 +123,8 @@ def _play(
                     tick(t - ticked)
                     ticked, next_tick = t, time.perf_counter() + TICK_SECONDS
             stillness.check(t)
+            if mail is not None:
+                mail.check_end()
         finally:
             record.oracle_calls, record.oracle_seconds = meter.calls, meter.seconds
 

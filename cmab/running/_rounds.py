@@ -58,6 +58,7 @@ class Rounds(Truth):
     def __init__(self, environment: Environment, policy: AnyPolicy, rng: np.random.Generator) -> None:
         super().__init__(environment)
         self._policy, self._rng, self._world = policy, rng, environment
+        self._context = environment.context
         self._first: tuple[np.random.Generator, list[Any]] | None = None
         self.best: float = 0.0
 
@@ -68,13 +69,15 @@ class Rounds(Truth):
             world = self.environment.in_round(t, self._rng)
             if world is not self._world:
                 self._check_world(world, t)
+            elif world.context is not self._context:  # one object for all rounds, told anew
+                check_context(world, self._policy.oracle)
             self.best += finite_or_nan(f"the optimum of round {t}", world.optimum)
         if before is not None:
             self._first = (before, _told(world))
         if t == self._look:
             self.check(t)
             self._look *= 2
-        self._world = world
+        self._world, self._context = world, world.context
         return world
 
     def expected_reward(self, super_arm: IntArray, t: int) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.environment import Environment, changes
+from cmab.explorer import Explorer
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.results._columns import SIMULATED, gathered
 from cmab.results.regret import benchmark
@@ -92,8 +93,9 @@ def simulate(
         never told.
     delay : int or callable, optional
         How many rounds later the feedback of a round is told, or ``delay(t, rng)`` that says so of round t,
-        drawn from a stream that is the same for all policies. None, the default, and 0 mean at once; other
-        delays, and batches of several rounds, are played by the Python loop.
+        drawn from a stream that is the same for all policies, and with nothing of its own that moves: a run
+        asks it for some rounds again. None, the default, and 0 mean at once; other delays, and batches of
+        several rounds, are played by the Python loop.
 
     Returns
     -------
@@ -105,9 +107,9 @@ def simulate(
     ValueError
         If a number is out of its range, the oracle's and the environment's arms differ in number, the
         policy's `support` does not fit the outcomes, or the environment declares or answers what cannot
-        be, such as outcomes outside its own `support`, or changes during the run.
+        be, such as outcomes outside its own `support`, or changes during the run, as `delay` may not, either.
     TypeError
-        If policy or environment is none, for instance a class.
+        If policy or environment is none, for instance a class, or the policy an explorer without an oracle.
     SimulationInterrupted
         On Ctrl-C, with the partial result.
 
@@ -160,6 +162,10 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
         of the oracle's arms, or the policy's support does not fit the outcomes.
     """
     check_policy_instance(policy)
+    if isinstance(policy, Explorer) and not hasattr(policy, "oracle"):
+        raise TypeError(
+            f"policy must have an oracle; {type(policy).__name__} has none: identify runs explorers"
+        )
     if not isinstance(environment, Environment):
         raise TypeError(f"environment must be an Environment, got {shown(environment)}")
     if policy.oracle.n_arms != environment.n_arms:

@@ -8,12 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab.arrays import BoolArray, IntArray
+from cmab.context import Context
 from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
-from cmab.testing._checks import Finding, content, require
+from cmab.testing import _environment_rounds as rounds
+from cmab.testing._checks import CheckFunction, Finding, content, require
 from cmab.testing._environment_subject import Subject
 
 _TIMES = (1, 2, 3, 10, 100, 1000)
+_IN_ORDER = 50
+_PLAYED: tuple[CheckFunction, ...] = (
+    rounds.check_determinism,
+    rounds.check_coins,
+    rounds.check_outcomes,
+    rounds.check_triggers,
+    rounds.check_rewards,
+)
 _ALIKE = Finding("not tried: all rounds are alike")
 
 
@@ -44,24 +54,68 @@ def check_rounds(subject: Subject) -> Finding:
     if not changes(environment):
         return _ALIKE
     _ = environment.optimum, environment.means  # which may be worked out when they are asked for first
+    rng = np.random.default_rng((14, subject.seed))
+    for t in subject.timed(range(1, _IN_ORDER + 1), 0.05):
+        _check_world(subject, t, environment.in_round(t, rng))
     list(_rounds(subject))
     before, first = content(environment), list(_rounds(subject))
-    same = content(environment) == before
+    after = content(environment)
+    environment.in_round(1, np.random.default_rng((1, subject.seed)))  # not the one that was asked for last
+    same = before == after == content(environment)
     require(same, "rounds", "in_round must leave the environment as it is, and return another one")
     for one, other in zip(first, list(_rounds(subject)), strict=True):
         text = "round {} had another truth or context the second time, for the same generator state"
         require(one.told == other.told, "rounds", text, one.t)
-    for one in first:
-        text = "round {} has {} base arms, the environment {}"
-        require(
-            one.world.n_arms == environment.n_arms,
-            "rounds",
-            text,
-            one.t,
-            one.world.n_arms,
-            environment.n_arms,
-        )
-    return Finding(f"{len(first)} rounds, three times")
+        _check_world(subject, one.t, one.world)
+    return Finding(f"{t} rounds in order, {len(first)} three times")
+
+
+def _check_world(subject: Subject, t: int, world: object) -> None:
+    """Raise unless `world` can be played in place of the environment."""
+    environment = subject.environment
+    require(isinstance(world, Environment), "rounds", "round {} is {!r}, no Environment", t, world)
+    assert isinstance(world, Environment)
+    text = "round {} has {} base arms, the environment {}"
+    require(world.n_arms == environment.n_arms, "rounds", text, t, world.n_arms, environment.n_arms)
+    (low, high), (least, most) = environment.support, world.support
+    text = "round {} has outcomes in [{}, {}], the environment in [{}, {}]"
+    require(low <= least <= most <= high, "rounds", text, t, least, most, low, high)
+    text = "round {} has sigma {:.6g}, the environment {:.6g}"
+    is_narrow = world.sigma <= environment.sigma * (1.0 + 1e-12)
+    require(is_narrow, "rounds", text, t, world.sigma, environment.sigma)
+    context, oracle = world.context, getattr(world, "oracle", subject.oracle)
+    is_one = context is None or isinstance(context, Context)
+    require(is_one, "rounds", "the context of round {} must be a Context or None, is {!r}", t, context)
+    if context is None or not isinstance(oracle, Oracle):
+        return
+    try:
+        context.check(oracle.n_arms, oracle.n_choices)
+        if context.available is not None:
+            oracle.solve_within(np.array(world.means), np.array(context.available), np.random.default_rng(0))
+    except TypeError:  # the oracle cannot do without what is not available
+        pass
+    except ValueError as error:
+        require(False, "rounds", "round {}: {}", t, error)
+
+
+def check_played_rounds(subject: Subject) -> Finding:
+    """What is seen in a round has the means and rewards that the environment says it has in that round."""
+    if not changes(subject.environment):
+        return _ALIKE
+    tried, false_alarm = 0, 0.0
+    for one in _rounds(subject):
+        super_arms = [arm for arm in subject.super_arms if one.available is None or one.available[arm].all()]
+        if one.world is subject.environment or not super_arms:
+            continue
+        draws, seconds = max(200, subject.draws // 10), 0.02 * subject.seconds
+        there = Subject(one.world, super_arms, draws, subject.seed, seconds)
+        for check in _PLAYED:
+            try:
+                false_alarm += (check(there) or Finding()).false_alarm
+            except AssertionError as error:
+                raise AssertionError(f"played rounds: round {one.t}: {error}") from error
+        tried += 1
+    return Finding(f"{tried} rounds, {subject.draws // 10} times with each super arm", false_alarm)
 
 
 def check_optima(subject: Subject) -> Finding:

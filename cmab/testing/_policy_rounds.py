@@ -9,6 +9,7 @@ import numpy as np
 
 from cmab.arrays import BoolArray
 from cmab.context import Context
+from cmab.oracle import Oracle
 from cmab.testing._checks import Finding, content, require
 from cmab.testing._policy_subject import Subject
 from cmab.ticket import Ticket
@@ -35,6 +36,9 @@ def check_availability(subject: Subject) -> Finding:
             gone = np.flatnonzero(~available)
             text = "{} was chosen in round {}, though {} were not available"
             require(not np.isin(super_arm, gone).any(), "availability", text, super_arm, number, gone)
+            text = "{} was chosen of {} in round {}, which is no super arm"
+            is_one = _is_super_arm(policy.oracle, super_arm)
+            require(is_one, "availability", text, super_arm, np.flatnonzero(available), number)
             chosen += 1
         require(content(state) == before, "availability", "select_for must leave the state unchanged")
         subject.learn(state, usual, subject.place.play(usual, rng), rng)
@@ -49,6 +53,14 @@ def _without_some(usual: np.ndarray, n_choices: int, rng: np.random.Generator) -
     return available
 
 
+def _is_super_arm(oracle: Oracle, super_arm: np.ndarray) -> bool:
+    try:
+        oracle.check_super_arm(super_arm)
+    except ValueError:
+        return False
+    return True
+
+
 def check_tickets(subject: Subject) -> Finding:
     """`learn` leaves the ticket, its super arm and its context, as it is."""
     policy, oracle = subject.policy, subject.policy.oracle
@@ -57,15 +69,15 @@ def check_tickets(subject: Subject) -> Finding:
     for number in range(_ROUNDS):
         super_arm = subject.select(policy, state, rng)
         known = subject.place.context
-        context = Context(
-            np.ones(oracle.n_choices, bool), rng.random((oracle.n_arms, 2)), rng.random(oracle.n_arms)
-        )
+        available = rng.random(oracle.n_choices) < 0.5
+        available[super_arm] = True
+        context = Context(available, rng.random((oracle.n_arms, 2)), rng.random(oracle.n_arms))
         if known is not None:
             context = replace(context, **{part: getattr(known, part) for part in known.parts})
         for part in context.parts:  # writeable, so that a fault shows here and not as an error of numpy
             array = np.array(getattr(context, part))
             object.__setattr__(context, part, array)
-        ticket = Ticket(number, super_arm, context=context)
+        ticket = Ticket(number, super_arm.copy(), context=context)
         feedback = subject.place.play(super_arm.copy(), rng)
         before = content(ticket)
         policy.learn(state, ticket, feedback, rng)
@@ -73,15 +85,16 @@ def check_tickets(subject: Subject) -> Finding:
         require(content(ticket) == before, "tickets", what, number)
         told = content(state)
         _write_over(ticket)
-        what = "the state changed when the context of a told ticket was written to: learn copies it"
+        what = "the state changed when the arrays of a told ticket were written to: learn copies it"
         require(content(state) == told, "tickets", what)
     return Finding(f"{_ROUNDS} rounds")
 
 
 def _write_over(ticket: Ticket) -> None:
-    """Use the arrays of a ticket's context again, as their owner may."""
+    """Use the arrays of a ticket again, as their owner may."""
     context = ticket.context
     assert context is not None
+    ticket.super_arm[...] += 1
     for part in context.parts:
         array = getattr(context, part)
         array[...] = ~array if array.dtype == np.bool_ else array + 1.0

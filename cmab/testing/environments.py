@@ -24,6 +24,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_optimum,
     differing.check_rounds,
     differing.check_optima,
+    differing.check_played_rounds,
     pulls.check_pulls,
     pulls.check_squares,
     pulls.check_independence,
@@ -74,7 +75,8 @@ def check_environment(
         With all faults, the first one's name first: ``determinism``, ``coins``, ``support``, ``outcomes``,
         ``triggers`` (against the oracle's `triggered_arms`, and `Environment.triggering_probabilities` where
         it says something), ``rewards``, ``optimum``, ``rounds`` (`in_round` changes its environment, or gives
-        one round twice and not the same), ``optima`` (one is not that of its round), ``pulls``, ``squares``,
+        one round twice and not the same, or one that no run takes), ``optima`` (one is not that of its
+        round), ``played rounds`` (what is seen in a round has not its means), ``pulls``, ``squares``,
         ``independence`` (of pulls),
         ``stationarity`` (a round depends on those before it), ``clock``, ``global randomness`` or
         ``pickling``. All statistical comparisons together fail with probability below 1e-6 where the claims
