@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from cmab.oracle import LinearOracle
 from cmab.validation import integer
 
 
-def bandits(sizes: Sequence[int]) -> list[IntArray]:
+def bandits(arms_per_bandit: Sequence[int]) -> list[IntArray]:
     """Return the arms of each of several bandits, which are numbered one bandit after the other.
 
     Examples
@@ -22,10 +22,10 @@ def bandits(sizes: Sequence[int]) -> list[IntArray]:
     >>> bandits([2, 3])
     [array([0, 1]), array([2, 3, 4])]
     """
-    return np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    return np.split(np.arange(sum(arms_per_bandit)), np.cumsum(arms_per_bandit)[:-1])
 
 
-def bandit_sizes(sizes: Sequence[int]) -> list[int]:
+def bandit_sizes(arms_per_bandit: Sequence[int]) -> list[int]:
     """Return the numbers of arms of several bandits.
 
     Raises
@@ -33,22 +33,24 @@ def bandit_sizes(sizes: Sequence[int]) -> list[int]:
     ValueError
         If there is no bandit, or one has fewer than two arms.
     """
-    if not len(sizes):
-        raise ValueError(f"sizes must hold the number of arms of a bandit at least, got {sizes!r}")
-    return [integer("a bandit's number of arms", size, 2) for size in sizes]
+    if not len(arms_per_bandit):
+        raise ValueError(
+            f"arms_per_bandit must hold the number of arms of a bandit at least, got {arms_per_bandit!r}"
+        )
+    return [integer("a bandit's number of arms", size, 2) for size in arms_per_bandit]
 
 
-def best_of_each(values: FloatArray, sizes: Sequence[int], k: int) -> IntArray:
+def best_of_each(values: FloatArray, arms_per_bandit: Sequence[int], *, k: int) -> IntArray:
     """Return the `k` best values of each of several bandits; ties go to the lower index.
 
     Examples
     --------
     >>> from cmab.goals import best_of_each
-    >>> best_of_each([0.9, 0.4, 0.5, 0.3, 0.8], sizes=[2, 3], k=1)
+    >>> best_of_each([0.9, 0.4, 0.5, 0.3, 0.8], arms_per_bandit=[2, 3], k=1)
     array([0, 4])
     """
     array = np.asarray(values, np.float64)
-    return np.concatenate([arms[best_k(array[arms], k)] for arms in bandits(sizes)])
+    return np.concatenate([arms[best_k(array[arms], k)] for arms in bandits(arms_per_bandit)])
 
 
 def _slack(means: FloatArray, epsilon: float) -> float:
@@ -105,12 +107,14 @@ class ExploreEach(Goal):
     --------
     >>> import numpy as np
     >>> from cmab.goals import ExploreEach
-    >>> ExploreEach(sizes=(2, 3), k=1).is_correct(np.array([0, 2]), np.array([0.9, 0.4, 0.5, 0.3, 0.2]))
+    >>> goal = ExploreEach(arms_per_bandit=(2, 3), k=1)
+    >>> goal.is_correct(np.array([0, 2]), np.array([0.9, 0.4, 0.5, 0.3, 0.2]))
     True
     """
 
-    sizes: Sequence[int]
+    arms_per_bandit: Sequence[int]
     k: int
+    _: KW_ONLY
     epsilon: float = 0.0
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
@@ -118,7 +122,7 @@ class ExploreEach(Goal):
         goal = ExploreM(self.k, self.epsilon)
         return all(
             goal.is_correct(arms[np.isin(arms, bandit)] - bandit[0], means[bandit])
-            for bandit in bandits(self.sizes)
+            for bandit in bandits(self.arms_per_bandit)
         )
 
 

@@ -23,14 +23,14 @@ from oracles import TopK
 
 MEANS = np.array([0.5, 0.9, 0.4, 0.3, 0.8, 0.2, 0.1, 0.1])
 BUDGETED = {
-    "sr": lambda n, budget: SuccessiveRejects(n, budget),
-    "sh": lambda n, budget: SequentialHalving(n, budget),
-    "sar": lambda n, budget: SAR(n, 2, budget),
-    "csar": lambda n, budget: CSAR(TopK(n, 2), budget),
-    "uniform": lambda n, budget: UniformAllocation(n, 2, budget),
-    "adaptive_top_k": lambda n, budget: AdaptiveTopKBudget(n, 2, budget),
-    "adaptive_top_k_scaled": lambda n, budget: AdaptiveTopKBudget(n, 2, budget, scale=0.05),
-    "opt_mai": lambda n, budget: OptMAI(n, 2, budget),
+    "sr": lambda n, budget: SuccessiveRejects(n, budget=budget),
+    "sh": lambda n, budget: SequentialHalving(n, budget=budget),
+    "sar": lambda n, budget: SAR(n, 2, budget=budget),
+    "csar": lambda n, budget: CSAR(TopK(n, 2), budget=budget),
+    "uniform": lambda n, budget: UniformAllocation(n, 2, budget=budget),
+    "adaptive_top_k": lambda n, budget: AdaptiveTopKBudget(n, 2, budget=budget),
+    "adaptive_top_k_scaled": lambda n, budget: AdaptiveTopKBudget(n, 2, budget=budget, pulls_factor=0.05),
+    "opt_mai": lambda n, budget: OptMAI(n, 2, budget=budget),
 }
 
 
@@ -89,15 +89,15 @@ def test_errors_are_rare_on_an_easy_instance(name):
 def test_sar_errs_no_more_than_its_bound():
     arms = GaussianArms([1.0, 0.8, 0.2, 0.0], sigma=0.5)
     budget = 500
-    bound = rejects_error(best_k_gaps(arms.means, 2), budget)
+    bound = rejects_error(best_k_gaps(arms.means, 2), budget=budget)
     assert bound < 0.1
-    wrong = errors(SAR(4, 2, budget), arms, lambda chosen: chosen.tolist() == [0, 1], 300)
+    wrong = errors(SAR(4, 2, budget=budget), arms, lambda chosen: chosen.tolist() == [0, 1], 300)
     assert wrong <= binom.isf(1e-6, 300, bound)
 
 
 def test_sar_and_csar_decide_alike():
     """On the same means they order all decisions alike, though their schedules differ."""
-    sar, csar = SAR(12, 4, 5000), CSAR(TopK(12, 4), 5000)
+    sar, csar = SAR(12, 4, budget=5000), CSAR(TopK(12, 4), budget=5000)
     for seed in range(50):
         values = np.random.default_rng(seed).random(12)
         states = [sar.initial_state(), csar.initial_state()]
@@ -118,7 +118,7 @@ def best_of(state, values, k):
 
 
 def test_sar_with_one_arm_wanted_drops_the_worst_or_takes_the_best():
-    explorer = SAR(4, 1, 100)
+    explorer = SAR(4, 1, budget=100)
     state = explorer.initial_state()
     state.stats.means[:] = [0.9, 0.5, 0.4, 0.3]
     explorer.decide(state)
@@ -165,11 +165,11 @@ def two_groups(seed):
 @pytest.mark.parametrize(
     ("explorer", "low", "high"),
     [
-        (AdaptiveTopKBudget(1000, 100, 30_000), 0.3, 0.99),  # measured elsewhere: .69
-        (AdaptiveTopKBudget(1000, 100, 50_000), 0.0, 0.13),  # 0
-        (AdaptiveTopKBudget(1000, 100, 30_000, scale=0.01), 0.0, 0.35),  # .05
-        (OptMAI(1000, 100, 50_000), 0.02, 0.55),  # .21
-        (OptMAI(1000, 100, 20_000), 0.85, 1.0),  # 1
+        (AdaptiveTopKBudget(1000, 100, budget=30_000), 0.3, 0.99),  # measured elsewhere: .69
+        (AdaptiveTopKBudget(1000, 100, budget=50_000), 0.0, 0.13),  # 0
+        (AdaptiveTopKBudget(1000, 100, budget=30_000, pulls_factor=0.01), 0.0, 0.35),  # .05
+        (OptMAI(1000, 100, budget=50_000), 0.02, 0.55),  # .21
+        (OptMAI(1000, 100, budget=20_000), 0.85, 1.0),  # 1
     ],
     ids=["literal_30k", "literal_50k", "scaled_30k", "opt_mai_50k", "opt_mai_20k"],
 )

@@ -116,9 +116,9 @@ def test_compiled_oracles_are_python_oracles(rule, family, in_python):
     oracle = GRAPHS[family]
     means = np.linspace(0.9, 0.1, oracle.n_arms)
     environment = SemiBandit(BernoulliArms(means), oracle)
-    found = run(rule(oracle, 0.1), environment)
+    found = run(rule(oracle, delta=0.1), environment)
     assert found.path == "compiled"
-    assert everything(found) == everything(in_python(rule(oracle, 0.1), environment))
+    assert everything(found) == everything(in_python(rule(oracle, delta=0.1), environment))
 
 
 def test_outdated_forms_are_noticed():
@@ -128,11 +128,11 @@ def test_outdated_forms_are_noticed():
         def can_stop(self, state):
             return True
 
-    assert run(Eager(3, 1, 0.1), arms).samples.tolist() == [3] * 4
-    assert run(LilCLUCB(NoKernel(3, 1), 0.1), arms).path == "python"
-    assert run(LilRandLUCB(3, 1, 0.1), BetaArms([3.0, 1.0, 1.0], [1.0, 2.0, 3.0])).path == "python"
-    compiled_form = run(LilCLUCB(TopK(3, 1), 0.1), arms)
-    assert everything(run(LilCLUCB(NoKernel(3, 1), 0.1), arms)) == everything(compiled_form)
+    assert run(Eager(3, 1, delta=0.1), arms).samples.tolist() == [3] * 4
+    assert run(LilCLUCB(NoKernel(3, 1), delta=0.1), arms).path == "python"
+    assert run(LilRandLUCB(3, 1, delta=0.1), BetaArms([3.0, 1.0, 1.0], [1.0, 2.0, 3.0])).path == "python"
+    compiled_form = run(LilCLUCB(TopK(3, 1), delta=0.1), arms)
+    assert everything(run(LilCLUCB(NoKernel(3, 1), delta=0.1), arms)) == everything(compiled_form)
 
 
 def trees_and_scan(explorer, arms, monkeypatch, max_samples):
@@ -180,7 +180,7 @@ def test_threads_and_processes_change_nothing(name):
 def test_state_is_that_of_a_session():
     from cmab import Session
 
-    explorer, arms = LilRandLUCB(4, 2, 0.1), GaussianArms([0.9, 0.5, 0.1, 0.0], sigma=0.5)
+    explorer, arms = LilRandLUCB(4, 2, delta=0.1), GaussianArms([0.9, 0.5, 0.1, 0.0], sigma=0.5)
     session = Session(explorer, np.random.default_rng(3))
     coins = np.random.default_rng(4)
     for _ in range(200):

@@ -52,7 +52,7 @@ def test_partition_of_one_class_is_best_k():
     for seed in range(5):
         environment = GaussianArms(np.random.default_rng(seed).random(10), sigma=0.5)
         runs = [
-            explore(CSAR(oracle, 500), environment, np.random.default_rng(seed))
+            explore(CSAR(oracle, budget=500), environment, np.random.default_rng(seed))
             for oracle in (TopK(10, 3), PartitionMatroid("a" * 10, {"a": 3}))
         ]
         assert runs[0][0].tolist() == runs[1][0].tolist()
@@ -64,7 +64,7 @@ def test_oracles_that_do_not_serve_are_refused():
         alpha = 0.5
 
     with pytest.raises(ValueError, match="exact LinearOracle"):
-        CSAR(Rough(4, 2), 100)
+        CSAR(Rough(4, 2), budget=100)
 
     class Plain(LinearOracle):
         n_arms = 3
@@ -73,4 +73,4 @@ def test_oracles_that_do_not_serve_are_refused():
             return np.array([int(np.argmax(means))])
 
     with pytest.raises(TypeError, match="solve_constrained"):
-        explore(CSAR(Plain(), 100), GaussianArms([0.0, 1.0, 2.0]), np.random.default_rng(0))
+        explore(CSAR(Plain(), budget=100), GaussianArms([0.0, 1.0, 2.0]), np.random.default_rng(0))

@@ -77,7 +77,7 @@ def test_errors_over_many_runs(name, difficulty):
     assert (found.certified == explorer.is_proven).all()
     assert (~found.correct).sum() < TOO_MANY
     if name == "lucb1_halving":
-        assert found.samples.max() < halving_samples(len(means), k, 0.05, 0.05)
+        assert found.samples.max() < halving_samples(len(means), k, epsilon=0.05, delta=0.05)
 
 
 @pytest.mark.parametrize("means", [[0.9, 0.3, 0.2, 0.8, 0.1], [0.6, 0.4, 0.7, 0.5, 0.5]])
@@ -99,7 +99,7 @@ def test_errors_of_several_bandits(means):
 )
 def test_errors_of_combinatorial_exploration(rule, oracle):
     arms = GaussianArms([1.6, 0.8, 1.2, 0.4, 0.0], sigma=0.5)
-    found = identify(rule(oracle, 0.1), arms, replications=RUNS, rng=1, max_samples=1_000_000)
+    found = identify(rule(oracle, delta=0.1), arms, replications=RUNS, rng=1, max_samples=1_000_000)
     assert found.certified.all()
     assert (~found.correct).sum() < TOO_MANY
 
@@ -180,7 +180,7 @@ def mean_samples(explorer, runs=300):
 @pytest.mark.parametrize("mode", WINDOWS)
 def test_samples_lie_in_the_window(mode):
     low, high = WINDOWS[mode]
-    assert low <= mean_samples(LilRandLUCB(10, 2, 0.01, mode=mode)) <= high
+    assert low <= mean_samples(LilRandLUCB(10, 2, delta=0.01, mode=mode)) <= high
 
 
 @pytest.mark.parametrize("mutant", [Halved, LostFactor, LostUnion])
@@ -192,7 +192,7 @@ def test_mutants_leave_the_window(mutant):
 def test_swapped_sides_take_more_samples_than_the_rule():
     """Ten percent more at a hundred arms, whose sides differ much; in the window at ten."""
     arms = GaussianArms(np.repeat([0.5, 0.0], [2, 98]), sigma=0.5)
-    rules = (LilRandLUCB(100, 2, 0.01, mode="heuristic"), SwappedSides(100, 2, 0.01, mode="heuristic"))
+    rules = (LilRandLUCB(100, 2, delta=0.01, mode="heuristic"), SwappedSides(100, 2, 0.01, mode="heuristic"))
     right, wrong = [identify(rule, arms, replications=100, rng=2).samples for rule in rules]
     spread = np.hypot(right.std(), wrong.std()) / 10
     assert wrong.mean() - right.mean() > 5 * spread

@@ -53,7 +53,7 @@ def test_claims_can_fail(rule, column, change, text):
 def test_a_cell_is_measured():
     cell = {"instance": "arm 0 bad", "arms": 12, "epsilon": 0.16}
     lucb, halving, both = experiment.measure(cell, True, 0, 1)
-    assert halving["samples"] == halving["most"] == halving_samples(12, 6, 0.16, 0.1)
+    assert halving["samples"] == halving["most"] == halving_samples(12, 6, epsilon=0.16, delta=0.1)
     assert lucb["samples"] < both["samples"] * 1.1 < halving["samples"]
     assert all(row["failures"] <= 10 for row in (lucb, halving, both))  # more: below 1e-6
     assert both["restarts"] == 0
@@ -63,7 +63,7 @@ def test_restarts_are_those_of_the_explorer(monkeypatch):
     monkeypatch.setattr(LUCB1Halving, "most_rounds", 30)
     both = experiment.measure({"instance": "arm 0 good", "arms": 12, "epsilon": 0.16}, True, 0, 1)[2]
     assert both["restarts"] == 20
-    assert both["samples"] == both["most"] == LUCB1Halving(12, 6, 0.16, 0.1).most_samples
+    assert both["samples"] == both["most"] == LUCB1Halving(12, 6, epsilon=0.16, delta=0.1).most_samples
     assert both["failures"] <= 10
 
 

@@ -20,7 +20,7 @@ def test_fixed_budget_table_and_verdicts():
 
 
 def test_tables_are_the_same_for_any_number_of_workers():
-    means, rules = np.array([0.9, 0.5, 0.1]), {"uniform": UniformAllocation(3, 1, 12)}
+    means, rules = np.array([0.9, 0.5, 0.1]), {"uniform": UniformAllocation(3, 1, budget=12)}
     tables = [compare(rules, means, is_wrong, 20, 3, n_jobs) for n_jobs in (1, 2)]
     assert tables[0] == tables[1]
     assert tables[0][0]["samples"] == 12

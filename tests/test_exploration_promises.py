@@ -34,8 +34,8 @@ def unproven(explorer):
     names = {field.name for field in fields(explorer)}
     if "mode" in names:
         yield replace(explorer, mode="heuristic")
-    if "scale" in names:
-        yield replace(explorer, scale=0.01)
+    if "pulls_factor" in names:
+        yield replace(explorer, pulls_factor=0.01)
     if "max_pulls" in names:
         yield replace(explorer, max_pulls=1)
     if "budget" in names:
@@ -173,7 +173,9 @@ def test_every_family_is_explored_or_refused_at_once(case, rule):
     oracle = case.make()
     means, best = clear_means(case, oracle)
     try:
-        explorer = rule(oracle, 40 * oracle.n_arms) if rule is CSAR else rule(oracle, 1e-8, sigma=0.01)
+        explorer = (
+            rule(oracle, budget=40 * oracle.n_arms) if rule is CSAR else rule(oracle, delta=1e-8, sigma=0.01)
+        )
     except TypeError as error:
         assert case.name == "shortest_path"
         assert rule is CSAR
@@ -196,16 +198,16 @@ class Picky(LinearOracle):
 def test_an_oracle_that_cannot_take_bounds_is_refused_when_the_rule_is_made():
     for rule in (CLUCB, LilCLUCB):
         with pytest.raises(ValueError, match="oracle must take the revised means"):
-            rule(Picky(), 0.1)
+            rule(Picky(), delta=0.1)
     with pytest.raises(TypeError, match="oracle must define solve_constrained"):
-        CSAR(Picky(), 100)
+        CSAR(Picky(), budget=100)
 
 
 def test_means_that_the_family_does_not_accept_are_refused_at_once():
     oracle = next(case for case in ORACLES if case.name == "shortest_path").make()
     arms = GaussianArms(np.linspace(-0.5, 1.0, oracle.n_arms), sigma=0.1)
     with pytest.raises(ValueError, match="means of at least 0"):
-        identify(LilCLUCB(oracle, 0.1), arms, rng=0)
+        identify(LilCLUCB(oracle, delta=0.1), arms, rng=0)
 
 
 def decimals(n):
@@ -230,7 +232,7 @@ def test_goals_on_grids_are_those_of_exact_arithmetic(scale):
 
 
 def test_exact_goals_do_not_round():
-    assert ExploreEach((2, 2), 1, 0.1).is_correct(np.array([1, 3]), np.array([0.8, 0.7, 0.3, 0.2]))
+    assert ExploreEach((2, 2), 1, epsilon=0.1).is_correct(np.array([1, 3]), np.array([0.8, 0.7, 0.3, 0.2]))
     assert not ExploreM(1).is_correct(np.array([0]), np.array([0.5, 0.5 + 1e-15]))
 
 
@@ -257,7 +259,7 @@ def test_a_long_run_says_so(monkeypatch):
     monkeypatch.setattr(identification, "_LONG", 1000)
     early = pytest.warns(RuntimeWarning, match="undecided after 1,0.. samples")
     with pytest.warns(RuntimeWarning, match="cut off undecided"), early:
-        identify(cmab.LUCB1(4, 2, 0.1), Undeclared([0.0] * 4), rng=0)
+        identify(cmab.LUCB1(4, 2, delta=0.1), Undeclared([0.0] * 4), rng=0)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -273,7 +275,7 @@ def test_cut_off_runs_are_neither_right_nor_wrong():
     from cmab.studies._results import samples_row
 
     found = identify(
-        cmab.LUCB1(2, 1, 0.1), BernoulliArms([0.55, 0.45]), rng=0, replications=200, max_samples=30
+        cmab.LUCB1(2, 1, delta=0.1), BernoulliArms([0.55, 0.45]), rng=0, replications=200, max_samples=30
     )
     assert (~found.stopped & ~found.correct).any()
     assert found.wrong.sum() == (found.stopped & ~found.correct).sum() == 0
@@ -285,7 +287,7 @@ def test_cut_off_runs_are_neither_right_nor_wrong():
 
 def test_arguments_of_the_wrong_kind_are_named():
     with pytest.raises(TypeError, match=r"environment must be an Environment, got \[0.9, 0.8\]"):
-        identify(cmab.LUCB1(2, 1, 0.1), [0.9, 0.8])
+        identify(cmab.LUCB1(2, 1, delta=0.1), [0.9, 0.8])
     with pytest.raises(TypeError, match="explorer must be an Explorer"):
         identify(BernoulliArms([0.9, 0.8]), BernoulliArms([0.9, 0.8]))
 

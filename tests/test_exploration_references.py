@@ -91,7 +91,7 @@ def test_no_worse_arm_reaches_the_ratio_while_the_radii_hold(n, delta):
 def test_lil_clucb_has_the_level_of_its_theorem():
     """Theorem 4.1: the error is ``c d^(1 + e) / N^e``, each arm at ``d / N``."""
     for n, delta in [(3, 0.1), (50, 0.01)]:
-        rule, counts = LilCLUCB(TopK(n, 1), delta), np.arange(1, n + 1)
+        rule, counts = LilCLUCB(TopK(n, 1), delta=delta), np.arange(1, n + 1)
         d = (delta * n**EPSILON / C_EPSILON) ** (1 / (1 + EPSILON))
         state = heard(rule, np.zeros(n), counts)
         assert rule.radii(state) == pytest.approx(lil(counts, d / n, EPSILON, 0.5), rel=1e-9)
@@ -195,7 +195,7 @@ def test_radii_of_races():
     sums, squares = outcomes.sum(axis=1), (outcomes**2).sum(axis=1)
     stats.update(Feedback([0, 1, 2], sums, pulls=[40] * 3, squares=squares))
     hoeffding, bernstein = (
-        race(3, 1, 0.05, 100, support=(-1.0, 1.0)) for race in (HoeffdingRace, BernsteinRace)
+        race(3, 1, delta=0.05, max_pulls=100, support=(-1.0, 1.0)) for race in (HoeffdingRace, BernsteinRace)
     )
     assert hoeffding.radii(stats) == pytest.approx(2 * math.sqrt(math.log(2 * 3 * 100 / 0.05) / (2 * 40)))
     log = math.log(3 * 3 * 100 / 0.05)
@@ -235,7 +235,9 @@ def test_adaptive_top_k_takes_the_pulls_of_the_printed_algorithm():
         n = int(rng.integers(2, 25))
         k, epsilon = int(rng.integers(1, n)), float(rng.choice([0.02, 0.07, 0.2, 0.6]))
         means = rng.random(n)
-        found = identify(AdaptiveTopK(n, k, epsilon, 0.1), EmpiricalArms([[m] for m in means]), rng=0)
+        found = identify(
+            AdaptiveTopK(n, k, epsilon=epsilon, delta=0.1), EmpiricalArms([[m] for m in means]), rng=0
+        )
         arms, pulled = literal_adaptive_top_k(means.tolist(), k, epsilon, 0.1)
         assert found.samples.tolist() == [pulled]
         assert found.arms[0].tolist() == arms

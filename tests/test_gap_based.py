@@ -15,11 +15,11 @@ from instances import BernoulliArms
 MEANS = np.array([0.5, 0.9, 0.4, 0.3, 0.6, 0.2])
 GAPS = best_k_gaps(MEANS, 1)
 RULES = {
-    "ugapeb": UGapEb(6, 1, 1500, a=1494 / (4 * ugape_hardness(GAPS))),
-    "ugapeb_adaptive": UGapEb(6, 1, 1500),
-    "ucbe": UCBE(6, 1500, a=2 * 1500 / hardness(GAPS)),
-    "ucbe_adaptive": UCBE(6, 1500),
-    "gape": GapE((6,), 1500, a=2 * 1500 / hardness(GAPS)),
+    "ugapeb": UGapEb(6, 1, budget=1500, a=1494 / (4 * ugape_hardness(GAPS))),
+    "ugapeb_adaptive": UGapEb(6, 1, budget=1500),
+    "ucbe": UCBE(6, budget=1500, a=2 * 1500 / hardness(GAPS)),
+    "ucbe_adaptive": UCBE(6, budget=1500),
+    "gape": GapE((6,), budget=1500, a=2 * 1500 / hardness(GAPS)),
 }
 
 
@@ -60,7 +60,7 @@ def test_budget_is_used_exactly_and_errors_are_rare(name):
 @pytest.mark.parametrize("a", [None, 2.0])
 def test_one_bandit_of_several_is_ugapeb(a):
     for seed in range(3):
-        one, several = UGapEb(6, 2, 300, a=a), MultiBanditUGapEb([6], 2, 300, a=a)
+        one, several = UGapEb(6, 2, budget=300, a=a), MultiBanditUGapEb([6], 2, budget=300, a=a)
         runs = [explore(rule, BernoulliArms(MEANS), np.random.default_rng(seed)) for rule in (one, several)]
         assert np.array_equal(runs[0][0], runs[1][0])
 
@@ -69,7 +69,7 @@ def test_gape_with_one_bandit_follows_ucbe_but_for_the_best_arm():
     """The indices differ by the best mean, a constant, except that of the best arm, which loses its gap."""
     a, stats = 3.0, (np.array([0.4, 0.7, 0.6]), np.array([2, 9, 3]))
     asked = []
-    for rule in (GapE((3,), 99, a), UCBE(3, 99, a)):
+    for rule in (GapE((3,), budget=99, a=a), UCBE(3, budget=99, a=a)):
         state, sums = rule.initial_state(), stats[0] * stats[1]
         rule.update(state, Feedback(np.arange(3), sums, pulls=stats[1], squares=sums))
         asked.append(rule.select(state, np.random.default_rng(0)).tolist())
@@ -78,7 +78,9 @@ def test_gape_with_one_bandit_follows_ucbe_but_for_the_best_arm():
 
 
 @pytest.mark.parametrize(
-    "rule", [MultiBanditUGapEb([3, 2], 1, 1500), GapE([3, 2], 1500, 10.0)], ids=["ugapeb", "gape"]
+    "rule",
+    [MultiBanditUGapEb([3, 2], 1, budget=1500), GapE([3, 2], budget=1500, a=10.0)],
+    ids=["ugapeb", "gape"],
 )
 def test_several_bandits(rule):
     arms, samples = explore(rule, BernoulliArms([0.1, 0.9, 0.3, 0.2, 0.5]), np.random.default_rng(0))
@@ -87,7 +89,7 @@ def test_several_bandits(rule):
 
 
 def test_the_harder_bandit_gets_more_samples():
-    rule, rng = MultiBanditUGapEb([2, 2], 1, 2000), np.random.default_rng(1)
+    rule, rng = MultiBanditUGapEb([2, 2], 1, budget=2000), np.random.default_rng(1)
     state, arms = rule.initial_state(), BernoulliArms([0.9, 0.1, 0.5, 0.4])
     while not rule.is_done(state):
         chosen = rule.select(state, rng)
@@ -110,9 +112,10 @@ def test_estimated_parameters_by_definition(seed, k):
     means, counts = rng.random(9), rng.integers(1, 30, 9)
     gaps = np.concatenate([best_k_gaps(part, k) for part in np.split(means, [4])])
     widths = gaps + 2.0 * np.sqrt(0.5 / counts)
-    a = (500 - 9) / (4 * ugape_hardness(widths, 0.1, 2.0))
+    a = (500 - 9) / (4 * ugape_hardness(widths, epsilon=0.1, support=(0.0, 2.0)))
     told, own = (
-        MultiBanditUGapEb((4, 5), k, 500, a=value, epsilon=0.1, support=(-1.0, 1.0)) for value in (a, None)
+        MultiBanditUGapEb((4, 5), k, budget=500, a=value, epsilon=0.1, support=(-1.0, 1.0))
+        for value in (a, None)
     )
     states = [heard(rule, means, counts) for rule in (told, own)]
     assert told.select(states[0], rng) == own.select(states[1], rng)
@@ -122,7 +125,7 @@ def test_estimated_parameters_by_definition(seed, k):
     assert told.select(states[0], rng) == own.select(states[1], rng)
     assert states[0].memory == pytest.approx(states[1].memory, rel=1e-12)
 
-    adaptive, means, counts = UCBE(9, 500, c=3.0), means, np.full(9, int(rng.integers(7, 50)))
+    adaptive, means, counts = UCBE(9, budget=500, c=3.0), means, np.full(9, int(rng.integers(7, 50)))
     log_sum = 0.5 + sum(1 / i for i in range(2, 10))
     ends, target = [], 0
     for phase in range(8):  # Successive Rejects, arm by arm
@@ -134,13 +137,13 @@ def test_estimated_parameters_by_definition(seed, k):
     h2 = max((i / ranked[i - 1] ** 2 for i in range(10 - phase, 10)), default=9.0)
     state = heard(adaptive, means, counts)
     assert state.memory.tolist() == pytest.approx([h2, phase])
-    told = UCBE(9, 500, a=3.0 * 500 / h2)
+    told = UCBE(9, budget=500, a=3.0 * 500 / h2)
     assert told.select(heard(told, means, counts), rng) == adaptive.select(state, rng)
 
 
 def test_ugapeb_returns_the_surest_answer_of_all_steps():
     """A later answer that is less sure does not replace it, by hand."""
-    rule, is_chosen = UGapEb(3, 1, 100, a=2.0), np.empty(3, bool)
+    rule, is_chosen = UGapEb(3, 1, budget=100, a=2.0), np.empty(3, bool)
     state, radius = heard(rule, np.array([0.9, 0.1, 0.2]), np.full(3, 4)), 0.5**0.5
     first = (0.2 + radius) - (0.9 - radius)
     assert state.memory == pytest.approx([first, 1.0, 0.0, 0.0])
@@ -154,7 +157,10 @@ def test_ugapeb_returns_the_surest_answer_of_all_steps():
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_one_bandit_of_several_is_ugapec(epsilon):
-    one, several = UGapEc(6, 2, 0.1, epsilon=epsilon), MultiBanditUGapEc([6], 2, 0.1, epsilon=epsilon)
+    one, several = (
+        UGapEc(6, 2, delta=0.1, epsilon=epsilon),
+        MultiBanditUGapEc([6], 2, delta=0.1, epsilon=epsilon),
+    )
     runs = [identify(rule, BernoulliArms(MEANS), rng=3, replications=3) for rule in (one, several)]
     assert runs[0].samples.tolist() == runs[1].samples.tolist()
     assert np.array_equal(runs[0].arms, runs[1].arms)
@@ -165,7 +171,7 @@ def test_ugapec_of_several_bandits_by_definition():
     rng = np.random.default_rng(5)
     for _ in range(30):
         sizes, k = rng.integers(3, 6, 3), int(rng.integers(1, 3))
-        rule = MultiBanditUGapEc(sizes.tolist(), k, 0.1)
+        rule = MultiBanditUGapEc(sizes.tolist(), k, delta=0.1)
         state = heard(rule, rng.random(sizes.sum()), rng.integers(1, 50, sizes.sum()))
         radii = np.sqrt(0.5 * np.log(4 * sizes.sum() * state.counts.sum() ** 3.0 / 0.1) / state.counts)
         answers, bounds, pulls = [], [], []
@@ -183,12 +189,14 @@ def test_ugapec_of_several_bandits_by_definition():
 @pytest.mark.parametrize(("sizes", "k"), [((), 1), ((3, 1), 1), ((3, 2), 2)])
 def test_bandits_that_are_too_small_are_refused(sizes, k):
     with pytest.raises(ValueError, match=r"sizes must|number of arms|k must"):
-        MultiBanditUGapEc(sizes, k, 0.1)
+        MultiBanditUGapEc(sizes, k, delta=0.1)
     with pytest.raises(ValueError, match=r"sizes must|number of arms|k must"):
-        MultiBanditUGapEb(sizes, k, 100)
+        MultiBanditUGapEb(sizes, k, budget=100)
 
 
-@pytest.mark.parametrize("make", [lambda: UGapEb(6, 1, 6), lambda: UCBE(6, 5), lambda: GapE((3, 3), 6, 1.0)])
+@pytest.mark.parametrize(
+    "make", [lambda: UGapEb(6, 1, budget=6), lambda: UCBE(6, budget=5), lambda: GapE((3, 3), budget=6, a=1.0)]
+)
 def test_too_small_a_budget_is_refused(make):
     with pytest.raises(ValueError, match="budget must exceed 6"):
         make()

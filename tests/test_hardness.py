@@ -42,7 +42,7 @@ def synthetic(k, p):
 )
 def test_aggregate_hardness_of_the_papers_instances(p, k, wide, narrow):
     means = synthetic(k, p)
-    assert aggregate_hardness(means, k, 0.01)[2] == pytest.approx(wide, rel=0.005)
+    assert aggregate_hardness(means, k, epsilon=0.01)[2] == pytest.approx(wide, rel=0.005)
     psi = max(0.01, np.sort(best_k_gaps(means, k))[0])  # t = 0: the measure of CLUCB-PAC
     assert hardness(best_k_gaps(means, k), psi) == pytest.approx(narrow, rel=0.005)
 
@@ -70,7 +70,7 @@ def test_nothing_to_decide():
 def test_equal_means_are_infinitely_hard():
     gaps = best_k_gaps([0.5, 0.5, 0.1], 1)
     assert hardness(gaps) == ugape_hardness(gaps) == hardness_h2(gaps) == np.inf
-    assert ugapec_samples(gaps, 0.0, 0.1) == np.inf
+    assert ugapec_samples(gaps, epsilon=0.0, delta=0.1) == np.inf
     assert hardness(gaps, floor=0.5) == 12.0
 
 
@@ -81,12 +81,12 @@ def test_ugape_is_four_times_the_usual_measure():
 
 def test_ugapec_samples_solves_its_equation():
     gaps = np.array([0.1, 0.3, 0.4])
-    n = ugapec_samples(gaps, 0.05, 0.1)
-    assert n == pytest.approx(2 * ugape_hardness(gaps, 0.05) * np.log(4 * 3 * n**3 / 0.1) + 3)
+    n = ugapec_samples(gaps, epsilon=0.05, delta=0.1)
+    assert n == pytest.approx(2 * ugape_hardness(gaps, epsilon=0.05) * np.log(4 * 3 * n**3 / 0.1) + 3)
 
 
 def test_halving_takes_the_golden_number():
-    assert halving_samples(100, 5, 0.1, 0.1) == 9_153_374
+    assert halving_samples(100, 5, epsilon=0.1, delta=0.1) == 9_153_374
 
 
 def test_bad_gaps_are_refused():

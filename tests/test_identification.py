@@ -31,7 +31,7 @@ def test_a_capped_run_takes_no_more_and_is_not_certified():
     ("explorer", "environment", "words"),
     [
         (SequentialHalving(5, budget=50), ARMS, "same base arms"),
-        (Halving(4, 1, 0.1, 0.1), GaussianArms(np.zeros(4)), "support of Halving"),
+        (Halving(4, 1, epsilon=0.1, delta=0.1), GaussianArms(np.zeros(4)), "support of Halving"),
     ],
 )
 def test_what_does_not_fit_is_refused(explorer, environment, words):

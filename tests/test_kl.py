@@ -36,7 +36,7 @@ def test_ends_of_the_interval():
     assert kl_upper(1.0, 0.7) == 1.0
     assert kl_lower(0.0, 0.7) == 0.0
     assert kl_upper(0.4, 0.0) == kl_lower(0.4, 0.0) == 0.4
-    lower, upper = kl_bounds([0.2, 0.2], np.array([0, 5]), 1.0)
+    lower, upper = kl_bounds([0.2, 0.2], np.array([0, 5]), rate=1.0)
     assert (lower[0], upper[0]) == (0.0, 1.0)
     assert 0.0 < lower[1] < 0.2 < upper[1] < 1.0
 
@@ -46,7 +46,7 @@ def test_ends_of_the_interval():
 def test_failures_are_rarer_than_promised_by_exact_tails(rate, truth):
     n = 60
     successes = np.arange(n + 1)
-    lower, upper = kl_bounds(successes / n, np.full(n + 1, n), rate)
+    lower, upper = kl_bounds(successes / n, np.full(n + 1, n), rate=rate)
     chances = binom.pmf(successes, n, truth)
     assert chances[upper < truth].sum() <= math.exp(-rate)
     assert chances[lower > truth].sum() <= math.exp(-rate)
@@ -56,7 +56,7 @@ def test_failures_are_rarer_than_promised_by_exact_tails(rate, truth):
 
 def test_narrower_than_hoeffding():
     means, counts = np.linspace(0, 1, 21), np.full(21, 40)
-    lower, upper = kl_bounds(means, counts, 3.0)
+    lower, upper = kl_bounds(means, counts, rate=3.0)
     assert (upper - means <= math.sqrt(3.0 / 80)).all()
     assert (means - lower <= math.sqrt(3.0 / 80)).all()
     assert upper == pytest.approx(1 - lower[::-1])
@@ -66,13 +66,13 @@ def test_exploration_rate():
     a, e = 1.1, math.e
     assert 2 * e + 1 + e / (a - 1) + (e + 1) / (a - 1) ** 2 == pytest.approx(405.448, abs=1e-3)
     log = math.log(405.5 * 7 * 50**1.1 / 0.05)
-    assert kl_rate(7, 50, 0.05) == pytest.approx(log + math.log(log))
+    assert kl_rate(7, 50, delta=0.05) == pytest.approx(log + math.log(log))
 
 
 def test_bad_input():
     with pytest.raises(ValueError, match="means"):
-        kl_bounds([1.2], np.array([3]), 1.0)
+        kl_bounds([1.2], np.array([3]), rate=1.0)
     with pytest.raises(ValueError, match="rate"):
-        kl_bounds([0.2], np.array([3]), -1.0)
+        kl_bounds([0.2], np.array([3]), rate=-1.0)
     with pytest.raises(ValueError, match="delta"):
-        kl_rate(3, 1, 1.0)
+        kl_rate(3, 1, delta=1.0)

@@ -42,13 +42,13 @@ RELABELLED = ("lucb1", "lil_lucb", "lucb_plus_plus")  # the others break ties by
     ("make", "low", "high"),
     [
         # An independent implementation's mean, +- 5 standard errors of 60 runs (sd about 100; 200 for LUCB1).
-        (lambda: LilLUCB(10, 2, 0.01, mode="heuristic"), 521, 651),
-        (lambda: LUCBPlusPlus(10, 2, 0.01, mode="heuristic"), 485, 615),
-        (lambda: LilRandLUCB(10, 2, 0.01, mode="heuristic"), 477, 607),
-        (lambda: LilCLUCB(TopK(10, 2), 0.01, mode="heuristic"), 563, 693),
-        (lambda: MixtureGLR(10, 2, 0.01), 634, 804),
-        (lambda: LilRandLUCB(10, 2, 0.01, mode="paper"), 1433, 1633),
-        (lambda: LUCB1(10, 2, 0.01), 2436, 2728),
+        (lambda: LilLUCB(10, 2, delta=0.01, mode="heuristic"), 521, 651),
+        (lambda: LUCBPlusPlus(10, 2, delta=0.01, mode="heuristic"), 485, 615),
+        (lambda: LilRandLUCB(10, 2, delta=0.01, mode="heuristic"), 477, 607),
+        (lambda: LilCLUCB(TopK(10, 2), delta=0.01, mode="heuristic"), 563, 693),
+        (lambda: MixtureGLR(10, 2, delta=0.01), 634, 804),
+        (lambda: LilRandLUCB(10, 2, delta=0.01, mode="paper"), 1433, 1633),
+        (lambda: LUCB1(10, 2, delta=0.01), 2436, 2728),
     ],
 )
 def test_samples_match_an_independent_implementation(make, low, high):
@@ -75,7 +75,7 @@ def run(explorer, means, seed=0):
 def test_lucb_plus_plus_is_lil_lucb_when_half_the_arms_are_wanted():
     means = np.linspace(0.0, 2.0, 6)
     for mode in ("faithful", "paper", "heuristic"):
-        pair = [rule(6, 3, 0.1, mode=mode) for rule in (LilLUCB, LUCBPlusPlus)]
+        pair = [rule(6, 3, delta=0.1, mode=mode) for rule in (LilLUCB, LUCBPlusPlus)]
         assert run(pair[0], means) == run(pair[1], means)
 
 
@@ -84,7 +84,7 @@ def test_oracles_of_one_family_give_one_run():
     pairs = [(i, j) for i in range(5) for j in range(i)]
     oracles = (TopK(5, 2), UniformMatroid(5, 2), BruteForce(5, pairs))
     for rule in (LilCLUCB, CLUCB):
-        first, *others = [run(rule(oracle, 0.1), means) for oracle in oracles]
+        first, *others = [run(rule(oracle, delta=0.1), means) for oracle in oracles]
         assert others == [first, first]
 
 
@@ -149,26 +149,26 @@ def test_error_rate_and_scale(name):
 def test_minimising_oracle_and_pac():
     oracle = TopK(4, 2, sense="min")
     arms = GaussianArms([0.0, 1.0, 1.1, 2.0], sigma=0.5)
-    exact = identify(CLUCB(TopK(4, 2, sense="min"), 0.1, epsilon=0.5), arms, rng=0)
+    exact = identify(CLUCB(TopK(4, 2, sense="min"), delta=0.1, epsilon=0.5), arms, rng=0)
     assert exact.correct[0]
     assert BestSuperArm(oracle, 0.5).is_correct(exact.arms[0], arms.means)
-    lil = identify(LilCLUCB(oracle, 0.1), GaussianArms([0.0, 0.0, 1.0, 2.0], sigma=0.5), rng=0)
+    lil = identify(LilCLUCB(oracle, delta=0.1), GaussianArms([0.0, 0.0, 1.0, 2.0], sigma=0.5), rng=0)
     assert lil.arms[0].tolist() == [0, 1]
-    assert identify(LUCB1(4, 2, 0.1, epsilon=0.5), arms, rng=0).correct[0]
-    assert identify(UGapEc(4, 2, 0.1, epsilon=0.5), arms, rng=0).correct[0]
+    assert identify(LUCB1(4, 2, delta=0.1, epsilon=0.5), arms, rng=0).correct[0]
+    assert identify(UGapEc(4, 2, delta=0.1, epsilon=0.5), arms, rng=0).correct[0]
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: LUCB1(3, 3, 0.1), "k must"),
-        (lambda: LUCB1(1, 1, 0.1), "n_arms must"),
-        (lambda: LilLUCB(3, 1, 1.0), "delta must"),
-        (lambda: LilLUCB(3, 1, 0.1, sigma=0.0), "sigma must"),
-        (lambda: LilLUCB(3, 1, 0.1, mode="bold"), "mode must"),
-        (lambda: LilCLUCB(3, 0.1), "oracle must"),
-        (lambda: CLUCB(TopK(3, 1), 0.1, epsilon=-1.0), "epsilon must"),
-        (lambda: UGapEc(3, 1, float("nan")), "delta must"),
+        (lambda: LUCB1(3, 3, delta=0.1), "k must"),
+        (lambda: LUCB1(1, 1, delta=0.1), "n_arms must"),
+        (lambda: LilLUCB(3, 1, delta=1.0), "delta must"),
+        (lambda: LilLUCB(3, 1, delta=0.1, sigma=0.0), "sigma must"),
+        (lambda: LilLUCB(3, 1, delta=0.1, mode="bold"), "mode must"),
+        (lambda: LilCLUCB(3, delta=0.1), "oracle must"),
+        (lambda: CLUCB(TopK(3, 1), delta=0.1, epsilon=-1.0), "epsilon must"),
+        (lambda: UGapEc(3, 1, delta=float("nan")), "delta must"),
     ],
 )
 def test_bad_parameters_are_refused(make, words):
@@ -177,7 +177,7 @@ def test_bad_parameters_are_refused(make, words):
 
 
 @pytest.mark.parametrize(
-    "explorer", [KLLUCB(2, 1, 0.1), UGapEcV(2, 1, 0.1), Halving(2, 1, epsilon=0.2, delta=0.1)]
+    "explorer", [KLLUCB(2, 1, delta=0.1), UGapEcV(2, 1, delta=0.1), Halving(2, 1, epsilon=0.2, delta=0.1)]
 )
 def test_outcomes_outside_the_support_are_refused(explorer):
     session = Session(explorer, rng=0)
@@ -194,6 +194,6 @@ def test_outcomes_outside_the_support_are_refused(explorer):
 
 
 def test_outcomes_that_are_no_numbers_are_refused():
-    explorer = LilRandLUCB(2, 1, 0.1)
+    explorer = LilRandLUCB(2, 1, delta=0.1)
     with pytest.raises(ValueError, match="outcomes"):
         explorer.update(explorer.initial_state(), Feedback([0], [float("nan")]))

@@ -56,8 +56,8 @@ def test_lucb1_that_stops_in_its_last_round_is_not_restarted():
 @pytest.mark.parametrize("delta", [0.01, 0.3])
 @pytest.mark.parametrize("n_arms", [3, 40])
 def test_the_worst_case_is_twice_halving(n_arms, delta):
-    explorer = LUCB1Halving(n_arms, 2, 0.1, delta)
-    assert 0 <= 2 * halving_samples(n_arms, 2, 0.1, delta / 2) - explorer.most_samples <= 1
+    explorer = LUCB1Halving(n_arms, 2, epsilon=0.1, delta=delta)
+    assert 0 <= 2 * halving_samples(n_arms, 2, epsilon=0.1, delta=delta / 2) - explorer.most_samples <= 1
 
 
 def test_bad_input():

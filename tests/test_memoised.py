@@ -22,7 +22,7 @@ def consumers(oracle, case):
     arms = BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms))
 
     def gaps():
-        found = reward_gaps(oracle, arms.means, case.super_arms())
+        found = reward_gaps(oracle, arms.means, super_arms=case.super_arms())
         return repr(vars(found))  # nan is not equal to itself
 
     def learned(make):

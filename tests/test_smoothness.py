@@ -9,7 +9,7 @@ import pytest
 from cases import NETWORK, PLAN, ROADS, Together, pages
 
 from cmab import MemoisedOracle, Oracle
-from cmab.theory import RewardGaps, Smoothness, reward_gaps, theorem_1, theorem_2
+from cmab.theory import RewardGaps, Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
 from oracles import (
     BruteForceReward,
     BudgetedInfluence,
@@ -240,10 +240,10 @@ def test_triggering_models_may_jump_and_declare_nothing():
 def test_bounds_refuse_rewards_without_a_constant():
     oracle = TriggeringInfluence(DirectedGraph.from_edges([0], [1]), triggering=Switch(), k=1, epsilon=0.3)
     gaps = RewardGaps(*np.full((2, 1), 0.5), np.ones(1, int), np.ones(1), 1.0)
-    for theorem in (theorem_1, theorem_2):
+    for theorem in (gap_dependent_bound, gap_free_bound):
         with pytest.raises(ValueError, match="smoothness must be a Smoothness, got None"):
-            theorem(gaps, oracle.smoothness(), 100)
+            theorem(gaps, oracle.smoothness(), rounds=100)
     with pytest.raises(ValueError, match="triggering must be given"):
-        reward_gaps(oracle, [0.5], [[0], [1]])
+        reward_gaps(oracle, [0.5], super_arms=[[0], [1]])
     with pytest.raises(ValueError, match="ratio alpha, got nan"):
-        reward_gaps(DegreeHeuristic(NETWORK, 2), np.full(8, 0.5), pairs(7))
+        reward_gaps(DegreeHeuristic(NETWORK, 2), np.full(8, 0.5), super_arms=pairs(7))

@@ -141,7 +141,7 @@ def test_an_exploring_study_is_what_identify_gives(tmp_path):
     assert len(found) == 6
     assert study.results(tmp_path) == {}
     environment = BernoulliArms(MEANS)
-    for name, explorer in (("LUCB delta=0.2", LUCB1(4, 1, 0.2)), ("SAR", SAR(4, 1, 300))):
+    for name, explorer in (("LUCB delta=0.2", LUCB1(4, 1, delta=0.2)), ("SAR", SAR(4, 1, budget=300))):
         expected = identify(explorer, environment, replications=3, rng=7, max_samples=5000)
         got = found["best", name]
         for column in ("arms", "samples", "correct", "stopped", "certified"):

@@ -430,7 +430,9 @@ class Moody(LUCBPlusPlus):
 def test_each_faulty_explorer_is_named(faulty, fault):
     with pytest.raises(AssertionError, match=f"^{fault}"):
         arms = BernoulliArms([0.7, 0.6, 0.4, 0.3])
-        check_explorer(faulty(4, 2, delta=0.01), arms, delta=0.01, runs=60, max_samples=1000, seconds=0.4)
+        check_explorer(
+            faulty(4, 2, delta=0.01), arms, delta=0.01, replications=60, max_samples=1000, seconds=0.4
+        )
 
 
 # Lists of faults, expected failures, power ------------------------------------------------------------------

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 from cmab import CUCB, LinearOracle, Oracle, simulate
 from cmab.confidence.radii import LogRadius
-from cmab.theory import RewardGaps, Smoothness, reward_gaps, theorem_1, theorem_2
+from cmab.theory import RewardGaps, Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, TopK
 
@@ -56,8 +56,8 @@ class Cascade(Oracle):
 
 def test_gaps_of_the_three_best_of_four_by_hand():
     """Means 0.9, 0.7, 0.4, 0.1, pairs: 1.6 is best; the others lack 0.3, 0.6, 0.5, 0.8 and 1.1."""
-    gaps = reward_gaps(TopK(4, 2), [0.9, 0.7, 0.4, 0.1], combinations(range(4), 2))
-    assert gaps.bad.tolist() == [2, 2, 3, 3]
+    gaps = reward_gaps(TopK(4, 2), [0.9, 0.7, 0.4, 0.1], super_arms=combinations(range(4), 2))
+    assert gaps.n_bad.tolist() == [2, 2, 3, 3]
     assert np.allclose(gaps.smallest, [0.3, 0.5, 0.3, 0.6])
     assert np.allclose(gaps.largest, [0.6, 0.8, 1.1, 1.1])
     assert np.array_equal(gaps.probabilities, np.ones(4))
@@ -69,12 +69,12 @@ def test_gaps_of_costs_mirror_those_of_rewards():
     means = np.array([0.9, 0.7, 0.4, 0.1])
     pairs = list(combinations(range(4), 2))
     rewards, costs = (
-        reward_gaps(TopK(4, 2), means, pairs),
-        reward_gaps(TopK(4, 2, sense="min"), 1 - means, pairs),
+        reward_gaps(TopK(4, 2), means, super_arms=pairs),
+        reward_gaps(TopK(4, 2, sense="min"), 1 - means, super_arms=pairs),
     )
     assert np.allclose(rewards.smallest, costs.smallest)
     assert np.allclose(rewards.largest, costs.largest)
-    assert np.array_equal(rewards.bad, costs.bad)
+    assert np.array_equal(rewards.n_bad, costs.n_bad)
     assert costs.optimum == pytest.approx(0.4)
 
 
@@ -82,27 +82,27 @@ def test_approximate_oracles_have_fewer_bad_super_arms():
     """Against 0.75 of the best, 0.75 x 0.8 = 0.6: of three arms only the one below it is bad."""
     oracle = BruteForce(3, one_by_one(3))
     oracle.alpha = 0.75
-    gaps = reward_gaps(oracle, [0.8, 0.7, 0.5], one_by_one(3))
-    assert gaps.bad.tolist() == [0, 0, 1]
+    gaps = reward_gaps(oracle, [0.8, 0.7, 0.5], super_arms=one_by_one(3))
+    assert gaps.n_bad.tolist() == [0, 0, 1]
     assert np.isnan(gaps.smallest[:2]).all()
     assert gaps.smallest[2] == pytest.approx(0.1)
 
 
 def test_ties_are_no_gaps():
-    gaps = reward_gaps(TopK(4, 3), [0.1, 0.2, 0.3, 0.1], combinations(range(4), 3))
-    assert gaps.bad.sum() == 6  # of (0, 1, 3) and (0, 2, 3) only
-    flat = reward_gaps(TopK(3, 2), [0.1, 0.1, 0.1], combinations(range(3), 2))
+    gaps = reward_gaps(TopK(4, 3), [0.1, 0.2, 0.3, 0.1], super_arms=combinations(range(4), 3))
+    assert gaps.n_bad.sum() == 6  # of (0, 1, 3) and (0, 2, 3) only
+    flat = reward_gaps(TopK(3, 2), [0.1, 0.1, 0.1], super_arms=combinations(range(3), 2))
     assert flat.overall == 0.0
-    assert np.array_equal(theorem_1(flat, Smoothness(2.0), N), np.zeros(4))
+    assert np.array_equal(gap_dependent_bound(flat, Smoothness(2.0), rounds=N), np.zeros(4))
 
 
 def test_triggering_probabilities_of_a_cascade_by_hand():
     """From a: 1 + 0.5 + 0.5 x 0.25; from b: 1.25; from c: 1. Arm b -> c is triggered from a half the time."""
     means = [0.5, 0.25]
-    gaps = reward_gaps(Cascade(), means, one_by_one(3), Cascade().triggering(means))
+    gaps = reward_gaps(Cascade(), means, super_arms=one_by_one(3), triggering=Cascade().triggering(means))
     assert gaps.optimum == pytest.approx(1.625)
     assert np.allclose(gaps.probabilities, [1.0, 0.5])
-    assert gaps.bad.tolist() == [0, 1]  # b alone; c, as bad, triggers nothing
+    assert gaps.n_bad.tolist() == [0, 1]  # b alone; c, as bad, triggers nothing
     assert gaps.smallest[1] == pytest.approx(0.9 * 1.625 - 1.25)
 
 
@@ -112,18 +112,18 @@ def test_triggering_probabilities_of_a_cascade_by_hand():
 def test_classical_bandits_have_ucb1s_bound():
     """Equation 40: sum of 6 ln n / Delta_i, plus (pi^2 / 3 + 1) m Delta_max."""
     means = np.array([0.9, 0.8, 0.5, 0.2])
-    gaps = reward_gaps(TopK(4, 1), means, one_by_one(4))
+    gaps = reward_gaps(TopK(4, 1), means, super_arms=one_by_one(4))
     wanted = 6 * LOG * (1 / 0.1 + 1 / 0.4 + 1 / 0.7) + (math.pi**2 / 3 + 1) * 4 * 0.7
-    assert np.allclose(theorem_1(gaps, Smoothness(1.0), N), wanted)
+    assert np.allclose(gap_dependent_bound(gaps, Smoothness(1.0), rounds=N), wanted)
 
 
 def test_linear_rewards_stay_below_the_papers_closed_form():
     """Section 4.2 drops the integral's upper end: 12 a^2 L^2 ln n / Delta_min^i; what it drops is known."""
-    gaps = reward_gaps(TopK(4, 2), [0.9, 0.7, 0.4, 0.1], combinations(range(4), 2))
+    gaps = reward_gaps(TopK(4, 2), [0.9, 0.7, 0.4, 0.1], super_arms=combinations(range(4), 2))
     closed = sum(12 * 4 * LOG / gap for gap in gaps.smallest)
     dropped = sum(6 * 4 * LOG / gap for gap in gaps.largest)
     constant = (math.pi**2 / 3 + 1) * 4 * gaps.overall
-    assert np.allclose(theorem_1(gaps, Smoothness.linear(2), N), closed - dropped + constant)
+    assert np.allclose(gap_dependent_bound(gaps, Smoothness.linear(2), rounds=N), closed - dropped + constant)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
@@ -148,21 +148,21 @@ def test_theorem_1_is_its_formula_with_a_numerical_integral(chance, omega, scale
             turn = smoothness(2**-0.5)
             points = [turn] if a < turn < b else None
             wanted += samples(a, p, n) * a + quad(samples, a, b, (p, n), points=points)[0]
-        assert float(theorem_1(gaps, smoothness, n)) == pytest.approx(wanted, rel=1e-7)
+        assert float(gap_dependent_bound(gaps, smoothness, rounds=n)) == pytest.approx(wanted, rel=1e-7)
 
 
 def test_other_radii_of_section_3_2():
-    gaps = reward_gaps(TopK(3, 1), [0.9, 0.8, 0.5], one_by_one(3))
+    gaps = reward_gaps(TopK(3, 1), [0.9, 0.8, 0.5], super_arms=one_by_one(3))
     inverse, rest = 1 / 0.1 + 1 / 0.4, 3 * 0.4
-    found = theorem_1(gaps, Smoothness(1.0), N, LogRadius.wide(3.0))
+    found = gap_dependent_bound(gaps, Smoothness(1.0), rounds=N, radius=LogRadius.wide(3.0))
     zeta = sum(k**-3.0 for k in range(1, 20000))
     assert np.allclose(found, 8 * LOG * inverse + (2 * zeta + 1) * rest)
-    found = theorem_1(gaps, Smoothness(1.0), N[1:], LogRadius.tight())
+    found = gap_dependent_bound(gaps, Smoothness(1.0), rounds=N[1:], radius=LogRadius.tight())
     loglog = np.log(LOG[1:])
     assert np.allclose(found, 2 * (2 * LOG[1:] + loglog) * inverse + (1 + 2 * loglog) * rest)
-    assert np.isnan(theorem_1(gaps, Smoothness(1.0), 2, LogRadius.tight()))
-    with_c_2 = theorem_1(gaps, Smoothness(1.0), N, LogRadius(coefficient=1.5))
-    assert np.array_equal(with_c_2, theorem_1(gaps, Smoothness(1.0), N))
+    assert np.isnan(gap_dependent_bound(gaps, Smoothness(1.0), rounds=2, radius=LogRadius.tight()))
+    with_c_2 = gap_dependent_bound(gaps, Smoothness(1.0), rounds=N, radius=LogRadius(coefficient=1.5))
+    assert np.array_equal(with_c_2, gap_dependent_bound(gaps, Smoothness(1.0), rounds=N))
 
 
 def test_clusters_count_once():
@@ -175,27 +175,27 @@ def test_clusters_count_once():
             return np.array([0, 1])
 
     family, means = [[0, 1], [2, 3]], [0.5, 0.5, 0.25, 0.25]
-    together = reward_gaps(Pairs(), means, family)
-    apart = reward_gaps(BruteForce(4, family), means, family)
+    together = reward_gaps(Pairs(), means, super_arms=family)
+    apart = reward_gaps(BruteForce(4, family), means, super_arms=family)
     constant = (math.pi**2 / 3 + 1) * 4 * 0.5
     one = 6 * LOG * 4 / 0.5
-    assert np.allclose(theorem_1(together, Smoothness.linear(2), N), one + constant)
-    assert np.allclose(theorem_1(apart, Smoothness.linear(2), N), 2 * one + constant)
+    assert np.allclose(gap_dependent_bound(together, Smoothness.linear(2), rounds=N), one + constant)
+    assert np.allclose(gap_dependent_bound(apart, Smoothness.linear(2), rounds=N), 2 * one + constant)
 
 
 # Theorem 2 -----------------------------------------------------------------------------------------------
 
 
 def test_theorem_2_for_linear_rewards_is_section_4_2():
-    gaps = reward_gaps(TopK(4, 2), [0.9, 0.7, 0.4, 0.1], combinations(range(4), 2))
+    gaps = reward_gaps(TopK(4, 2), [0.9, 0.7, 0.4, 0.1], super_arms=combinations(range(4), 2))
     wanted = 2 * np.sqrt(24 * 4 * N * LOG) + (math.pi**2 / 3 + 1) * 4 * 1.1
-    assert np.allclose(theorem_2(gaps, Smoothness.linear(2), N), wanted)
+    assert np.allclose(gap_free_bound(gaps, Smoothness.linear(2), rounds=N), wanted)
 
 
 def test_theorem_2_for_coverage_is_section_4_1():
     gaps = RewardGaps(np.full(6, 0.1), np.full(6, 0.4), np.ones(6, int), np.ones(6), 1.0)
     wanted = np.sqrt(24 * 6**3 * N * LOG) + (math.pi**2 / 3 + 1) * 6 * 0.4
-    assert np.allclose(theorem_2(gaps, Smoothness.coverage(6), N), wanted)
+    assert np.allclose(gap_free_bound(gaps, Smoothness.coverage(6), rounds=N), wanted)
 
 
 def test_theorem_2_for_influence_is_section_4_3():
@@ -204,14 +204,14 @@ def test_theorem_2_for_influence_is_section_4_3():
     gaps = RewardGaps(np.full(3, 0.1), np.full(3, 0.4), np.ones(3, int), p, 1.0)
     leading = 4 * np.sqrt(48 * 3**3 * N * LOG / 0.25)
     wanted = leading + (math.pi**2 / 2 + 1) * 3 * 0.4 + 24 * LOG * (1 + 2 + 4) * 0.4
-    assert np.allclose(theorem_2(gaps, Smoothness.influence(3, 4), N), wanted)
+    assert np.allclose(gap_free_bound(gaps, Smoothness.influence(3, 4), rounds=N), wanted)
 
 
 @given(st.floats(0.05, 1.0), st.floats(0.1, 10.0))
 def test_theorem_2_is_linear_in_n_without_smoothness(omega, gamma):
     """The leading term by its logarithm: ln(2 gamma / (2 - w)) + w/2 ln(6 m ln n) + (1 - w/2) ln n."""
     gaps = RewardGaps(np.full(2, np.nan), np.full(2, np.nan), np.zeros(2, int), np.ones(2), 1.0)
-    found = math.log(theorem_2(gaps, Smoothness(gamma, omega), 500))
+    found = math.log(gap_free_bound(gaps, Smoothness(gamma, omega), rounds=500))
     log = math.log(500)
     wanted = math.log(2 * gamma / (2 - omega)) + omega / 2 * math.log(12 * log) + (1 - omega / 2) * log
     assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
@@ -242,27 +242,32 @@ def test_cascades_are_as_smooth_as_lemma_6_says(first, second):
         (lambda g: Smoothness(0.0), "gamma"),
         (lambda g: Smoothness(1.0, 0.0), "omega"),
         (lambda g: Smoothness(1.0, 1.5), "omega"),
-        (lambda g: theorem_1(g, Smoothness(1.0), 0), "rounds"),
-        (lambda g: theorem_2(g, Smoothness(1.0), [5, math.nan]), "rounds"),
-        (lambda g: theorem_1(g, Smoothness(1.0), 5, LogRadius(1.0)), "radius"),
-        (lambda g: theorem_1(g, Smoothness(1.0), 5, LogRadius(1.5, 0.5)), "radius"),
-        (lambda g: reward_gaps(TopK(2, 1), [0.1], [[0]]), "means"),
-        (lambda g: reward_gaps(TopK(2, 1), [0.1, 0.2], []), "at least one"),
-        (lambda g: reward_gaps(TopK(2, 1), [0.1, 0.2], [[0, 1]]), "super_arm"),
-        (lambda g: reward_gaps(TopK(2, 1), [0.1, 0.2], [[0]], lambda arm: [0.5, 2.0]), "triggering"),
+        (lambda g: gap_dependent_bound(g, Smoothness(1.0), rounds=0), "rounds"),
+        (lambda g: gap_free_bound(g, Smoothness(1.0), rounds=[5, math.nan]), "rounds"),
+        (lambda g: gap_dependent_bound(g, Smoothness(1.0), rounds=5, radius=LogRadius(1.0)), "radius"),
+        (lambda g: gap_dependent_bound(g, Smoothness(1.0), rounds=5, radius=LogRadius(1.5, 0.5)), "radius"),
+        (lambda g: reward_gaps(TopK(2, 1), [0.1], super_arms=[[0]]), "means"),
+        (lambda g: reward_gaps(TopK(2, 1), [0.1, 0.2], super_arms=[]), "at least one"),
+        (lambda g: reward_gaps(TopK(2, 1), [0.1, 0.2], super_arms=[[0, 1]]), "super_arm"),
+        (
+            lambda g: reward_gaps(
+                TopK(2, 1), [0.1, 0.2], super_arms=[[0]], triggering=lambda arm: [0.5, 2.0]
+            ),
+            "triggering",
+        ),
     ],
 )
 def test_what_has_no_bound_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
-        call(reward_gaps(TopK(2, 1), [0.1, 0.2], [[0], [1]]))
+        call(reward_gaps(TopK(2, 1), [0.1, 0.2], super_arms=[[0], [1]]))
 
 
 def test_other_radii_need_certain_triggering():
     means = [0.5, 0.25]
-    gaps = reward_gaps(Cascade(), means, one_by_one(3), Cascade().triggering(means))
-    assert theorem_1(gaps, Smoothness.influence(2, 3), 100) > 0
+    gaps = reward_gaps(Cascade(), means, super_arms=one_by_one(3), triggering=Cascade().triggering(means))
+    assert gap_dependent_bound(gaps, Smoothness.influence(2, 3), rounds=100) > 0
     with pytest.raises(ValueError, match="uncertain"):
-        theorem_1(gaps, Smoothness.influence(2, 3), 100, LogRadius.wide(3.0))
+        gap_dependent_bound(gaps, Smoothness.influence(2, 3), rounds=100, radius=LogRadius.wide(3.0))
 
 
 @pytest.mark.parametrize("sense", ["max", "min"])
@@ -276,9 +281,9 @@ def test_measured_regret_keeps_the_bounds(sense, radius):
     result = simulate(
         CUCB(oracle, radius=radius), environment, 40_000, replications=4, checkpoints=checkpoints, rng=0
     )
-    gaps, smoothness = reward_gaps(oracle, means, combinations(range(4), 2)), Smoothness.linear(2)
+    gaps, smoothness = reward_gaps(oracle, means, super_arms=combinations(range(4), 2)), Smoothness.linear(2)
     measured = result.regret.mean(axis=0)
-    assert (measured < theorem_1(gaps, smoothness, checkpoints, radius)).all()
-    assert (measured < theorem_2(gaps, smoothness, checkpoints)).all()
+    assert (measured < gap_dependent_bound(gaps, smoothness, rounds=checkpoints, radius=radius)).all()
+    assert (measured < gap_free_bound(gaps, smoothness, rounds=checkpoints)).all()
     # ln 40,000 / ln 1,000 is 1.5: the regret grows like that, not like sqrt(40).
     assert 0 < measured[-1] < 2.5 * measured[2]

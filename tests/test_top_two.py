@@ -25,7 +25,7 @@ def share(rule):
 def test_gaussian_proportions_are_those_of_the_general_solver(seed):
     means, found = np.random.default_rng(seed).random(2 + seed), np.empty(2 + seed)
     gaussian_proportions(means, found)
-    assert found == pytest.approx(characteristic_time(means, gaussian_divergence)[0], abs=1e-7)
+    assert found == pytest.approx(characteristic_time(means, divergence=gaussian_divergence)[0], abs=1e-7)
 
 
 def test_arms_tied_for_the_best_share_the_samples():
@@ -47,7 +47,7 @@ def test_time_at_a_fixed_share_by_its_definition(divergence, beta):
         return min(beta * divergence(means[0], m) + w * divergence(v, m) for w, v, m in pairs)
 
     best = max(least(part) for part in np.linspace(0.001, 0.999, 9981))
-    proportions, time = characteristic_time(means, divergence, beta)
+    proportions, time = characteristic_time(means, divergence=divergence, beta=beta)
     assert proportions.sum() == pytest.approx(1.0)
     assert proportions[0] == pytest.approx(beta)
     assert 1.0 / time == pytest.approx(best, rel=1e-3)
@@ -57,17 +57,19 @@ def test_time_at_a_fixed_share_by_its_definition(divergence, beta):
 def test_half_costs_at_most_twice_the_optimum():
     for seed in range(20):
         means = np.random.default_rng(seed).random(5)
-        optimal, least = characteristic_time(means, gaussian_divergence)
-        half = characteristic_time(means, gaussian_divergence, 0.5)[1]
+        optimal, least = characteristic_time(means, divergence=gaussian_divergence)
+        half = characteristic_time(means, divergence=gaussian_divergence, beta=0.5)[1]
         assert least * (1 - 1e-9) <= half <= 2 * least
         best = float(optimal[np.argmax(means)])
-        assert characteristic_time(means, gaussian_divergence, best)[1] == pytest.approx(least)
+        assert characteristic_time(means, divergence=gaussian_divergence, beta=best)[1] == pytest.approx(
+            least
+        )
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_samples_are_spread_as_the_theory_says(rule):
     """The noise is a tenth of what the rule reckons with: over 10 seeds no share was off by 0.007."""
-    expected = characteristic_time(MEANS, gaussian_divergence, share(rule))[0]
+    expected = characteristic_time(MEANS, divergence=gaussian_divergence, beta=share(rule))[0]
     arms, explorer = GaussianArms(MEANS, sigma=0.05), rule(4, delta=1e-300)
     state = explorer.initial_state()
     rngs = np.random.default_rng(0), np.random.default_rng(1)
@@ -77,7 +79,7 @@ def test_samples_are_spread_as_the_theory_says(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_compiled_run_goes_on_where_a_cap_or_a_session_ended(rule):
-    explorer, arms = rule(4, 1e-30), GaussianArms(MEANS, 0.5)
+    explorer, arms = rule(4, delta=1e-30), GaussianArms(MEANS, 0.5)
     states = []
     for caps in ((700,), (250, 251, 700)):
         rngs = np.random.default_rng(0), np.random.default_rng(1)
@@ -100,8 +102,8 @@ def test_a_compiled_run_goes_on_where_a_cap_or_a_session_ended(rule):
 @pytest.mark.parametrize("rule", RULES)
 def test_the_cost_tends_to_the_characteristic_time(rule):
     """Mean samples over ``T ln(1 / delta)`` were 1.03 at delta = 1e-300, its standard error 0.003."""
-    time = 0.25 * characteristic_time(MEANS, gaussian_divergence, share(rule))[1]
-    found = identify(rule(4, 1e-300), GaussianArms(MEANS, 0.5), replications=20, rng=0)
+    time = 0.25 * characteristic_time(MEANS, divergence=gaussian_divergence, beta=share(rule))[1]
+    found = identify(rule(4, delta=1e-300), GaussianArms(MEANS, 0.5), replications=20, rng=0)
     assert found.correct.all()
     assert 1.0 <= found.samples.mean() / (time * math.log(1e300)) <= 1.06
 
@@ -111,23 +113,23 @@ def test_the_cost_tends_to_the_characteristic_time(rule):
 def test_errors_are_at_most_delta(rule, means):
     """A sound rule fails this with probability below 1e-6."""
     found = identify(
-        rule(len(means), 0.1), GaussianArms(means, 0.5), replications=1000, rng=3, max_samples=10**5
+        rule(len(means), delta=0.1), GaussianArms(means, 0.5), replications=1000, rng=3, max_samples=10**5
     )
     assert (~(found.correct & found.stopped)).sum() <= binom.isf(1e-6, 1000, 0.1)
-    time = 0.25 * characteristic_time(means, gaussian_divergence)[1]
+    time = 0.25 * characteristic_time(means, divergence=gaussian_divergence)[1]
     assert found.samples.mean() >= time * bernoulli_divergence(0.1, 0.9)
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_lower_threshold_is_noticed(rule):
-    explorer = rule(2, 0.1)
+    explorer = rule(2, delta=0.1)
     vars(explorer)["_threshold"] = -5.0
     found = identify(explorer, GaussianArms([0.1, 0.0], 0.5), replications=1000, rng=3, max_samples=10**5)
     assert (~found.correct).sum() > binom.isf(1e-6, 1000, 0.1)
 
 
 def test_ttucb_tracks_the_share_of_every_leader():
-    session, coins = Session(TTUCB(4, 1e-9, beta=0.3), rng=0), np.random.default_rng(0)
+    session, coins = Session(TTUCB(4, delta=1e-9, beta=0.3), rng=0), np.random.default_rng(0)
     arms = GaussianArms([0.3, 0.25, 0.2, 0.2], 0.5)
     while session.state.rounds < 600:
         session.tell(arms.sample(session.ask().super_arm, 1, coins))
@@ -139,13 +141,13 @@ def test_ttucb_tracks_the_share_of_every_leader():
 
 def test_track_and_stop_samples_starved_arms_and_renews_its_plan():
     """Outcomes without noise: the plan is fixed from the start, and gives the worst arm next to nothing."""
-    rule, means = TrackAndStop(4, 1e-300), np.array([1.0, 0.99, 0.0, -5.0])
+    rule, means = TrackAndStop(4, delta=1e-300), np.array([1.0, 0.99, 0.0, -5.0])
     session = Session(rule, rng=0)
     for _ in range(2000):
         arms = session.ask().super_arm
         session.tell(Feedback(arms, means[arms]))
     counts = session.state.counts
-    assert characteristic_time(means, gaussian_divergence)[0][3] * 2000 < 1
+    assert characteristic_time(means, divergence=gaussian_divergence)[0][3] * 2000 < 1
     assert counts[3] == math.ceil(math.sqrt(counts.sum()) - 2)
     assert counts.sum() <= session.state.memory[0] <= 1.1 * counts.sum() + 1
 
@@ -153,13 +155,13 @@ def test_track_and_stop_samples_starved_arms_and_renews_its_plan():
 @pytest.mark.parametrize("rule", RULES)
 def test_bad_input(rule):
     with pytest.raises(ValueError, match="n_arms"):
-        rule(1, 0.1)
+        rule(1, delta=0.1)
     with pytest.raises(ValueError, match="delta"):
-        rule(3, 1.0)
+        rule(3, delta=1.0)
     with pytest.raises(ValueError, match="sigma"):
-        rule(3, 0.1, sigma=0.0)
+        rule(3, delta=0.1, sigma=0.0)
     if rule is not TrackAndStop:
         with pytest.raises(ValueError, match="beta"):
-            rule(3, 0.1, beta=1.0)
+            rule(3, delta=0.1, beta=1.0)
     with pytest.raises(ValueError, match="beta"):
         characteristic_time([0.5, 0.2], beta=0.0)

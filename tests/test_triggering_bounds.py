@@ -8,7 +8,7 @@ import pytest
 from cases import ENVIRONMENTS, NETWORK, pages
 
 from cmab import CUCB, simulate
-from cmab.theory import reward_gaps, theorem_1, theorem_2
+from cmab.theory import gap_dependent_bound, gap_free_bound, reward_gaps
 from instances import Coverage, IndependentCascade, LinearThreshold
 from oracles import DirectedGraph, InfluenceMaximization, MaxCoverage
 
@@ -45,7 +45,7 @@ def test_linear_thresholds_show_less_than_activations_and_have_no_bound():
     oracle = InfluenceMaximization(graph, 1, epsilon=0.3, model="lt")
     assert oracle.triggering_probabilities([0], means) is None
     with pytest.raises(ValueError, match="triggering must be given"):
-        reward_gaps(oracle, means, [[0], [1], [2]])
+        reward_gaps(oracle, means, super_arms=[[0], [1], [2]])
 
 
 def active(graph, live, seeds):
@@ -86,12 +86,12 @@ def test_theorem_1_of_an_influence_bandit_by_hand():
     Section 4.3: 12 |V|^2 |E|^2 ln n / (Delta^2 p) times Delta, for Delta_min = Delta_max."""
     oracle = InfluenceMaximization(DirectedGraph.from_edges([0, 1], [1, 2]), 1, epsilon=0.3)
     oracle.alpha = 0.9
-    gaps = reward_gaps(oracle, [0.5, 0.25], [[0], [1], [2]])
-    assert gaps.bad.tolist() == [0, 1]
+    gaps = reward_gaps(oracle, [0.5, 0.25], super_arms=[[0], [1], [2]])
+    assert gaps.n_bad.tolist() == [0, 1]
     np.testing.assert_allclose(gaps.probabilities, [1.0, 0.5])
     n, gap = np.array([10, 10**5]), 0.9 * 1.625 - 1.25
     by_hand = 12 * 9 * 4 * np.log(n) / (gap * 0.5) + (3 * np.pi**2 / 6 + 1) * 2 * gap
-    np.testing.assert_allclose(theorem_1(gaps, oracle.smoothness(), n), by_hand)
+    np.testing.assert_allclose(gap_dependent_bound(gaps, oracle.smoothness(), rounds=n), by_hand)
 
 
 def test_theorem_1_of_a_coverage_bandit_by_hand():
@@ -102,20 +102,20 @@ def test_theorem_1_of_a_coverage_bandit_by_hand():
     graph.add_nodes_from(range(4), bipartite=1)
     graph.add_edges_from([("a", 0), ("a", 1), ("b", 2), ("b", 3)])
     oracle, n = MaxCoverage(graph, 1), np.array([10, 10**5])
-    gaps = reward_gaps(oracle, [0.9, 0.9, 0.4, 0.4], [[0], [1]])
+    gaps = reward_gaps(oracle, [0.9, 0.9, 0.4, 0.4], super_arms=[[0], [1]])
     gap = 1.8 - 0.8
     np.testing.assert_allclose(gaps.smallest, [np.nan, np.nan, gap, gap])
     by_hand = 6 * np.log(n) * 2**2 / gap + (np.pi**2 / 3 + 1) * 4 * gap
-    np.testing.assert_allclose(theorem_1(gaps, oracle.smoothness(), n), by_hand)
+    np.testing.assert_allclose(gap_dependent_bound(gaps, oracle.smoothness(), rounds=n), by_hand)
 
 
 def test_measured_regret_of_coverage_keeps_the_bounds():
     """Of four pages two; the regret is against 3/4 of the best, so that most runs gain on it."""
     environment, n = Coverage(pages(), 2, probability="p"), [10, 1000, 10_000]
     oracle = MaxCoverage(pages(), 2)
-    gaps = reward_gaps(oracle, environment.means, combinations(range(4), 2))
+    gaps = reward_gaps(oracle, environment.means, super_arms=combinations(range(4), 2))
     assert gaps.overall > 0
     result = simulate(CUCB(oracle), environment, n[-1], replications=4, checkpoints=n, rng=0)
     measured = result.regret.mean(axis=0)
-    assert (measured < theorem_1(gaps, oracle.smoothness(), n)).all()
-    assert (measured < theorem_2(gaps, oracle.smoothness(), n)).all()
+    assert (measured < gap_dependent_bound(gaps, oracle.smoothness(), rounds=n)).all()
+    assert (measured < gap_free_bound(gaps, oracle.smoothness(), rounds=n)).all()

@@ -3,9 +3,9 @@
 from cmab.confidence.kl import kl_bounds, kl_rate
 from cmab.confidence.radii import (
     LogRadius,
+    anytime_radii,
     bernstein_radii,
     c_epsilon,
-    clock_radii,
     largest_level,
     lil_parameters,
     lil_radii,
@@ -17,9 +17,9 @@ from cmab.confidence.radii import (
 
 __all__ = [
     "LogRadius",
+    "anytime_radii",
     "bernstein_radii",
     "c_epsilon",
-    "clock_radii",
     "kl_bounds",
     "kl_rate",
     "largest_level",

@@ -45,7 +45,7 @@ def lil_radii_of(counts: IntArray, levels: FloatArray, epsilon: float, sigma: fl
 
 
 @kernel
-def clock_log(n_arms: int, t: int, delta: float, factor: float, power: float) -> float:
+def exploration_rate(n_arms: int, t: int, delta: float, factor: float, power: float) -> float:
     """Return ``ln(factor n_arms t^power / delta)``, the exploration rate of a radius with a clock."""
     return math.log(factor * n_arms / delta) + power * math.log(t)
 

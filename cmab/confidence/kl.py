@@ -8,7 +8,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import integer, real, vector
 
 
-def kl_bounds(means: ArrayLike, counts: IntArray | int, rate: float) -> tuple[FloatArray, FloatArray]:
+def kl_bounds(means: ArrayLike, counts: IntArray | int, *, rate: float) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the interval of q with ``T kl(mean, q) <= rate``, arm by arm.
 
     For outcomes in [0, 1]; each end fails with probability at most ``exp(-rate)`` after a fixed number of
@@ -52,7 +52,7 @@ def kl_bounds(means: ArrayLike, counts: IntArray | int, rate: float) -> tuple[Fl
     return lower, upper
 
 
-def kl_rate(n_arms: int, t: int, delta: float) -> float:
+def kl_rate(n_arms: int, t: int, *, delta: float) -> float:
     """Return KL-LUCB's exploration rate in round `t`: ``l + ln l`` for ``l = ln(405.5 N t^1.1 / delta)``.
 
     The factor must exceed ``2e + 1 + e / (a - 1) + (e + 1) / (a - 1)^2``, which is 405.45 at a = 1.1.

@@ -90,12 +90,12 @@ def c_epsilon(epsilon: float) -> float:
 
 
 def lil_radii(
-    counts: FloatArray | IntArray, omega: FloatArray | float, epsilon: float, sigma: float
+    counts: FloatArray | IntArray, level: FloatArray | float, *, epsilon: float, sigma: float
 ) -> FloatArray:
     """Return the law-of-the-iterated-logarithm radius of lil-rand-lucb, section 5 (with "+2").
 
     The mean of a ``sigma``-sub-Gaussian arm ever exceeds its expectation by the radius with probability
-    at most ``c_epsilon(epsilon) * omega ** (1 + epsilon)``; with ``epsilon=0`` nothing is proven.
+    at most ``c_epsilon(epsilon) * level ** (1 + epsilon)``; with ``epsilon=0`` nothing is proven.
 
     Examples
     --------
@@ -107,18 +107,18 @@ def lil_radii(
     from cmab.confidence._kernels_radii import lil_radii_of
 
     whole = np.ascontiguousarray(counts, np.int64)
-    levels = np.ascontiguousarray(np.broadcast_to(np.asarray(omega, np.float64), whole.shape))
+    levels = np.ascontiguousarray(np.broadcast_to(np.asarray(level, np.float64), whole.shape))
     radii = np.empty(whole.shape)
     lil_radii_of(whole, levels, epsilon, sigma, radii)
     return radii
 
 
-def lucb1_radii(counts: IntArray, t: int, delta: float, sigma: float) -> FloatArray:
+def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
     """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``."""
     return _with_clock(counts, t, delta, sigma, 1.25, 4.0)
 
 
-def clock_radii(counts: IntArray, t: int, delta: float, sigma: float) -> FloatArray:
+def anytime_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
     """Return the radius of UGapEc and CLUCB after `t` samples: ``sigma sqrt(2 ln(4 N t^3 / delta) / T)``."""
     return _with_clock(counts, t, delta, sigma, 4.0, 3.0)
 
@@ -126,14 +126,16 @@ def clock_radii(counts: IntArray, t: int, delta: float, sigma: float) -> FloatAr
 def _with_clock(
     counts: IntArray, t: int, delta: float, sigma: float, factor: float, power: float
 ) -> FloatArray:
-    from cmab.confidence._kernels_radii import clock_log, hoeffding_radii
+    from cmab.confidence._kernels_radii import exploration_rate, hoeffding_radii
 
     whole, radii = np.ascontiguousarray(counts, np.int64), np.empty(len(counts))
-    hoeffding_radii(whole, clock_log(len(whole), t, delta, factor, power), sigma, radii)
+    hoeffding_radii(whole, exploration_rate(len(whole), t, delta, factor, power), sigma, radii)
     return radii
 
 
-def bernstein_radii(state: ArmStatistics, t: int, delta: float, length: float) -> FloatArray:
+def bernstein_radii(
+    state: ArmStatistics, t: int, *, delta: float, support: tuple[float, float]
+) -> FloatArray:
     """Return UGapE-V's radius after `t` samples, infinite below two outcomes; see `UGapEcV`.
 
     Examples
@@ -142,14 +144,15 @@ def bernstein_radii(state: ArmStatistics, t: int, delta: float, length: float) -
     >>> from cmab.confidence.radii import bernstein_radii
     >>> state = ArmStatistics.empty(2)
     >>> state.update(Feedback([0, 1], [8.0, 8.0], pulls=[10, 100], squares=[8.0, 8.0]))
-    >>> bernstein_radii(state, t=110, delta=0.1, length=1.0).round(3)
+    >>> bernstein_radii(state, t=110, delta=0.1, support=(0.0, 1.0)).round(3)
     array([5.76 , 0.617])
     """
     from cmab.confidence._kernels_radii import bernstein_radii as write
-    from cmab.confidence._kernels_radii import clock_log
+    from cmab.confidence._kernels_radii import exploration_rate
 
     counts, radii = state.counts, np.empty(state.n_arms)
-    write(counts, state.deviations, clock_log(len(counts), t, delta, 7.0, 3.0), length, radii)
+    rate = exploration_rate(len(counts), t, delta, 7.0, 3.0)
+    write(counts, state.deviations, rate, support[1] - support[0], radii)
     return radii
 
 
@@ -174,7 +177,7 @@ def mixture_threshold(x: float) -> float:
     return float(((g + x) / grid).min())
 
 
-def pair_threshold(n_pairs: int, delta: float) -> float:
+def pair_threshold(n_pairs: int, *, delta: float) -> float:
     """Return what the evidence of each of `n_pairs` pairs of Gaussian arms must exceed, without the counts.
 
     With ``2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)`` on top, all pairs whose order is wrong stay below it for
@@ -202,7 +205,9 @@ def largest_level(error: Callable[[float], float], delta: float) -> float:
     return math.exp(low)
 
 
-def lil_parameters(mode: Mode, delta: float, sides: tuple[int, ...], n_sides: float) -> tuple[float, float]:
+def lil_parameters(
+    mode: Mode, sides: tuple[int, ...], *, delta: float, n_sides: float
+) -> tuple[float, float]:
     """Return (e, w) of the lil radius ``U(T, w / (n_sides size))`` for an error of `delta`.
 
     Only one-sided deviations can do harm, of `size` arms on each of `sides`; their union meets `delta`

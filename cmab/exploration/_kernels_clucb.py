@@ -9,7 +9,7 @@ from cmab.compiled._kernels import kernel, typed_kernel
 from cmab.compiled._kernels_select import restore_best
 from cmab.compiled._kernels_signatures import EXPLORE_ORACLE
 from cmab.compiled._kernels_statistics import observe_outcome
-from cmab.confidence._kernels_radii import clock_log, hoeffding_radii, lil_radius
+from cmab.confidence._kernels_radii import exploration_rate, hoeffding_radii, lil_radius
 
 LIL, CLOCK = 0, 1
 
@@ -60,7 +60,7 @@ def _radii(kind: int, counts: IntArray, samples: int, reals: FloatArray, out: Fl
         for i in range(n):
             out[i] = lil_radius(counts[i], reals[3], reals[2], reals[1])
     else:
-        hoeffding_radii(counts, clock_log(n, samples, reals[3], 4.0, 3.0), reals[1], out)
+        hoeffding_radii(counts, exploration_rate(n, samples, reals[3], 4.0, 3.0), reals[1], out)
 
 
 @typed_kernel(EXPLORE_ORACLE)

@@ -7,7 +7,7 @@ from cmab.compiled._kernels import kernel
 from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled._kernels_signatures import decide_kernel
 from cmab.confidence._kernels_kl import kl_bounds_of, kl_lucb_rate
-from cmab.confidence._kernels_radii import clock_log, hoeffding_radii, radius_at
+from cmab.confidence._kernels_radii import exploration_rate, hoeffding_radii, radius_at
 
 BOTH, RANDOM = 0, 1
 
@@ -80,7 +80,7 @@ def decide_lucb1(
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
     mark_best_again(means, integers, is_high)
-    hoeffding_radii(counts, clock_log(n, rounds, reals[0], 1.25, 4.0), reals[1], radii)
+    hoeffding_radii(counts, exploration_rate(n, rounds, reals[0], 1.25, 4.0), reals[1], radii)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)
     size = sampled(high, low, BOTH, counts, coin, chosen)
     return -size if gap < reals[2] else size

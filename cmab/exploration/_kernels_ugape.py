@@ -6,7 +6,7 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled._kernels import kernel
 from cmab.compiled._kernels_select import mark_best
 from cmab.compiled._kernels_signatures import decide_kernel
-from cmab.confidence._kernels_radii import bernstein_radii, clock_log, hoeffding_radii
+from cmab.confidence._kernels_radii import bernstein_radii, exploration_rate, hoeffding_radii
 
 
 @kernel
@@ -91,10 +91,10 @@ def decide_ugape(
     n, sizes = means.shape[0], integers[2:]
     radii, is_chosen = np.empty(n), np.empty(n, np.bool_)
     if integers[1]:
-        log = clock_log(n, samples, reals[0], 7.0, 3.0)
+        log = exploration_rate(n, samples, reals[0], 7.0, 3.0)
         bernstein_radii(counts, deviations, log, 2.0 * reals[1], radii)
     else:
-        hoeffding_radii(counts, clock_log(n, samples, reals[0], 4.0, 3.0), reals[1], radii)
+        hoeffding_radii(counts, exploration_rate(n, samples, reals[0], 4.0, 3.0), reals[1], radii)
     bounds = np.empty(sizes.shape[0])
     chosen[0] = least_sure(means, radii, sizes, integers[0], is_chosen, bounds)
     return -1 if bounds.max() < reals[2] else 1

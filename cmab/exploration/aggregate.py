@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -23,10 +23,10 @@ from cmab.validation import integer, real
 _DECAY = math.exp(0.2) * 0.75  # OptMAI's share of the budget falls by this factor a round
 
 
-def _round_pulls(n_arms: int, delta: float, scale: float, phase: int) -> int:
+def _round_pulls(n_arms: int, delta: float, pulls_factor: float, phase: int) -> int:
     """Return AdaptiveTopK's pulls of each arm in round ``phase + 1``."""
     r = phase + 1
-    return math.ceil(scale * 4.0**r * math.log(2 * n_arms * r * r / delta))
+    return math.ceil(pulls_factor * 4.0**r * math.log(2 * n_arms * r * r / delta))
 
 
 def _decide_clear_arms(state: Phases, k: int) -> None:
@@ -49,7 +49,8 @@ def _decide_clear_arms(state: Phases, k: int) -> None:
 class AdaptiveTopK(PhasedExplorer):
     """AdaptiveTopK: k arms whose average mean is within `epsilon` of the best, with probability 1 - delta.
 
-    For independent outcomes in [0, 1]. Means are cumulative over rounds. The guarantee needs ``scale = 1``.
+    For independent outcomes in [0, 1]. Means are cumulative over rounds. The guarantee needs
+    ``pulls_factor = 1``.
 
     Parameters
     ----------
@@ -57,11 +58,11 @@ class AdaptiveTopK(PhasedExplorer):
         Number of arms.
     k : int
         How many to return, in ``[1, n_arms - 1]``.
-    epsilon : float
-        Tolerance of the average, in (0, 1).
     delta : float
         Probability of failure, in (0, 1).
-    scale : float
+    epsilon : float
+        Tolerance of the average, in (0, 1).
+    pulls_factor : float
         Factor of the pulls in each round; below 1 the guarantee is lost and nothing certified.
 
     Raises
@@ -82,15 +83,16 @@ class AdaptiveTopK(PhasedExplorer):
 
     n_arms: int
     k: int
-    epsilon: float
+    _: KW_ONLY
     delta: float
+    epsilon: float
     support = (0.0, 1.0)
-    scale: float = 1.0
+    pulls_factor: float = 1.0
 
     @property
     def is_proven(self) -> bool:
-        """Whether `scale` leaves the paper's pulls at least."""
-        return self.scale >= 1.0
+        """Whether `pulls_factor` leaves the paper's pulls at least."""
+        return self.pulls_factor >= 1.0
 
     @property
     def goal(self) -> Goal:
@@ -101,18 +103,18 @@ class AdaptiveTopK(PhasedExplorer):
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
         real("epsilon", self.epsilon, 1e-100, 1.0, inside=True)
         check_delta(self.delta)
-        check_factor("scale", self.scale)
+        check_factor("pulls_factor", self.pulls_factor)
         # The last round is the first whose width costs epsilon at most; all before take a third of its pulls.
         r = math.ceil(math.log2(2.0 / self.epsilon))
-        pulls = self.scale * math.log(2 * self.n_arms * r * r / self.delta) * 4 / 3 * self.n_arms
-        check_samples(2.0 * r + math.log2(max(1.0, pulls)), "epsilon, delta and scale")
+        pulls = self.pulls_factor * math.log(2 * self.n_arms * r * r / self.delta) * 4 / 3 * self.n_arms
+        check_samples(2.0 * r + math.log2(max(1.0, pulls)), "epsilon, delta and pulls_factor")
 
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return ``ceil(scale 4^r ln(2 n r^2 / delta))``; 0 when the places left cannot cost epsilon."""
+        """Return ``ceil(c 4^r ln(2 n r^2 / delta))``, c a factor; 0 when no place left can cost epsilon."""
         wanted = self.k - int(state.accepted.sum())
         if 2.0 * 2.0**-state.phase * wanted <= self.epsilon * self.k:
             return 0
-        return _round_pulls(self.n_arms, self.delta, self.scale, state.phase)
+        return _round_pulls(self.n_arms, self.delta, self.pulls_factor, state.phase)
 
     def decide(self, state: Phases) -> None:
         """Accept and reject the arms that are clear of the border."""
@@ -123,8 +125,8 @@ class AdaptiveTopK(PhasedExplorer):
 class AdaptiveTopKBudget(BudgetExplorer):
     """AdaptiveTopK with a fixed budget, as its paper's experiments run it; it certifies nothing.
 
-    With the literal constants (``scale = 1``) the first round alone takes ``4 ln(2 n / delta)`` pulls of each
-    arm: up to that budget it is uniform allocation. The last round is cut to what the budget allows.
+    With the literal constants (``pulls_factor = 1``) the first round alone takes ``4 ln(2 n / delta)`` pulls
+    of each arm: up to that budget it is uniform allocation. The last round is cut to what the budget allows.
 
     Parameters
     ----------
@@ -132,11 +134,11 @@ class AdaptiveTopKBudget(BudgetExplorer):
         Number of arms.
     k : int
         How many to return, in ``[1, n_arms - 1]``.
-    budget : int
-        Samples that may be taken, at least `n_arms`.
     delta : float
         Parameter of the number of pulls, in (0, 1).
-    scale : float
+    budget : int
+        Samples that may be taken, at least `n_arms`.
+    pulls_factor : float
         Factor of the pulls in each round.
 
     Raises
@@ -157,19 +159,20 @@ class AdaptiveTopKBudget(BudgetExplorer):
 
     n_arms: int
     k: int
-    budget: int
+    _: KW_ONLY
     delta: float = 0.01
-    scale: float = 1.0
+    budget: int
+    pulls_factor: float = 1.0
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
         check_delta(self.delta)
-        check_factor("scale", self.scale)
+        check_factor("pulls_factor", self.pulls_factor)
         self._check_budget(self.n_arms)
 
     def pulls_per_arm(self, state: Phases) -> int:
         """Return the round's pulls, or what the budget allows."""
-        return self.affordable(state, _round_pulls(self.n_arms, self.delta, self.scale, state.phase))
+        return self.affordable(state, _round_pulls(self.n_arms, self.delta, self.pulls_factor, state.phase))
 
     def decide(self, state: Phases) -> None:
         """Accept and reject the arms that are clear of the border, unless the budget cut the round short."""
@@ -216,6 +219,7 @@ class OptMAI(BudgetExplorer):
 
     n_arms: int
     k: int
+    _: KW_ONLY
     budget: int
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ class BestArmRule(SamplingExplorer):
     """Base: the stop of `MixtureGLR` for one arm, which is proven for any way of sampling Gaussian arms."""
 
     n_arms: int
+    _: KW_ONLY
     delta: float
     sigma: float = 0.5
 
@@ -35,7 +36,7 @@ class BestArmRule(SamplingExplorer):
 
     @cached_property
     def _threshold(self) -> float:
-        return pair_threshold(self.n_arms - 1, self.delta)
+        return pair_threshold(self.n_arms - 1, delta=self.delta)
 
     def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
         """Return the best mean, its closest rival with a penalty, and whether there is enough evidence."""

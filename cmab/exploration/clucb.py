@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
-from cmab.confidence.radii import MODES, Mode, clock_radii, lil_parameters, lil_radii
+from cmab.confidence.radii import MODES, Mode, anytime_radii, lil_parameters, lil_radii
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible
 from cmab.exploration.parameters import check_epsilon, check_noise
 from cmab.exploration.sampling import SamplingExplorer, radius_table
@@ -33,8 +33,8 @@ class _CLUCBRule(SamplingExplorer):
     """Base: revised means are pessimistic inside the best super arm, optimistic outside."""
 
     oracle: LinearOracle
+    _: KW_ONLY
     delta: float
-    sigma: float = 0.5
 
     def __post_init__(self) -> None:
         check_exact(self.oracle)
@@ -112,7 +112,7 @@ class _CLUCBRule(SamplingExplorer):
         return self.oracle.solve(possible(self.oracle, means), np.random.default_rng(0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LilCLUCB(_CLUCBRule):
     """lil'CLUCB: the best super arm of any exact linear oracle, with lil radii.
 
@@ -151,6 +151,7 @@ class LilCLUCB(_CLUCBRule):
     Algorithms 2 and 3.
     """
 
+    sigma: float = 0.5
     mode: Mode = "faithful"
 
     def __post_init__(self) -> None:
@@ -164,13 +165,13 @@ class LilCLUCB(_CLUCBRule):
 
     @cached_property
     def _level(self) -> tuple[float, float]:
-        epsilon, level = lil_parameters(self.mode, self.delta, (self.n_arms,), 1.0)
+        epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
         return epsilon, level / self.n_arms
 
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return the lil radius."""
         epsilon, level = self._level
-        return lil_radii(state.counts, level, epsilon, self.sigma)
+        return lil_radii(state.counts, level, epsilon=epsilon, sigma=self.sigma)
 
     def has_won(self, rivals: Rivals) -> bool:
         """Return whether no arm is disputed."""
@@ -189,7 +190,7 @@ class LilCLUCB(_CLUCBRule):
         return ExplorerKernel(explore_clucb_trees, (np.array([k, int(self._sign)]), radii))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CLUCB(_CLUCBRule):
     """CLUCB (Chen et al. 2014), and CLUCB-PAC with `epsilon`: radii with a clock of samples.
 
@@ -203,10 +204,10 @@ class CLUCB(_CLUCBRule):
         support. They are cut at its `least_mean`: costs of a shortest path stay at 0 or above.
     delta : float
         Probability of failure, in (0, 1).
-    sigma : float
-        Sub-Gaussian scale of the outcomes.
     epsilon : float
         Tolerance; 0 is CLUCB.
+    sigma : float
+        Sub-Gaussian scale of the outcomes.
 
     Raises
     ------
@@ -229,6 +230,7 @@ class CLUCB(_CLUCBRule):
     """
 
     epsilon: float = 0.0
+    sigma: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -241,7 +243,7 @@ class CLUCB(_CLUCBRule):
 
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return the radius after as many samples as there are."""
-        return clock_radii(state.counts, int(state.counts.sum()), self.delta, self.sigma)
+        return anytime_radii(state.counts, int(state.counts.sum()), delta=self.delta, sigma=self.sigma)
 
     def has_won(self, rivals: Rivals) -> bool:
         """Return whether the rival's revised value exceeds the best one's by at most `epsilon`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -31,13 +31,13 @@ class Rule(NamedTuple):
 
 
 class OneByOne(SamplingExplorer):
-    """Base of these rules: a subclass sets `budget`, `sizes` and `k`, and says what its compiled rule is.
+    """Base of these rules: a subclass sets `budget`, `arms_per_bandit` and `k`, and says what its rule is.
 
-    `sizes` holds the numbers of arms of the bandits, which are numbered one after the other.
+    Bandits are numbered one after the other.
     """
 
     budget: int
-    sizes: Sequence[int]
+    arms_per_bandit: Sequence[int]
     k: int
     epsilon: float = 0.0
     is_proven = False
@@ -46,7 +46,7 @@ class OneByOne(SamplingExplorer):
     @property
     def goal(self) -> Goal:
         """The k best arms of each bandit, up to `epsilon` where the rule has one."""
-        return ExploreEach(self.sizes, self.k, self.epsilon)
+        return ExploreEach(self.arms_per_bandit, self.k, epsilon=self.epsilon)
 
     @abstractmethod
     def _rule(self) -> Rule:
@@ -88,10 +88,10 @@ class OneByOne(SamplingExplorer):
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the best means of each bandit."""
-        return best_of_each(state.means, self.sizes, self.k)
+        return best_of_each(state.means, self.arms_per_bandit, k=self.k)
 
     def _check(self, a: float | None) -> None:
-        n_arms = sum(bandit_sizes(self.sizes))
+        n_arms = sum(bandit_sizes(self.arms_per_bandit))
         if integer("budget", self.budget, None, MOST) <= n_arms:
             raise ValueError(f"budget must exceed {n_arms}, one sample of each arm, got {self.budget}")
         if a is not None:
@@ -108,14 +108,14 @@ class GapE(OneByOne):
 
     Parameters
     ----------
-    sizes : sequence of int
+    arms_per_bandit : sequence of int
         Number of arms of each bandit, at least 2.
+    support : tuple of float
+        Interval of the outcomes, of length b.
     budget : int
         Samples that may be taken, more than there are arms.
     a : float
         Exploration parameter, positive.
-    support : tuple of float
-        Interval of the outcomes, of length b.
 
     Raises
     ------
@@ -125,7 +125,7 @@ class GapE(OneByOne):
     Examples
     --------
     >>> from cmab import GapE
-    >>> GapE(sizes=(3, 4), budget=100, a=2.0).n_arms
+    >>> GapE(arms_per_bandit=(3, 4), budget=100, a=2.0).n_arms
     7
 
     References
@@ -133,10 +133,11 @@ class GapE(OneByOne):
     V. Gabillon, M. Ghavamzadeh, A. Lazaric, S. Bubeck: Multi-Bandit Best Arm Identification, NIPS 2011.
     """
 
-    sizes: Sequence[int]
+    arms_per_bandit: Sequence[int]
+    _: KW_ONLY
+    support: tuple[float, float] = (0.0, 1.0)
     budget: int
     a: float
-    support: tuple[float, float] = (0.0, 1.0)
 
     k = 1
 
@@ -146,12 +147,14 @@ class GapE(OneByOne):
     @property
     def n_arms(self) -> int:  # type: ignore[override]
         """Number of arms of all bandits."""
-        return sum(self.sizes)
+        return sum(self.arms_per_bandit)
 
     def _rule(self) -> Rule:
         from cmab.exploration._kernels_budget import decide_gape
 
-        return Rule(decide_gape, [self.budget, *self.sizes], [self.a, length(self.support)], np.empty(0))
+        return Rule(
+            decide_gape, [self.budget, *self.arms_per_bandit], [self.a, length(self.support)], np.empty(0)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +184,7 @@ class UCBE(OneByOne):
     Examples
     --------
     >>> from cmab import UCBE
-    >>> UCBE(20, budget=2000, a=10.0).sizes
+    >>> UCBE(20, budget=2000, a=10.0).arms_per_bandit
     (20,)
 
     References
@@ -190,6 +193,7 @@ class UCBE(OneByOne):
     """
 
     n_arms: int
+    _: KW_ONLY
     budget: int
     a: float | None = None
     c: float = 1.0
@@ -201,7 +205,7 @@ class UCBE(OneByOne):
         check_factor("c", self.c)
 
     @property
-    def sizes(self) -> Sequence[int]:  # type: ignore[override]
+    def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]
         """One bandit."""
         return (self.n_arms,)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from cmab.exploration.parameters import check_delta, check_samples
 from cmab.exploration.phases import BudgetExplorer, PhasedExplorer, Phases, best_undecided, finish
@@ -34,10 +34,10 @@ class Halving(PhasedExplorer):
         Number of arms.
     k : int
         How many to return, in ``[1, n_arms - 1]``.
-    epsilon : float
-        Tolerance, in (0, 1).
     delta : float
         Probability of failure, in (0, 1).
+    epsilon : float
+        Tolerance, in (0, 1).
 
     Raises
     ------
@@ -58,8 +58,9 @@ class Halving(PhasedExplorer):
 
     n_arms: int
     k: int
-    epsilon: float
+    _: KW_ONLY
     delta: float
+    epsilon: float
     fresh_means = True
     support = (0.0, 1.0)
 
@@ -72,12 +73,12 @@ class Halving(PhasedExplorer):
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
         real("epsilon", self.epsilon, 1e-100, 1.0, inside=True)
         check_delta(self.delta)
-        samples = halving_samples(self.n_arms, self.k, self.epsilon, self.delta)
+        samples = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)
         check_samples(math.log2(samples), "epsilon and delta")
 
     def pulls_per_arm(self, state: Phases) -> int:
         """Return the constant of Hoeffding's bound for this round's share of epsilon and delta."""
-        return halving_schedule(self.n_arms, self.k, self.epsilon, self.delta)[state.phase][1]
+        return halving_schedule(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)[state.phase][1]
 
     def decide(self, state: Phases) -> None:
         """Keep the better half."""
@@ -114,6 +115,7 @@ class SequentialHalving(BudgetExplorer):
     """
 
     n_arms: int
+    _: KW_ONLY
     budget: int
     k = 1
     fresh_means = True
@@ -164,6 +166,7 @@ class UniformAllocation(BudgetExplorer):
 
     n_arms: int
     k: int
+    _: KW_ONLY
     budget: int
 
     def __post_init__(self) -> None:

@@ -8,15 +8,14 @@ from cmab.arrays import BoolArray, FloatArray
 from cmab.compiled.forms import ExplorerKernel
 from cmab.confidence.kl import kl_bounds, kl_rate
 from cmab.exploration.lucb import LUCBRule
-from cmab.exploration.parameters import check_delta, check_epsilon
-from cmab.exploration.sampling import scan
+from cmab.exploration.parameters import check_epsilon
+from cmab.exploration.sampling import BestK, scan
 from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer
 
 
-@dataclass(frozen=True, eq=False)
-class KLLUCB(LUCBRule):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KLLUCB(LUCBRule, BestK):
     """KL-LUCB (Kaufmann and Kalyanakrishnan 2013): LUCB with Bernoulli confidence bounds.
 
     For any outcomes in [0, 1]: by convexity no distribution there deviates more easily than the Bernoulli one
@@ -53,16 +52,12 @@ class KLLUCB(LUCBRule):
     is Theorem 1's with alpha = 1.1 (from memory, confirmed by the constant in public code).
     """
 
-    n_arms: int
-    k: int
-    delta: float
     epsilon: float = 0.0
 
     support = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        check_delta(self.delta)
+        super().__post_init__()
         check_epsilon(self.epsilon)
 
     @property
@@ -76,8 +71,8 @@ class KLLUCB(LUCBRule):
         is_high: BoolArray,  # noqa: ARG002
     ) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the means that are not refuted by relative entropy."""
-        rate = kl_rate(self.n_arms, state.rounds, self.delta)
-        return kl_bounds(state.means, state.counts, rate)
+        rate = kl_rate(self.n_arms, state.rounds, delta=self.delta)
+        return kl_bounds(state.means, state.counts, rate=rate)
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the overlap is below `epsilon`, strictly."""

@@ -20,7 +20,7 @@ LilUCBMode = Literal["proven", "faithful", "heuristic"]
 _MODES: tuple[LilUCBMode, ...] = ("proven", "faithful", "heuristic")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LilUCB(BestK):
     """lil'UCB (Jamieson et al. 2014), k = 1: sample the largest upper bound, return the most sampled arm.
 
@@ -69,7 +69,7 @@ class LilUCB(BestK):
     """
 
     k: int = field(default=1, init=False)
-    delta: float = field(kw_only=True)
+    sigma: float = 0.5
     mode: LilUCBMode = "proven"
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class LilUCB(BestK):
             # The paper bounds the error by 4 sqrt(c w) + 4 c w.
             level = (math.sqrt(1.0 + self.delta) - 1.0) ** 2 / (4.0 * c_epsilon(0.01))
             return 0.01, level, 2.0, 9.0
-        epsilon, level = lil_parameters("faithful", self.delta, (self.n_arms,), 1.0)
+        epsilon, level = lil_parameters("faithful", delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
         return epsilon, level / self.n_arms, 2.0, _safe_ratio(epsilon, level / self.n_arms)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -98,7 +98,7 @@ class LilUCB(BestK):
         from cmab.exploration._kernels_lil_ucb import largest_bound
 
         epsilon, level, factor, _ = self._parameters
-        radii = lil_radii(state.counts, level, epsilon, self.sigma)
+        radii = lil_radii(state.counts, level, epsilon=epsilon, sigma=self.sigma)
         return np.array([largest_bound(state.means, radii, factor)], np.int64)
 
     def can_stop(self, state: ArmStatistics) -> bool:

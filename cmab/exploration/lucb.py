@@ -99,7 +99,7 @@ class RadiusRule(LUCBRule, BestK):
         return state.means - radii, state.means + radii
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LUCB1(RadiusRule):
     """LUCB1 (Kalyanakrishnan et al. 2012): a radius with a clock, both critical arms, Explore-m.
 
@@ -112,10 +112,10 @@ class LUCB1(RadiusRule):
         Number of arms, and how many to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
-    sigma : float
-        Sub-Gaussian scale of the outcomes; half the length of their support will do.
     epsilon : float
         Tolerance, 0 for the best k exactly.
+    sigma : float
+        Sub-Gaussian scale of the outcomes; half the length of their support will do.
 
     Raises
     ------
@@ -136,6 +136,7 @@ class LUCB1(RadiusRule):
     """
 
     epsilon: float = 0.0
+    sigma: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,7 +149,7 @@ class LUCB1(RadiusRule):
 
     def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:  # noqa: ARG002
         """Return LUCB1's radius."""
-        return lucb1_radii(state.counts, state.rounds, self.delta, self.sigma)
+        return lucb1_radii(state.counts, state.rounds, delta=self.delta, sigma=self.sigma)
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the overlap is below `epsilon`, strictly."""
@@ -161,7 +162,7 @@ class LUCB1(RadiusRule):
         return scan(decide_lucb1, range(self.k), [self.delta, self.sigma, self.epsilon])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LilLUCB(RadiusRule):
     """lil'LUCB (Jamieson and Nowak 2014): one lil radius for all arms, both critical arms sampled.
 
@@ -195,6 +196,7 @@ class LilLUCB(RadiusRule):
     confidence setting, CISS 2014.
     """
 
+    sigma: float = 0.5
     mode: Mode = "faithful"
 
     def __post_init__(self) -> None:
@@ -209,13 +211,13 @@ class LilLUCB(RadiusRule):
     @cached_property
     def _levels(self) -> tuple[float, float, float]:
         """The lil exponent, and the level of an arm of the k best and of another."""
-        epsilon, level = lil_parameters(self.mode, self.delta, (self.n_arms,), 1.0)
+        epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
         return epsilon, level / self.n_arms, level / self.n_arms
 
     def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:
         """Return the lil radius at the level of each side."""
         epsilon, high, low = self._levels
-        return lil_radii(state.counts, np.where(is_high, high, low), epsilon, self.sigma)
+        return lil_radii(state.counts, np.where(is_high, high, low), epsilon=epsilon, sigma=self.sigma)
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule, and the loop over tournament trees: O(log n_arms) a sample."""
@@ -263,7 +265,7 @@ class LUCBPlusPlus(LilLUCB):
     @cached_property
     def _levels(self) -> tuple[float, float, float]:
         n_low = self.n_arms - self.k
-        epsilon, level = lil_parameters(self.mode, self.delta, (self.k, n_low), 2.0)
+        epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.k, n_low), n_sides=2.0)
         return epsilon, level / (2.0 * n_low), level / (2.0 * self.k)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -52,10 +52,10 @@ class LUCB1Halving(Explorer[Restart]):
         Number of arms.
     k : int
         How many to return, in ``[1, n_arms - 1]``.
-    epsilon : float
-        Tolerance, in (0, 1).
     delta : float
         Probability of failure, in (0, 1).
+    epsilon : float
+        Tolerance, in (0, 1).
 
     Raises
     ------
@@ -80,34 +80,35 @@ class LUCB1Halving(Explorer[Restart]):
 
     n_arms: int
     k: int
-    epsilon: float
+    _: KW_ONLY
     delta: float
+    epsilon: float
     support = (0.0, 1.0)
     is_bounded = True
 
     def __post_init__(self) -> None:
-        Halving(self.n_arms, self.k, self.epsilon, self.delta)  # checks the parameters
+        Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)  # checks the parameters
 
     @cached_property
     def first(self) -> LUCB1:
         """The rule to begin with."""
-        return LUCB1(self.n_arms, self.k, self.delta / 2.0, epsilon=self.epsilon)
+        return LUCB1(self.n_arms, self.k, delta=self.delta / 2.0, epsilon=self.epsilon)
 
     @cached_property
     def second(self) -> Halving:
         """The rule to restart with."""
-        return Halving(self.n_arms, self.k, self.epsilon, self.delta / 2.0)
+        return Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
 
     @cached_property
     def most_rounds(self) -> int:
         """Rounds of LUCB1, the first of which samples all arms, before it is given up."""
-        samples = halving_samples(self.n_arms, self.k, self.epsilon, self.delta / 2.0)
+        samples = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
         return 1 + (samples - self.n_arms) // 2
 
     @property
     def most_samples(self) -> int:
         """The worst case, on any instance."""
-        restart = halving_samples(self.n_arms, self.k, self.epsilon, self.delta / 2.0)
+        restart = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
         return self.n_arms + 2 * (self.most_rounds - 1) + restart
 
     @property

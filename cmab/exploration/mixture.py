@@ -15,7 +15,7 @@ from cmab.goals import best_k
 from cmab.statistics import ArmStatistics
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MixtureGLR(BestK):
     """A proven stop that needs about half the samples of the lil rules: likelihood ratios of all pairs.
 
@@ -51,9 +51,11 @@ class MixtureGLR(BestK):
     E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
     """
 
+    sigma: float = 0.5
+
     @cached_property
     def _threshold(self) -> float:
-        return pair_threshold(self.k * (self.n_arms - self.k), self.delta)
+        return pair_threshold(self.k * (self.n_arms - self.k), delta=self.delta)
 
     def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
         """Return the critical pair, the better arm first, and whether every pair has enough evidence."""

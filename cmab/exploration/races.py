@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -97,10 +97,10 @@ class HoeffdingRace(_Race):
         How many to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
-    max_pulls : int
-        The most samples of one arm.
     support : tuple of float
         Interval of the outcomes, of length b.
+    max_pulls : int
+        The most samples of one arm.
 
     Raises
     ------
@@ -128,9 +128,10 @@ class HoeffdingRace(_Race):
 
     n_arms: int
     k: int
+    _: KW_ONLY
     delta: float
-    max_pulls: int
     support: tuple[float, float] = (0.0, 1.0)
+    max_pulls: int
 
     def __post_init__(self) -> None:
         self._check()
@@ -147,7 +148,7 @@ class BernsteinRace(_Race):
 
     Parameters
     ----------
-    n_arms, k, delta, max_pulls, support
+    n_arms, k, delta, support, max_pulls
         As for `HoeffdingRace`.
 
     Raises
@@ -175,9 +176,10 @@ class BernsteinRace(_Race):
 
     n_arms: int
     k: int
+    _: KW_ONLY
     delta: float
-    max_pulls: int
     support: tuple[float, float] = (0.0, 1.0)
+    max_pulls: int
 
     def __post_init__(self) -> None:
         self._check()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -98,6 +98,7 @@ class SAR(_BestK):
 
     n_arms: int
     k: int
+    _: KW_ONLY
     budget: int
 
     def __post_init__(self) -> None:
@@ -141,6 +142,7 @@ class SuccessiveRejects(_BestK):
     """
 
     n_arms: int
+    _: KW_ONLY
     budget: int
     k = 1
 
@@ -192,6 +194,7 @@ class CSAR(_OneAPhase):
     """
 
     oracle: LinearOracle
+    _: KW_ONLY
     budget: int
 
     @property

@@ -15,7 +15,7 @@ from cmab.statistics import ArmStatistics, RememberingStatistics
 from cmab.validation import real
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _TopTwo(BestArmRule):
     """Base: the leader gets the share `beta` of the samples."""
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel
-from cmab.confidence.radii import bernstein_radii, clock_radii
-from cmab.exploration.parameters import check_delta, check_epsilon, check_noise, check_support, length
+from cmab.confidence.radii import anytime_radii, bernstein_radii
+from cmab.exploration.parameters import check_epsilon, check_noise, check_support, length
 from cmab.exploration.sampling import BestK, SamplingExplorer, scan
 from cmab.goals import ExploreEach, ExploreM, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
@@ -32,7 +32,7 @@ class UGapERule(SamplingExplorer):
 
     k: int
     epsilon: float
-    sizes: Sequence[int]
+    arms_per_bandit: Sequence[int]
 
     @abstractmethod
     def radii(self, state: ArmStatistics) -> FloatArray:
@@ -47,9 +47,9 @@ class UGapERule(SamplingExplorer):
         """Return J, B_J and the arm that the paper pulls next."""
         from cmab.exploration._kernels_ugape import least_sure
 
-        sizes, is_chosen = np.array(self.sizes, np.int64), np.empty(self.n_arms, np.bool_)
-        bounds = np.empty(len(sizes))
-        pull = least_sure(state.means, self.radii(state), sizes, self.k, is_chosen, bounds)
+        arms_per_bandit, is_chosen = np.array(self.arms_per_bandit, np.int64), np.empty(self.n_arms, np.bool_)
+        bounds = np.empty(len(arms_per_bandit))
+        pull = least_sure(state.means, self.radii(state), arms_per_bandit, self.k, is_chosen, bounds)
         return Selection(np.flatnonzero(is_chosen), float(bounds.max()), pull)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -63,7 +63,7 @@ class UGapERule(SamplingExplorer):
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the arms of least gap index; before every arm was seen, the best means."""
         if len(self.unseen(state)):
-            return best_of_each(state.means, self.sizes, self.k)
+            return best_of_each(state.means, self.arms_per_bandit, k=self.k)
         return self.selection(state).arms
 
 
@@ -75,13 +75,15 @@ class _WithClock(UGapERule):
 
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return the radius after as many samples as there are."""
-        return clock_radii(state.counts, int(state.counts.sum()), self.delta, self.sigma)
+        return anytime_radii(state.counts, int(state.counts.sum()), delta=self.delta, sigma=self.sigma)
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
         from cmab.exploration._kernels_ugape import decide_ugape
 
-        return scan(decide_ugape, [self.k, False, *self.sizes], [self.delta, self.sigma, self.epsilon])
+        return scan(
+            decide_ugape, [self.k, False, *self.arms_per_bandit], [self.delta, self.sigma, self.epsilon]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +96,16 @@ class MultiBanditUGapEc(_WithClock):
 
     Parameters
     ----------
-    sizes : sequence of int
+    arms_per_bandit : sequence of int
         Number of arms of each bandit, at least 2; the arms are numbered one bandit after the other.
     k : int
         How many arms of each bandit to return, fewer than it has.
     delta : float
         Probability that the answer for some bandit is wrong, in (0, 1).
-    sigma : float
-        Sub-Gaussian scale of the outcomes; half the length of their support will do.
     epsilon : float
         Tolerance, 0 for the best k exactly.
+    sigma : float
+        Sub-Gaussian scale of the outcomes; half the length of their support will do.
 
     Raises
     ------
@@ -114,7 +116,7 @@ class MultiBanditUGapEc(_WithClock):
     --------
     >>> from cmab import MultiBanditUGapEc, identify
     >>> from instances import BernoulliArms
-    >>> explorer = MultiBanditUGapEc(sizes=(2, 3), k=1, delta=0.1)
+    >>> explorer = MultiBanditUGapEc(arms_per_bandit=(2, 3), k=1, delta=0.1)
     >>> identify(explorer, BernoulliArms([0.9, 0.1, 0.2, 0.1, 0.8]), rng=0).arms
     [array([0, 4])]
 
@@ -125,29 +127,30 @@ class MultiBanditUGapEc(_WithClock):
     report; the rule here is its counterpart of `MultiBanditUGapEb`.
     """
 
-    sizes: Sequence[int]
+    arms_per_bandit: Sequence[int]
     k: int
+    _: KW_ONLY
     delta: float
-    sigma: float = 0.5
     epsilon: float = 0.0
+    sigma: float = 0.5
 
     def __post_init__(self) -> None:
-        integer("k", self.k, 1, min(bandit_sizes(self.sizes)) - 1)
+        integer("k", self.k, 1, min(bandit_sizes(self.arms_per_bandit)) - 1)
         check_noise(self.delta, self.sigma)
         check_epsilon(self.epsilon)
 
     @property
     def n_arms(self) -> int:  # type: ignore[override]
         """Number of arms of all bandits."""
-        return sum(self.sizes)
+        return sum(self.arms_per_bandit)
 
     @property
     def goal(self) -> Goal:
         """Every arm within `epsilon` of the k-th best of its bandit."""
-        return ExploreEach(self.sizes, self.k, self.epsilon)
+        return ExploreEach(self.arms_per_bandit, self.k, epsilon=self.epsilon)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class UGapEc(_WithClock, BestK):
     """UGapEc (Gabillon et al. 2012): the arms of least gap index; the less sampled of two critical arms.
 
@@ -160,10 +163,10 @@ class UGapEc(_WithClock, BestK):
         Number of arms, and how many to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
-    sigma : float
-        Sub-Gaussian scale of the outcomes; half the length of their support will do.
     epsilon : float
         Tolerance, 0 for the best k exactly.
+    sigma : float
+        Sub-Gaussian scale of the outcomes; half the length of their support will do.
 
     Raises
     ------
@@ -184,19 +187,20 @@ class UGapEc(_WithClock, BestK):
     """
 
     epsilon: float = 0.0
+    sigma: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_epsilon(self.epsilon)
 
     @property
-    def sizes(self) -> Sequence[int]:  # type: ignore[override]
+    def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]
         """One bandit."""
         return (self.n_arms,)
 
 
-@dataclass(frozen=True, eq=False)
-class UGapEcV(UGapERule):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UGapEcV(UGapERule, BestK):
     """UGapEc with empirical-Bernstein radii, for arms of small variance: every arm twice at first.
 
     The paper leaves the constants to its technical report; these are ours. Maurer and Pontil's inequality
@@ -232,33 +236,31 @@ class UGapEcV(UGapERule):
     Sample-Variance Penalization, COLT 2009, Theorem 4.
     """
 
-    n_arms: int
-    k: int
-    delta: float
     epsilon: float = 0.0
     support: tuple[float, float] = (0.0, 1.0)
 
     initial_pulls = 2
 
     def __post_init__(self) -> None:
-        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        check_delta(self.delta)
+        super().__post_init__()
         check_epsilon(self.epsilon)
         check_support(self.support)
 
     @property
-    def sizes(self) -> Sequence[int]:  # type: ignore[override]
+    def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]
         """One bandit."""
         return (self.n_arms,)
 
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))``, V the unbiased variance."""
-        return bernstein_radii(state, int(state.counts.sum()), self.delta, length(self.support))
+        return bernstein_radii(state, int(state.counts.sum()), delta=self.delta, support=self.support)
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
         from cmab.exploration._kernels_ugape import decide_ugape
 
         return scan(
-            decide_ugape, [self.k, True, *self.sizes], [self.delta, length(self.support) / 2.0, self.epsilon]
+            decide_ugape,
+            [self.k, True, *self.arms_per_bandit],
+            [self.delta, length(self.support) / 2.0, self.epsilon],
         )

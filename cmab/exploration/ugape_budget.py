@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -24,17 +24,17 @@ class _UGapEb(OneByOne):
 
     def _check_parameters(self) -> None:
         self._check(self.a)
-        integer("k", self.k, 1, min(self.sizes) - 1)
+        integer("k", self.k, 1, min(self.arms_per_bandit) - 1)
         check_epsilon(self.epsilon)
         check_factor("c", self.c)
 
     def _rule(self) -> Rule:
         from cmab.exploration._kernels_budget import decide_ugapeb
 
-        bounds, answer = np.full(len(self.sizes), np.inf), np.zeros(self.n_arms)
+        bounds, answer = np.full(len(self.arms_per_bandit), np.inf), np.zeros(self.n_arms)
         reals = [self.a or 0.0, self.epsilon, length(self.support), self.c]
         memory = np.concatenate((bounds, answer))
-        return Rule(decide_ugapeb, [self.budget, self.k, *self.sizes], reals, memory)
+        return Rule(decide_ugapeb, [self.budget, self.k, *self.arms_per_bandit], reals, memory)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the surest answers so far; before every arm was seen, the best means."""
@@ -42,7 +42,7 @@ class _UGapEb(OneByOne):
             raise ValueError(f"state must be one of {self!r}, got {shown(state)}")
         if len(self.unseen(state)):
             return super().recommend(state)
-        return np.flatnonzero(state.memory[len(self.sizes) :])
+        return np.flatnonzero(state.memory[len(self.arms_per_bandit) :])
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +53,20 @@ class MultiBanditUGapEb(_UGapEb):
 
     Parameters
     ----------
-    sizes : sequence of int
+    arms_per_bandit : sequence of int
         Number of arms of each bandit, at least 2; the arms are numbered one bandit after the other.
     k : int
         How many arms of each bandit to return, fewer than it has.
+    epsilon : float
+        Tolerance, at least 0, of `goal`; the rule itself uses it only where `a` is left out.
+    support : tuple of float
+        Interval of the outcomes, of length b.
     budget : int
         Samples that may be taken, more than there are arms.
     a : float, optional
         Exploration parameter; ``(budget - n_arms) / (4 H)`` is the paper's, with H of
         `cmab.theory.hardness.ugape_hardness`. Left out, H is estimated at each step from the empirical gaps
         plus ``b sqrt(1 / 2T)``, our choice, for which nothing is proven.
-    epsilon : float
-        Tolerance, at least 0, of `goal`; the rule itself uses it only where `a` is left out.
-    support : tuple of float
-        Interval of the outcomes, of length b.
     c : float
         Factor of the estimated `a`, used only where `a` is left out; 1 is the constant of the proof, which
         explores too little on most instances (4 is about ``budget / H``).
@@ -79,7 +79,7 @@ class MultiBanditUGapEb(_UGapEb):
     Examples
     --------
     >>> from cmab import MultiBanditUGapEb
-    >>> MultiBanditUGapEb(sizes=(3, 4), k=1, budget=100).n_arms
+    >>> MultiBanditUGapEb(arms_per_bandit=(3, 4), k=1, budget=100).n_arms
     7
 
     References
@@ -88,12 +88,13 @@ class MultiBanditUGapEb(_UGapEb):
     and Fixed Confidence, NIPS 2012.
     """
 
-    sizes: Sequence[int]
+    arms_per_bandit: Sequence[int]
     k: int
-    budget: int
-    a: float | None = None
+    _: KW_ONLY
     epsilon: float = 0.0
     support: tuple[float, float] = (0.0, 1.0)
+    budget: int
+    a: float | None = None
     c: float = 1.0
 
     def __post_init__(self) -> None:
@@ -102,7 +103,7 @@ class MultiBanditUGapEb(_UGapEb):
     @property
     def n_arms(self) -> int:  # type: ignore[override]
         """Number of arms of all bandits."""
-        return sum(self.sizes)
+        return sum(self.arms_per_bandit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ class UGapEb(_UGapEb):
     ----------
     n_arms : int
         Number of arms, at least 2.
-    k, budget, a, epsilon, support, c
+    k, epsilon, support, budget, a, c
         As for `MultiBanditUGapEb`.
 
     Raises
@@ -138,16 +139,17 @@ class UGapEb(_UGapEb):
 
     n_arms: int
     k: int
-    budget: int
-    a: float | None = None
+    _: KW_ONLY
     epsilon: float = 0.0
     support: tuple[float, float] = (0.0, 1.0)
+    budget: int
+    a: float | None = None
     c: float = 1.0
 
     def __post_init__(self) -> None:
         self._check_parameters()
 
     @property
-    def sizes(self) -> Sequence[int]:  # type: ignore[override]
+    def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]
         """One bandit."""
         return (self.n_arms,)

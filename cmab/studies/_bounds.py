@@ -13,7 +13,7 @@ from cmab.environment import Environment
 from cmab.oracle import LinearOracle, Oracle
 from cmab.policies.cucb import CUCB
 from cmab.policy import AnyPolicy
-from cmab.theory import reward_gaps, theorem_1, theorem_2
+from cmab.theory import gap_dependent_bound, gap_free_bound, reward_gaps
 
 _MOST_SETS = 20_000
 
@@ -40,13 +40,13 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
     if not _is_small(oracle):
         return {}
     assert isinstance(policy, CUCB)
-    gaps = reward_gaps(oracle, environment.means, _family(oracle))
+    gaps = reward_gaps(oracle, environment.means, super_arms=_family(oracle))
     try:
-        bounds = {"Theorem 1": theorem_1(gaps, smoothness, rounds, policy.radius)}
+        bounds = {"Theorem 1": gap_dependent_bound(gaps, smoothness, rounds=rounds, radius=policy.radius)}
     except ValueError:  # a radius without a bound
         return {}
     if policy.radius == CUCB(oracle).radius:
-        bounds["Theorem 2"] = theorem_2(gaps, smoothness, rounds)
+        bounds["Theorem 2"] = gap_free_bound(gaps, smoothness, rounds=rounds)
     return bounds
 
 

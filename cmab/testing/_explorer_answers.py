@@ -41,7 +41,7 @@ def check_errors(subject: Subject) -> Finding | None:
     errors = runs = 0
     watch = Stopwatch()
     while runs < _MOST_RUNS:
-        size = 10 if runs < subject.runs else min(subject.runs * (1 + runs // 30), 300)
+        size = 10 if runs < subject.replications else min(subject.replications * (1 + runs // 30), 300)
         found = _identify(subject, subject.environment, size, subject.max_samples, (1, runs))
         errors += int((~(found.correct & found.stopped)).sum())
         runs += size
@@ -51,8 +51,8 @@ def check_errors(subject: Subject) -> Finding | None:
         text = "{} of {} runs failed, delta={:g} was promised"
         require(not refused, "errors", text, errors, runs, delta)
         # Who errs more often than he may is given ten times as long, and so are the first runs.
-        share = 0.4 if doubt <= 0 and runs >= subject.runs else 4.0
-        if (doubt <= _BELIEVED and runs >= subject.runs) or watch.seconds() > share * subject.seconds:
+        share = 0.4 if doubt <= 0 and runs >= subject.replications else 4.0
+        if (doubt <= _BELIEVED and runs >= subject.replications) or watch.seconds() > share * subject.seconds:
             break
     possible = binomial_tail(errors, runs, delta) >= LEVEL
     require(possible, "errors", text, errors, runs, delta)

@@ -26,7 +26,7 @@ class Subject:
     explorer: AnyExplorer
     environment: Environment
     delta: float | None
-    runs: int
+    replications: int
     max_samples: int
     seed: int
     seconds: float

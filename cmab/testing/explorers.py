@@ -30,7 +30,7 @@ def check_explorer(
     environment: Environment,
     *,
     delta: float | None = None,
-    runs: int = 30,
+    replications: int = 30,
     max_samples: int = 100_000,
     seconds: float = 3.0,
     expected_failures: Mapping[str, str] | None = None,
@@ -49,12 +49,12 @@ def check_explorer(
         Arms with gaps that it can find within `max_samples`.
     delta : float, optional
         Error probability that it promises; errors are not counted if left out.
-    runs : int
+    replications : int
         Fewest runs for the error rate, unless they take four times as long as `seconds`.
     max_samples : int
         Most samples of a run; reaching it counts as an error.
     seconds : float
-        Longest time of all checks together, roughly, beyond `runs` runs: the report says which error rate
+        Longest time of all checks together, roughly, beyond those runs: the report says which error rate
         would have been seen.
     expected_failures : mapping of str to str, optional
         Names of checks that are known to fail, each with the reason. One that passes is a fault.
@@ -86,7 +86,7 @@ def check_explorer(
     >>> check_explorer(LUCBPlusPlus(4, 1, delta=0.1), arms, delta=0.1).false_alarm < 1e-6
     True
     """
-    settings = {"delta": delta, "runs": runs, "max_samples": max_samples, "seconds": seconds}
+    settings = {"delta": delta, "replications": replications, "max_samples": max_samples, "seconds": seconds}
     settings |= {"expected_failures": expected_failures, "rng": rng}  # type: ignore[dict-item]
     checks = explorer_checks(explorer, environment, **settings)  # type: ignore[arg-type]
     return Report(type(explorer).__name__, run_checks(type(explorer).__name__, checks))
@@ -97,7 +97,7 @@ def explorer_checks(
     environment: Environment,
     *,
     delta: float | None = None,
-    runs: int = 30,
+    replications: int = 30,
     max_samples: int = 100_000,
     seconds: float = 3.0,
     expected_failures: Mapping[str, str] | None = None,
@@ -108,7 +108,7 @@ def explorer_checks(
 
     Parameters
     ----------
-    explorer, environment, delta, runs, max_samples, seconds, expected_failures, rng
+    explorer, environment, delta, replications, max_samples, seconds, expected_failures, rng
         As for `check_explorer`.
     name : str, optional
         Begins the name of each check; the class's name if left out.
@@ -125,5 +125,5 @@ def explorer_checks(
     >>> explorer_checks(SequentialHalving(3, budget=60), BernoulliArms([0.9, 0.2, 0.1]))[0].name
     'SequentialHalving-form'
     """
-    subject = Subject(explorer, environment, delta, runs, max_samples, rng, seconds)
+    subject = Subject(explorer, environment, delta, replications, max_samples, rng, seconds)
     return named_checks(name or subject.name, subject, _CHECKS, expected_failures)

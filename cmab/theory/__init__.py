@@ -2,6 +2,6 @@
 
 from cmab.smoothness import Smoothness
 from cmab.theory.gaps import RewardGaps, reward_gaps
-from cmab.theory.regret_bounds import theorem_1, theorem_2
+from cmab.theory.regret_bounds import gap_dependent_bound, gap_free_bound
 
-__all__ = ["RewardGaps", "Smoothness", "reward_gaps", "theorem_1", "theorem_2"]
+__all__ = ["RewardGaps", "Smoothness", "gap_dependent_bound", "gap_free_bound", "reward_gaps"]

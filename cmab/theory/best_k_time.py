@@ -15,7 +15,7 @@ _CUTS = 200
 
 
 def best_k_time(
-    means: ArrayLike, k: int, divergence: Divergence = bernoulli_divergence
+    means: ArrayLike, k: int, *, divergence: Divergence = bernoulli_divergence
 ) -> tuple[FloatArray, float]:
     """Return nearly optimal proportions w of samples and the characteristic time T* of the best k arms.
 

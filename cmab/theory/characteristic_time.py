@@ -42,7 +42,7 @@ def gaussian_divergence(p: float, q: float) -> float:
 
 
 def characteristic_time(
-    means: ArrayLike, divergence: Divergence = bernoulli_divergence, beta: float | None = None
+    means: ArrayLike, *, divergence: Divergence = bernoulli_divergence, beta: float | None = None
 ) -> tuple[FloatArray, float]:
     """Return the optimal proportions w* of samples and the characteristic time T*, for the best arm.
 
@@ -106,7 +106,7 @@ def characteristic_time(
     return ratios / total, total / y
 
 
-def least_samples(means: ArrayLike, delta: float, divergence: Divergence = bernoulli_divergence) -> float:
+def least_samples(means: ArrayLike, *, delta: float, divergence: Divergence = bernoulli_divergence) -> float:
     """Return ``T* kl(delta, 1 - delta)``, the least mean number of samples of any delta-correct rule.
 
     Examples
@@ -116,7 +116,7 @@ def least_samples(means: ArrayLike, delta: float, divergence: Divergence = berno
     1740
     """
     delta = real("delta", delta, 0.0, 1.0, inside=True)
-    return characteristic_time(means, divergence)[1] * bernoulli_divergence(delta, 1.0 - delta)
+    return characteristic_time(means, divergence=divergence)[1] * bernoulli_divergence(delta, 1.0 - delta)
 
 
 def _inverse(top: float, value: float, y: float, divergence: Divergence) -> float:

@@ -20,8 +20,8 @@ class RewardGaps:
     ----------
     smallest, largest : FloatArray, shape (n_arms,)
         Delta_min^i and Delta_max^i, over the bad super arms that may trigger arm i; ``nan`` if there is none.
-    bad : IntArray, shape (n_arms,)
-        K_i, their number.
+    n_bad : IntArray, shape (n_arms,)
+        K_i, the number of these super arms.
     probabilities : FloatArray, shape (n_arms,)
         p_i: the smallest positive probability with which a super arm triggers arm i; 1 if none does.
     optimum : float
@@ -33,8 +33,8 @@ class RewardGaps:
     --------
     >>> from cmab.theory import reward_gaps
     >>> from oracles import TopK
-    >>> gaps = reward_gaps(TopK(3, k=1), [0.75, 0.5, 0.25], [[0], [1], [2]])
-    >>> gaps.smallest, gaps.bad, gaps.overall
+    >>> gaps = reward_gaps(TopK(3, k=1), [0.75, 0.5, 0.25], super_arms=[[0], [1], [2]])
+    >>> gaps.smallest, gaps.n_bad, gaps.overall
     (array([ nan, 0.25, 0.5 ]), array([0, 1, 1]), 0.5)
 
     References
@@ -44,7 +44,7 @@ class RewardGaps:
 
     smallest: FloatArray
     largest: FloatArray
-    bad: IntArray
+    n_bad: IntArray
     probabilities: FloatArray
     optimum: float
     clusters: IntArray | None = None
@@ -52,12 +52,13 @@ class RewardGaps:
     @property
     def overall(self) -> float:
         """Delta_max: the largest gap of all; 0 without bad super arms."""
-        return float(np.nanmax(self.largest)) if self.bad.any() else 0.0
+        return float(np.nanmax(self.largest)) if self.n_bad.any() else 0.0
 
 
 def reward_gaps(
     oracle: Oracle,
     means: ArrayLike,
+    *,
     super_arms: Iterable[ArrayLike],
     triggering: Callable[[IntArray], ArrayLike] | None = None,
 ) -> RewardGaps:
@@ -92,7 +93,7 @@ def reward_gaps(
     >>> from itertools import combinations
     >>> from cmab.theory import reward_gaps
     >>> from oracles import TopK
-    >>> reward_gaps(TopK(3, k=2), [1.0, 0.75, 0.5], combinations(range(3), 2)).smallest
+    >>> reward_gaps(TopK(3, k=2), [1.0, 0.75, 0.5], super_arms=combinations(range(3), 2)).smallest
     array([0.25, 0.5 , 0.25])
     """
     truth = vector("means", means, oracle.n_arms)

@@ -8,7 +8,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.oracle import LinearOracle
-from cmab.validation import integer, real, shown, vector
+from cmab.validation import integer, interval, real, shown, vector
 
 
 def best_k_gaps(values: ArrayLike, k: int) -> FloatArray:
@@ -77,10 +77,12 @@ def hardness(gaps: ArrayLike, floor: float = 0.0) -> float:
     return math.inf if (widths == 0.0).any() else float((widths**-2.0).sum())
 
 
-def ugape_hardness(gaps: ArrayLike, epsilon: float = 0.0, b: float = 1.0) -> float:
+def ugape_hardness(
+    gaps: ArrayLike, *, epsilon: float = 0.0, support: tuple[float, float] = (0.0, 1.0)
+) -> float:
     """Return UGapE's ``sum of b^2 / max((gap + epsilon) / 2, epsilon)^2`` (Gabillon et al. 2012, eq. 6).
 
-    At ``epsilon = 0`` and ``b = 1`` it is four times `hardness`.
+    The paper's b is the length of `support`. At ``epsilon = 0`` and ``b = 1`` it is four times `hardness`.
 
     Examples
     --------
@@ -89,7 +91,9 @@ def ugape_hardness(gaps: ArrayLike, epsilon: float = 0.0, b: float = 1.0) -> flo
     36.0
     """
     epsilon = real("epsilon", epsilon, 0.0)
-    return real("b", b, 0.0, inside=True) ** 2 * hardness((gap_array(gaps) + epsilon) / 2.0, epsilon)
+    interval("support", support)
+    low, high = support
+    return (high - low) ** 2 * hardness((gap_array(gaps) + epsilon) / 2.0, epsilon)
 
 
 def hardness_h2(gaps: ArrayLike) -> float:
@@ -106,7 +110,7 @@ def hardness_h2(gaps: ArrayLike) -> float:
         return float((np.arange(1, len(ordered) + 1) / ordered**2.0).max(initial=0.0))
 
 
-def aggregate_hardness(means: ArrayLike, k: int, epsilon: float) -> tuple[int, float, float]:
+def aggregate_hardness(means: ArrayLike, k: int, *, epsilon: float) -> tuple[int, float, float]:
     """Return t, Psi and H^(t,eps) of AdaptiveTopK.
 
     Parameters
@@ -147,7 +151,7 @@ def aggregate_hardness(means: ArrayLike, k: int, epsilon: float) -> tuple[int, f
     return t, float(psi), hardness(gaps, psi)
 
 
-def ugapec_samples(gaps: ArrayLike, epsilon: float, delta: float, b: float = 1.0) -> float:
+def ugapec_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0, sigma: float = 0.5) -> float:
     """Return UGapEc's bound: the largest n with ``n <= 2 H_eps ln(4 N n^3 / delta) + N``.
 
     Examples
@@ -160,16 +164,17 @@ def ugapec_samples(gaps: ArrayLike, epsilon: float, delta: float, b: float = 1.0
     ----------
     V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification, NIPS 2012, Theorem 2.
     """
-    return clock_samples(ugape_hardness(gaps, epsilon, b), len(gap_array(gaps)), delta)
+    h = ugape_hardness(gaps, epsilon=epsilon, support=(-sigma, sigma))
+    return anytime_samples(h, len(gap_array(gaps)), delta=delta)
 
 
-def clock_samples(h: float, n_arms: int, delta: float) -> float:
+def anytime_samples(h: float, n_arms: int, *, delta: float) -> float:
     """Return the largest n with ``n <= 2 h ln(4 N n^3 / delta) + N``, for radii whose clock counts samples.
 
     Examples
     --------
-    >>> from cmab.theory.hardness import clock_samples
-    >>> round(clock_samples(32.0, n_arms=2, delta=0.1))
+    >>> from cmab.theory.hardness import anytime_samples
+    >>> round(anytime_samples(32.0, n_arms=2, delta=0.1))
     1712
     """
     log_delta = math.log(4 * n_arms / real("delta", delta, 0.0, 1.0, inside=True))
@@ -181,7 +186,9 @@ def clock_samples(h: float, n_arms: int, delta: float) -> float:
     return n
 
 
-def ugapeb_error(gaps: ArrayLike, budget: int, epsilon: float = 0.0, b: float = 1.0) -> float:
+def ugapeb_error(
+    gaps: ArrayLike, *, epsilon: float = 0.0, support: tuple[float, float] = (0.0, 1.0), budget: int
+) -> float:
     """Return UGapEb's bound ``2 N n exp(-2a)`` for N arms at its best ``a = (n - N) / (4 H_eps)``.
 
     Examples
@@ -191,11 +198,11 @@ def ugapeb_error(gaps: ArrayLike, budget: int, epsilon: float = 0.0, b: float = 
     0.000676
     """
     n_arms = len(gap_array(gaps))
-    a = (budget - n_arms) / (4 * ugape_hardness(gaps, epsilon, b))
+    a = (budget - n_arms) / (4 * ugape_hardness(gaps, epsilon=epsilon, support=support))
     return min(1.0, 2 * n_arms * budget * math.exp(-2 * a))
 
 
-def rejects_error(gaps: ArrayLike, budget: int) -> float:
+def rejects_error(gaps: ArrayLike, *, budget: int) -> float:
     """Return the bound of accepts and rejects (SAR): ``2 N^2 exp(-(n - N) / (8 logbar H2))``, at most 1.
 
     Examples
@@ -213,7 +220,7 @@ def rejects_error(gaps: ArrayLike, budget: int) -> float:
     return min(1.0, 2 * n_arms**2 * math.exp(-(budget - n_arms) / (8 * log_bar * hardness_h2(gaps))))
 
 
-def halving_samples(n_arms: int, k: int, epsilon: float, delta: float) -> int:
+def halving_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> int:
     """Return the exact number of samples that `Halving` takes, on every instance.
 
     Examples
@@ -222,10 +229,10 @@ def halving_samples(n_arms: int, k: int, epsilon: float, delta: float) -> int:
     >>> halving_samples(100, 5, epsilon=0.1, delta=0.1)
     9153374
     """
-    return sum(size * pulls for size, pulls in halving_schedule(n_arms, k, epsilon, delta))
+    return sum(size * pulls for size, pulls in halving_schedule(n_arms, k, epsilon=epsilon, delta=delta))
 
 
-def halving_schedule(n_arms: int, k: int, epsilon: float, delta: float) -> list[tuple[int, int]]:
+def halving_schedule(n_arms: int, k: int, *, delta: float, epsilon: float) -> list[tuple[int, int]]:
     """Return the number of arms, and the pulls of each, in every round of Halving.
 
     Examples

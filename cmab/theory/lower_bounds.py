@@ -13,7 +13,7 @@ from cmab.validation import integer, real, vector
 
 
 def least_best_k_samples(
-    means: ArrayLike, k: int, delta: float, divergence: Divergence = bernoulli_divergence
+    means: ArrayLike, k: int, *, delta: float, divergence: Divergence = bernoulli_divergence
 ) -> float:
     """Return what every rule for the best k arms takes on average: one change of measure for each arm.
 
@@ -60,7 +60,7 @@ def least_best_k_samples(
     return _evidence(delta) * sum(1.0 / cost if cost > 0.0 else math.inf for cost in costs)
 
 
-def least_gaussian_samples(gaps: ArrayLike, delta: float, sigma: float = 0.5) -> float:
+def least_gaussian_samples(gaps: ArrayLike, *, delta: float, sigma: float = 0.5) -> float:
     """Return ``2 sigma^2 H kl(delta, 1 - delta)``: for Gaussian arms and any family of super arms.
 
     Moving one arm by its gap changes the best super arm, and takes ``gap^2 / 2 sigma^2`` of evidence an
@@ -88,7 +88,7 @@ def least_gaussian_samples(gaps: ArrayLike, delta: float, sigma: float = 0.5) ->
     return 2.0 * real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(gaps) * _evidence(delta)
 
 
-def worst_case_samples(n_arms: int, k: int, epsilon: float, delta: float) -> float:
+def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> float:
     """Return Theorem 8's ``n ln(k / (8 delta)) / (18375 epsilon^2)``, for the worst instance of Explore-m.
 
     Every rule whose k arms are all within `epsilon` of the k-th best with probability at least
@@ -100,10 +100,10 @@ def worst_case_samples(n_arms: int, k: int, epsilon: float, delta: float) -> flo
         Number of arms, at least ``2 k``.
     k : int
         How many are returned, at least 6.
-    epsilon : float
-        Tolerance, in (0, sqrt(1/32)].
     delta : float
         Probability of failure, in (0, 1/4].
+    epsilon : float
+        Tolerance, in (0, sqrt(1/32)].
 
     Raises
     ------

@@ -13,8 +13,8 @@ from cmab.theory.gaps import RewardGaps
 from cmab.validation import real_array, vector
 
 
-def theorem_1(
-    gaps: RewardGaps, smoothness: Smoothness | None, rounds: ArrayLike, radius: LogRadius | None = None
+def gap_dependent_bound(
+    gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: ArrayLike, radius: LogRadius | None = None
 ) -> FloatArray:
     """Return the distribution-dependent bound on the regret of `CUCB`: logarithmic in the rounds.
 
@@ -44,10 +44,10 @@ def theorem_1(
 
     Examples
     --------
-    >>> from cmab.theory import Smoothness, reward_gaps, theorem_1
+    >>> from cmab.theory import Smoothness, reward_gaps, gap_dependent_bound
     >>> from oracles import TopK
-    >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], [[0], [1]])
-    >>> float(theorem_1(gaps, Smoothness(1.0), 1000).round(2))
+    >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], super_arms=[[0], [1]])
+    >>> float(gap_dependent_bound(gaps, Smoothness(1.0), rounds=1000).round(2))
     87.18
 
     References
@@ -68,10 +68,10 @@ def theorem_1(
         leading += weight * (
             bottom * _pulls(smoothness, bottom, floor) + _integral(smoothness, bottom, top, floor)
         )
-    return leading + constant * len(gaps.bad) * gaps.overall
+    return leading + constant * len(gaps.n_bad) * gaps.overall
 
 
-def theorem_2(gaps: RewardGaps, smoothness: Smoothness | None, rounds: ArrayLike) -> FloatArray:
+def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: ArrayLike) -> FloatArray:
     """Return the bound on the regret of `CUCB` that depends on no gap but the largest.
 
     For outcomes in [0, 1] and Algorithm 1's radius; of the order of ``sqrt(n log n)`` when omega is 1.
@@ -79,7 +79,7 @@ def theorem_2(gaps: RewardGaps, smoothness: Smoothness | None, rounds: ArrayLike
     Parameters
     ----------
     gaps, smoothness, rounds
-        As for `theorem_1`.
+        As for `gap_dependent_bound`.
 
     Returns
     -------
@@ -92,10 +92,10 @@ def theorem_2(gaps: RewardGaps, smoothness: Smoothness | None, rounds: ArrayLike
 
     Examples
     --------
-    >>> from cmab.theory import Smoothness, reward_gaps, theorem_2
+    >>> from cmab.theory import Smoothness, reward_gaps, gap_free_bound
     >>> from oracles import TopK
-    >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], [[0], [1]])
-    >>> float(theorem_2(gaps, Smoothness(1.0), 1000).round(2))
+    >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], super_arms=[[0], [1]])
+    >>> float(gap_free_bound(gaps, Smoothness(1.0), rounds=1000).round(2))
     580.11
 
     References
@@ -103,7 +103,7 @@ def theorem_2(gaps: RewardGaps, smoothness: Smoothness | None, rounds: ArrayLike
     Chen et al. (JMLR 2016), Theorem 2.
     """
     n, smoothness = _rounds(rounds), _known(smoothness)
-    m, omega, lowest = len(gaps.bad), smoothness.omega, float(gaps.probabilities.min())
+    m, omega, lowest = len(gaps.n_bad), smoothness.omega, float(gaps.probabilities.min())
     is_certain = lowest == 1.0
     samples = (6.0 if is_certain else 12.0 / lowest) * m * np.log(n)
     leading: FloatArray = (
@@ -132,7 +132,7 @@ def _known(smoothness: Smoothness | None) -> Smoothness:
 
 def _counters(gaps: RewardGaps) -> IntArray:
     """Return the arms that enter the leading term: those with bad super arms, one for each cluster."""
-    arms = np.flatnonzero(gaps.bad)
+    arms = np.flatnonzero(gaps.n_bad)
     if gaps.clusters is None:
         return arms
     _, first = np.unique(gaps.clusters[arms], return_index=True)

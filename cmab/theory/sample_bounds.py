@@ -12,11 +12,11 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.confidence.radii import Mode, lil_parameters, lil_radii
-from cmab.theory.hardness import aggregate_hardness, best_k_gaps, clock_samples, gap_array, hardness
+from cmab.theory.hardness import aggregate_hardness, anytime_samples, best_k_gaps, gap_array, hardness
 from cmab.validation import integer, real, vector
 
 
-def lucb1_samples(gaps: ArrayLike, delta: float, epsilon: float = 0.0) -> float:
+def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> float:
     """Return the bound on LUCB1's mean samples: every run counts, also those that err.
 
     After ``T* = ceil(146 H ln(H / delta))`` rounds or more, T, a run still goes on with probability at most
@@ -51,7 +51,7 @@ def lucb1_samples(gaps: ArrayLike, delta: float, epsilon: float = 0.0) -> float:
 
 
 def lil_rand_lucb_samples(
-    gaps: ArrayLike, k: int, delta: float, sigma: float = 0.5, mode: Mode = "faithful"
+    gaps: ArrayLike, k: int, *, delta: float, sigma: float = 0.5, mode: Mode = "faithful"
 ) -> float:
     """Return Theorem 3.1's bound on lil'RandLUCB's mean samples, on the runs whose intervals hold.
 
@@ -84,13 +84,18 @@ def lil_rand_lucb_samples(
     """
     array = gap_array(gaps)
     n_arms = len(array)
-    epsilon, level = lil_parameters(mode, _level(delta), (k, n_arms - k), 2.0)
+    epsilon, level = lil_parameters(mode, delta=_level(delta), sides=(k, n_arms - k), n_sides=2.0)
     pulls = _lil_pulls(array / 8.0, level / (2 * n_arms), epsilon, sigma)
     return n_arms + 2 * (pulls - n_arms)
 
 
 def lil_clucb_samples(
-    gaps: ArrayLike, delta: float, sigma: float = 0.5, mode: Mode = "faithful", width: int | None = None
+    gaps: ArrayLike,
+    *,
+    delta: float,
+    sigma: float = 0.5,
+    mode: Mode = "faithful",
+    width: int | None = None,
 ) -> float:
     """Return the bound of Theorem 4.1 or 4.2 on lil'CLUCB's samples, on the runs whose intervals hold.
 
@@ -123,12 +128,18 @@ def lil_clucb_samples(
     array = gap_array(gaps)
     n_arms = len(array)
     part = 4 if width is None else 3 * integer("width", width, 1)
-    epsilon, level = lil_parameters(mode, _level(delta), (n_arms,), 1.0)
+    epsilon, level = lil_parameters(mode, delta=_level(delta), sides=(n_arms,), n_sides=1.0)
     return _lil_pulls(array / part, level / n_arms, epsilon, sigma)
 
 
 def clucb_samples(
-    gaps: ArrayLike, width: int, delta: float, sigma: float = 0.5, epsilon: float = 0.0, size: int = 1
+    gaps: ArrayLike,
+    *,
+    delta: float,
+    epsilon: float = 0.0,
+    sigma: float = 0.5,
+    width: int,
+    max_super_arm_size: int = 1,
 ) -> float:
     """Return the bound on CLUCB's samples, on the runs whose intervals hold.
 
@@ -140,15 +151,15 @@ def clucb_samples(
     ----------
     gaps : array_like, shape (n_arms,)
         See `constrained_gaps`.
-    width : int
-        Width of the family of super arms (see `cmab.theory.width`).
     delta : float
         Probability of failure, in (0, 1).
-    sigma : float
-        Sub-Gaussian scale of the outcomes.
     epsilon : float
         Tolerance of the sum (CLUCB-PAC).
-    size : int
+    sigma : float
+        Sub-Gaussian scale of the outcomes.
+    width : int
+        Width of the family of super arms (see `cmab.theory.width`).
+    max_super_arm_size : int
         Arms of the largest super arm; it counts only with `epsilon`.
 
     Examples
@@ -162,13 +173,13 @@ def clucb_samples(
     S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
     NIPS 2014, Theorems 1 and 5; the closed form with their constants is replaced by the inequality itself.
     """
-    least = real("epsilon", epsilon, 0.0) / (2 * integer("size", size, 1))
+    least = real("epsilon", epsilon, 0.0) / (2 * integer("max_super_arm_size", max_super_arm_size, 1))
     widths = gap_array(gaps) / (3 * integer("width", width, 1))
     h = real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(widths, least)
-    return clock_samples(h, len(widths), _level(delta))
+    return anytime_samples(h, len(widths), delta=_level(delta))
 
 
-def adaptive_top_k_samples(means: ArrayLike, k: int, epsilon: float, delta: float) -> float:
+def adaptive_top_k_samples(means: ArrayLike, k: int, *, delta: float, epsilon: float) -> float:
     """Return Theorem 1's bound on AdaptiveTopK's samples, on the runs whose intervals hold.
 
     Arm i leaves by the last round r with ``2^-r >= max(gap_i / 8, psi / 8, epsilon / 4)``; in round j an arm
@@ -180,10 +191,10 @@ def adaptive_top_k_samples(means: ArrayLike, k: int, epsilon: float, delta: floa
         True means.
     k : int
         Size of the best set, in ``[1, n_arms - 1]``.
-    epsilon : float
-        Average loss that is tolerated, in (0, 1).
     delta : float
         Probability of failure, in (0, 1).
+    epsilon : float
+        Average loss that is tolerated, in (0, 1).
 
     Examples
     --------
@@ -196,7 +207,7 @@ def adaptive_top_k_samples(means: ArrayLike, k: int, epsilon: float, delta: floa
     J. Chen, X. Chen, Q. Zhang, Y. Zhou: Adaptive Multiple-Arm Identification, ICML 2017, equations 16 to 18.
     """
     array = vector("means", means)
-    _, psi, _ = aggregate_hardness(array, k, epsilon)
+    _, psi, _ = aggregate_hardness(array, k, epsilon=epsilon)
     widths = np.maximum(np.maximum(best_k_gaps(array, k), psi) / 8.0, epsilon / 4.0)
     rounds = np.maximum(np.floor(-np.log2(widths)), 1.0).astype(np.int64)
     log = [math.log(2 * len(array) * j * j / _level(delta)) for j in range(1, int(rounds.max()) + 1)]
@@ -213,11 +224,11 @@ def _lil_pulls(widths: FloatArray, level: float, epsilon: float, sigma: float) -
     if (widths == 0.0).any():
         return math.inf
     high = np.ones(len(widths), np.int64)
-    while (late := lil_radii(high, level, epsilon, sigma) >= widths).any():
+    while (late := lil_radii(high, level, epsilon=epsilon, sigma=sigma) >= widths).any():
         high[late] *= 2
     low = high // 2  # 0, or a count at which the radius is too large
     while (high - low > 1).any():
         middle = (low + high) // 2
-        late = (lil_radii(middle, level, epsilon, sigma) >= widths) | (middle == 0)
+        late = (lil_radii(middle, level, epsilon=epsilon, sigma=sigma) >= widths) | (middle == 0)
         low, high = np.where(late, middle, low), np.where(late, high, middle)
     return int(high.sum())

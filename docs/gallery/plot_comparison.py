@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from cmab import CTS, CUCB, LLR, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom, simulate
-from cmab.theory import Smoothness, reward_gaps, theorem_1
+from cmab.theory import Smoothness, gap_dependent_bound, reward_gaps
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -40,11 +40,16 @@ left.legend(fontsize="small")
 
 small = TopK(5, k=2)
 means = np.array([0.3, 0.9, 0.2, 0.8, 0.4])
-gaps = reward_gaps(small, means, combinations(range(5), 2))
+gaps = reward_gaps(small, means, super_arms=combinations(range(5), 2))
 result = simulate(
     CUCB(small), SemiBandit(BernoulliArms(means), small), horizon=100_000, replications=10, rng=0
 )
-right.plot(result.rounds, theorem_1(gaps, Smoothness.linear(2), result.rounds), "k--", label="Theorem 1")
+right.plot(
+    result.rounds,
+    gap_dependent_bound(gaps, Smoothness.linear(2), rounds=result.rounds),
+    "k--",
+    label="Theorem 1",
+)
 right.plot(result.rounds, result.regret.mean(axis=0), label="CUCB, measured")
 right.set(xlabel="round", xscale="log", yscale="log", xlim=(10, 100_000))
 right.legend(fontsize="small")

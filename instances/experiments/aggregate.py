@@ -50,9 +50,9 @@ def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
     rows = []
     for budget, own_seed in zip(budgets, root(seed).spawn(len(budgets)), strict=True):
         explorers = {
-            "AdaptiveTopK": AdaptiveTopKBudget(N_ARMS, k, budget),
-            "AdaptiveTopK scaled": AdaptiveTopKBudget(N_ARMS, k, budget, scale=0.02),
-            "OptMAI": OptMAI(N_ARMS, k, budget),
+            "AdaptiveTopK": AdaptiveTopKBudget(N_ARMS, k, budget=budget),
+            "AdaptiveTopK scaled": AdaptiveTopKBudget(N_ARMS, k, budget=budget, pulls_factor=0.02),
+            "OptMAI": OptMAI(N_ARMS, k, budget=budget),
         }
         table = compare(explorers, means, judge, replications, own_seed, n_jobs)
         rows += [{"budget": budget, **row} for row in table]
@@ -68,7 +68,7 @@ def _clucb_pac(
     def one(replication: int) -> list[tuple[bool, int]]:
         coins = stream(base, Purpose.ENVIRONMENT, replication)
         shuffled = coins.permutation(means)
-        explorer, arms = CLUCB(TopK(N_ARMS, k), DELTA, epsilon=k * EPSILON), BernoulliArms(shuffled)
+        explorer, arms = CLUCB(TopK(N_ARMS, k), delta=DELTA, epsilon=k * EPSILON), BernoulliArms(shuffled)
         state, rng = explorer.initial_state(), stream(base, Purpose.LEARNER, replication)
         found = []
         for budget in budgets:

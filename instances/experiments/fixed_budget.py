@@ -25,15 +25,15 @@ def rivals(means: FloatArray, budget: int) -> dict[str, AnyExplorer]:
     n_arms, gaps = len(means), best_k_gaps(means, 1)
     a = (budget - n_arms) / (4 * ugape_hardness(gaps))
     return {
-        "UGapEb": UGapEb(n_arms, 1, budget, a=a),
-        "UGapEb c=1": UGapEb(n_arms, 1, budget, a=budget / hardness(gaps)),
-        "UGapEb adaptive": UGapEb(n_arms, 1, budget),
-        "UCB-E c=1": UCBE(n_arms, budget, a=budget / hardness(gaps)),
-        "UCB-E c=2": UCBE(n_arms, budget, a=2 * budget / hardness(gaps)),
-        "UCB-E adaptive": UCBE(n_arms, budget),
-        "SuccessiveRejects": SuccessiveRejects(n_arms, budget),
-        "SequentialHalving": SequentialHalving(n_arms, budget),
-        "uniform": UniformAllocation(n_arms, 1, budget),
+        "UGapEb": UGapEb(n_arms, 1, budget=budget, a=a),
+        "UGapEb c=1": UGapEb(n_arms, 1, budget=budget, a=budget / hardness(gaps)),
+        "UGapEb adaptive": UGapEb(n_arms, 1, budget=budget),
+        "UCB-E c=1": UCBE(n_arms, budget=budget, a=budget / hardness(gaps)),
+        "UCB-E c=2": UCBE(n_arms, budget=budget, a=2 * budget / hardness(gaps)),
+        "UCB-E adaptive": UCBE(n_arms, budget=budget),
+        "SuccessiveRejects": SuccessiveRejects(n_arms, budget=budget),
+        "SequentialHalving": SequentialHalving(n_arms, budget=budget),
+        "uniform": UniformAllocation(n_arms, 1, budget=budget),
     }
 
 

@@ -49,7 +49,7 @@ def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
         found = identify(explorer, arms, replications=runs, rng=own, n_jobs=n_jobs, max_samples=cap)
         return found.samples, np.where(found.stopped, ~found.correct, np.nan)
 
-    hybrid = LUCB1Halving(n_arms, K, epsilon, DELTA)
+    hybrid = LUCB1Halving(n_arms, K, epsilon=epsilon, delta=DELTA)
     # The two rules that it consists of run in compiled code one by one.
     samples, wrong = run(hybrid.first, seeds[0], n_arms + 2 * (hybrid.most_rounds - 1))
     restarted = np.isnan(wrong)
@@ -58,8 +58,8 @@ def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
         samples = samples + np.where(restarted, again, 0)
         wrong = np.where(restarted, wrong_again, wrong)
     return [
-        _row("LUCB1", *run(LUCB1(n_arms, K, DELTA, epsilon=epsilon), seeds[0])),
-        _row("Halving", *run(Halving(n_arms, K, epsilon, DELTA), seeds[2])),
+        _row("LUCB1", *run(LUCB1(n_arms, K, delta=DELTA, epsilon=epsilon), seeds[0])),
+        _row("Halving", *run(Halving(n_arms, K, epsilon=epsilon, delta=DELTA), seeds[2])),
         _row("LUCB1, then Halving", samples, wrong) | {"restarts": int(restarted.sum())},
     ]
 
@@ -117,11 +117,14 @@ def _logs(rows: list[Row]) -> list[float]:
 
 def _is_enough(rows: list[Row]) -> bool:
     """Return whether each mean is at least the lower bound for the worst instance."""
-    return all(row["samples"] >= worst_case_samples(row["arms"], K, row["epsilon"], DELTA) for row in rows)
+    return all(
+        row["samples"] >= worst_case_samples(row["arms"], K, epsilon=row["epsilon"], delta=DELTA)
+        for row in rows
+    )
 
 
 def _is_bounded(rows: list[Row]) -> bool:
-    rules = [LUCB1Halving(row["arms"], K, row["epsilon"], DELTA) for row in rows]
+    rules = [LUCB1Halving(row["arms"], K, epsilon=row["epsilon"], delta=DELTA) for row in rows]
     return all(row["most"] <= rule.most_samples for row, rule in zip(rows, rules, strict=True))
 
 

@@ -96,7 +96,7 @@ def row(n, budget):
     k = 3 if n == 10 else 10
     means = np.repeat([0.5, 0.4999], [k, n - k])
     arms, rates = GaussianArms(means, sigma=0.5), {}
-    table = lil_radii(np.arange(1, 65_537), 1e-7, 0.01, 0.5)
+    table = lil_radii(np.arange(1, 65_537), 1e-7, epsilon=0.01, sigma=0.5)
     scratch = np.zeros(n, np.int64), np.zeros(n)
     floor(means, table, 1, np.random.default_rng(0), *scratch)
     few = max(200, min(5_000, 2_000_000 // n))

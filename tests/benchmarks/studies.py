@@ -55,7 +55,7 @@ def identifications() -> tuple[Study, Callable[[], Any]]:
     environment = SemiBandit(BernoulliArms(EASY), oracle)
 
     def calls() -> list[Any]:
-        return [identify(LUCB1(N_ARMS, K, 0.05), environment, replications=REPLICATIONS, rng=0)]
+        return [identify(LUCB1(N_ARMS, K, delta=0.05), environment, replications=REPLICATIONS, rng=0)]
 
     return Study(specification(EASY, explorers={"LUCB": {"class": "LUCB1", "k": K, "delta": 0.05}})), calls
 
