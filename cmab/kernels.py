@@ -4,8 +4,9 @@ Importing this module loads numba, so import it where the rule is made: in ``ker
 holds the compiled function.
 
 - ``solve_kernel``: an oracle's ``(means, integers, reals, out) -> size``: write a super arm to ``out``.
-- ``index_kernel``: a policy's ``(counts, means, t, reals, out)``: write the index of every base arm.
-- ``random_index_kernel``: the same with a generator, ``(counts, means, t, reals, rng, out)``.
+- ``index_kernel``: a policy's ``(counts, means, deviations, memory, t, reals, rng, out)``: write the
+  index of every base arm in round ``t``; ``memory`` is the rule's own, ``rng`` for random rules only.
+- ``learn_kernel``: ``(arms, n, outcomes, t, reals, memory)``: take the first ``n`` outcomes into the memory.
 - ``play_kernel``: an environment's ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``.
 - ``draw_kernel``: an environment's ``(arm, integers, reals, rng) -> outcome``, for explorers.
 - ``decide_kernel``: an explorer's ``(counts, means, deviations, rounds, samples, coin, integers, reals,
@@ -39,8 +40,8 @@ from cmab.compiled._kernels_signatures import (
     decide_kernel,
     draw_kernel,
     index_kernel,
+    learn_kernel,
     play_kernel,
-    random_index_kernel,
     solve_kernel,
 )
 from cmab.compiled.forms import Kernel
@@ -55,11 +56,11 @@ __all__ = [
     "keyed_uniform",
     "keyed_uniforms",
     "keyed_word",
+    "learn_kernel",
     "mix",
     "normal_quantile",
     "play_kernel",
     "prefetch",
-    "random_index_kernel",
     "solve_kernel",
     "top_k",
 ]

@@ -16,7 +16,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.guards import Check, checks_itself, generator, guard
 from cmab.oracle import Oracle
-from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import shown
 
@@ -185,7 +185,7 @@ def _state(policy: Any, state: Any, _: object) -> Any:
         n_arms = policy.oracle.n_arms if n_arms is None else n_arms
         if len(state.means) != n_arms:
             raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
-        if isinstance(state, RememberingStatistics) and len(state.memory) != _memory_size(policy):
+        if len(state.memory) != _memory_size(policy):
             raise ValueError(
                 f"state must be one of {policy!r}, got {state!r} with the memory of another rule"
             )
@@ -194,9 +194,12 @@ def _state(policy: Any, state: Any, _: object) -> Any:
 
 def _memory_size(policy: Any) -> int:
     """Return how much a rule keeps in mind; asked in every step, so remembered."""
-    size = _MEMORY.get(policy)
-    if size is None:
-        size = _MEMORY[policy] = len(getattr(policy.initial_state(), "memory", ()))
+    try:
+        size = _MEMORY.get(policy)
+        if size is None:
+            size = _MEMORY[policy] = len(getattr(policy.initial_state(), "memory", ()))
+    except TypeError:  # a policy of somebody's that has no hash
+        size = len(getattr(policy.initial_state(), "memory", ()))
     return size
 
 
@@ -239,9 +242,16 @@ class IndexPolicy(Policy[ArmStatistics]):
         """Return a compiled form of `indices` for the compiled loop; none unless overridden."""
         return None
 
+    def memory(self) -> FloatArray:
+        """Return what `stats.memory` holds before the first round; nothing unless overridden.
+
+        `learn`, or a compiled learning rule, may write to it: discounted means, windows, what was drawn.
+        """
+        return np.empty(0)
+
     def initial_state(self) -> ArmStatistics:
-        """Return empty arm statistics."""
-        return ArmStatistics.empty(self.oracle.n_arms, self.oracle.clusters)
+        """Return empty arm statistics, with the memory of the rule."""
+        return ArmStatistics.empty(self.oracle.n_arms, self.oracle.clusters, memory=self.memory())
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the oracle's answer to the indices."""

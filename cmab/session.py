@@ -25,7 +25,7 @@ from cmab.seeding import Seed, root
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, shown
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 class Session(Generic[State]):

@@ -13,7 +13,7 @@ from cmab.feedback import LARGEST, MOST_PULLS, Feedback, check_arrays
 from cmab.validation import integer, shown
 
 _NONE = np.empty(0, np.int64)
-_ARRAYS = ("counters", "means", "deviations")
+_ARRAYS = ("counters", "means", "deviations", "memory")
 _INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 # One for all statistics: compiled code releases the interpreter lock, and what threads share must not be
 # counted half. A lock in each would have to be kept out of copies and files.
@@ -65,6 +65,8 @@ class ArmStatistics:
         Rounds whose feedback has come in.
     clusters : IntArray or None, shape (n_arms,)
         See `Oracle.clusters`.
+    memory : FloatArray
+        What a rule keeps in mind besides, in a shape of its own; empty for most.
 
     Examples
     --------
@@ -80,10 +82,11 @@ class ArmStatistics:
     deviations: FloatArray
     rounds: int = 0
     clusters: IntArray | None = None
+    memory: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not fit each other: compiled code goes by the length of one of them."""
-        for name, dtype in (("counters", np.int64), ("means", np.float64), ("deviations", np.float64)):
+        for name, dtype in zip(_ARRAYS, (np.int64, np.float64, np.float64, np.float64), strict=True):
             _require_vector(name, getattr(self, name), dtype)
         n_arms, n_counters, owners = len(self.means), len(self.counters), self.clusters
         fits = n_counters == n_arms
@@ -99,14 +102,17 @@ class ArmStatistics:
             )
 
     @classmethod
-    def empty(cls, n_arms: int, clusters: IntArray | None = None) -> Self:
-        """Return the statistics before the first outcome."""
+    def empty(
+        cls, n_arms: int, clusters: IntArray | None = None, *, memory: FloatArray | None = None
+    ) -> Self:
+        """Return the statistics before the first outcome, with a copy of `memory` if it is given."""
         n_counters = n_arms if clusters is None else int(clusters.max(initial=-1)) + 1
         return cls(
             counters=np.zeros(n_counters, np.int64),
             means=np.zeros(n_arms),
             deviations=np.zeros(n_arms),
             clusters=clusters,
+            memory=np.empty(0) if memory is None else np.array(memory, np.float64),
         )
 
     @property
@@ -133,18 +139,21 @@ class ArmStatistics:
             If an arm is out of range, outcomes are not finite numbers, counts would overflow, or only a part
             of a cluster was observed. Nothing is changed then.
         """
-        from cmab.compiled._kernels_statistics import observe
+        from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
 
         self._check_feedback(feedback)
-        arms = feedback.arms
-        pulls = np.ones(len(arms), np.int64) if feedback.pulls is None else feedback.pulls
-        squares = feedback.squares
-        if squares is None:
-            squares = np.full(len(arms), np.nan)
+        arms, outcomes, n = feedback.arms, feedback.outcomes, len(feedback.arms)
+        if feedback.pulls is None and self.clusters is None:  # as in most rounds of most learners
+            with _WRITING:
+                observe_outcomes(n, arms, outcomes, self.counters, self.means, self.deviations)
+                self.rounds += 1
+            return
+        pulls = np.ones(n, np.int64) if feedback.pulls is None else feedback.pulls
+        squares = np.full(n, np.nan) if feedback.squares is None else feedback.squares
         owners, sizes = self.sharing()
         learned = (self.counters, owners, sizes, self.means, self.deviations)
         with _WRITING:
-            partial = observe(len(arms), arms, feedback.outcomes, pulls, squares, *learned)
+            partial = update_statistics(n, arms, outcomes, pulls, squares, learned)
             self.rounds += partial < 0
         if partial >= 0:
             raise ValueError(
@@ -161,16 +170,17 @@ class ArmStatistics:
         ValueError
             If one is of another type, read-only, not in the byte order of the machine or not contiguous.
         """
-        counters, means, deviations = self.counters, self.means, self.deviations
+        counters, means, deviations, memory = self.counters, self.means, self.deviations, self.memory
         try:  # Asked in every round: numpy has one object for each plain dtype, and `is` needs no call.
             if (
-                (means.dtype is _REAL and deviations.dtype is _REAL and counters.dtype is _INTEGER)
-                and (means.flags.carray and deviations.flags.carray and counters.flags.carray)
+                (means.dtype is _REAL and deviations.dtype is _REAL and memory.dtype is _REAL)
+                and (counters.dtype is _INTEGER and counters.flags.carray and memory.flags.carray)
+                and (means.flags.carray and deviations.flags.carray)
             ):  # fmt: skip
                 return
         except AttributeError:
             pass
-        for name, dtype in zip(_ARRAYS, (_INTEGER, _REAL, _REAL), strict=True):
+        for name, dtype in zip(_ARRAYS, (_INTEGER, _REAL, _REAL, _REAL), strict=True):
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.carray:
                 raise ValueError(
@@ -219,7 +229,7 @@ class ArmStatistics:
         ValueError
             If a size, sign or number is wrong, or counts, means and rounds contradict each other.
         """
-        same = all(_alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS)
+        same = all(_alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3])
         if not same or not _equal(self.clusters, fresh.clusters):
             raise ValueError(f"the arms and clusters must be those of {fresh!r}, got {self!r}")
         count("rounds", self.rounds)
@@ -235,39 +245,11 @@ class ArmStatistics:
             raise ValueError("arms without outcomes must have mean 0 and no deviations")
         if self.rounds == 0 and self.counters.any():
             raise ValueError("there must be a round where there are outcomes, got rounds = 0")
+        if not _alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
+            raise ValueError(f"memory must be {len(fresh.memory)} numbers, got {shown(self.memory)}")
 
     def sharing(self) -> tuple[IntArray, IntArray]:
         """Return the counter of each arm and the number of arms at each counter; empty if none is shared."""
         if self.clusters is None:
             return _NONE, _NONE
         return self.clusters, np.bincount(self.clusters, minlength=self.counters.shape[0])
-
-
-@dataclass(eq=False, repr=False)
-class RememberingStatistics(ArmStatistics):
-    """Statistics, and what a sampling rule keeps in mind besides.
-
-    Attributes
-    ----------
-    memory : FloatArray
-        The explorer gives it its shape. In the compiled loop it is the end of the rule's real parameters.
-
-    Examples
-    --------
-    >>> from cmab import TTUCB
-    >>> TTUCB(3, delta=0.1).initial_state().memory
-    array([0., 0., 0., 0., 0., 0., 0., 0.])
-    """
-
-    memory: FloatArray = field(default_factory=lambda: np.empty(0))
-
-    def __post_init__(self) -> None:
-        """Refuse memory that is no array of floats."""
-        super().__post_init__()
-        _require_vector("memory", self.memory, np.float64)
-
-    def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to, and memory of another shape or without a value."""
-        super().check(fresh)
-        if not _alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
-            raise ValueError(f"memory must be {len(fresh.memory)} numbers, got {shown(self.memory)}")

@@ -4,23 +4,29 @@ A function of one of these signatures is passed to the loop as a pointer, so the
 cached on disk, whatever oracle, policy or environment a user writes.
 """
 
-from cmab.compiled._kernels import typed_kernel
+import functools
+from typing import Any
+
+from cmab.compiled._kernels import IS_COMPILING, typed_kernel
 from cmab.compiled._kernels import types as t
 
 _reals, _integers = t.Array(t.float64, 1, "C"), t.Array(t.int64, 1, "C")
 _table, _lists = t.Array(t.float64, 2, "C"), t.Array(t.int64, 2, "C")
 _generator = t.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
-INDEX = t.void(_integers, _reals, t.int64, _reals, _reals)
-RANDOM_INDEX = t.void(_integers, _reals, t.int64, _reals, _generator, _reals)
+INDEX = t.void(_integers, _reals, _reals, _reals, t.int64, _reals, _generator, _reals)
+QUIET_INDEX = t.void(_integers, _reals, _reals, _reals, t.int64, _reals, t.none, _reals)
+LEARN = t.void(_integers, t.int64, _reals, t.int64, _reals, _reals)
 SOLVE = t.int64(_reals, _integers, _reals, _integers)
 PLAY = t.int64(_integers, t.int64, t.int64, _integers, _reals, _integers, _reals, _reals)
 
-#: ``(counts, means, t, reals, out)``: write the index of every base arm in round t to `out`.
+#: ``(counts, means, deviations, memory, t, reals, rng, out)``: write the index of every base arm in round t
+#: to `out`; `rng` is the learner's, for rules that say `is_random`.
 index_kernel = typed_kernel(INDEX)
 
-#: ``(counts, means, t, reals, rng, out)``: the same, drawing from a generator.
-random_index_kernel = typed_kernel(RANDOM_INDEX)
+#: ``(arms, n, outcomes, t, reals, memory)``: take the first n outcomes of round t into the rule's `memory`,
+#: after the statistics have changed; `reals` are those of the index rule.
+learn_kernel = typed_kernel(LEARN)
 
 #: ``(means, integers, reals, out) -> size``: write a super arm to `out`, return its length; a negative one
 #: ends the run.
@@ -60,24 +66,12 @@ SOLVE_EACH = t.void(
     *(t.FunctionType(SOLVE), _integers, _reals),
     *(_table, _lists, _integers),
 )
-BATCHED_LOOP = t.void(
-    *(t.FunctionType(INDEX), t.boolean, _reals, t.FunctionType(SOLVE), _integers),
-    *(t.FunctionType(PLAY), _integers, _reals),
-    *(_lists, _integers, _integers, _lists, _table, _table),
-    *(_table, _lists, _integers, _table),
-    *(_integers, _integers, t.Array(t.float64, 3, "C")),
-)
 
-#: What a round changes, the generator of its coins, and the last round.
-_ROUNDS = (
-    *(_integers, _integers, _integers, _reals, _reals, _generator),
-    *(t.int64, _integers, _integers, _table),
-    *(_reals, _integers, _reals),
-)
-LOOP = t.boolean(
-    *(t.FunctionType(INDEX), t.FunctionType(RANDOM_INDEX), t.boolean, _reals),
-    *(t.FunctionType(SOLVE), _integers, _reals),
-    *(t.FunctionType(PLAY), _integers, _reals),
-    *(_generator, *_ROUNDS),
-)
-LAZY_LOOP = t.boolean(_reals, t.int64, t.FunctionType(PLAY), _integers, _reals, *_ROUNDS)
+
+@functools.cache
+def without_generator(rule: Any) -> Any:
+    """Return an index rule that draws nothing in a form that takes None for the generator.
+
+    Handing a generator over from Python takes twenty times as long as the rule itself.
+    """
+    return typed_kernel(QUIET_INDEX)(rule.py_func) if IS_COMPILING else rule

@@ -1,5 +1,7 @@
 """Taking in feedback."""
 
+from typing import Any
+
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
@@ -7,24 +9,16 @@ from cmab.compiled._kernels import kernel
 
 
 @kernel
-def observe(
-    n: int,
-    arms: IntArray,
-    sums: FloatArray,
-    pulls: IntArray,
-    squares: FloatArray,
-    counters: IntArray,
-    owners: IntArray,
-    sizes: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
+def update_statistics(
+    n: int, arms: IntArray, sums: FloatArray, pulls: IntArray, squares: FloatArray, learned: Any
 ) -> int:
     """Update counters, means and squared deviations by the first `n` entries of a feedback, in place.
 
-    `owners` maps arms to the counters they share and `sizes` says by how many; both are empty where every
-    arm has its own. Returns -1, or, with nothing changed, the number of a counter of which only a part of
-    its arms was observed.
+    `learned` holds them: counters, owners, sizes, means, deviations. `owners` maps arms to the counters they
+    share and `sizes` says by how many; both are empty where every arm has its own. Returns -1, or, with
+    nothing changed, the number of a counter of which only a part of its arms was observed.
     """
+    counters, owners, sizes, means, deviations = learned
     shared = owners.shape[0] > 0
     if shared:
         seen = np.zeros(counters.shape[0], np.int64)
@@ -34,7 +28,7 @@ def observe(
             owner = owners[arms[j]]
             if seen[owner] != sizes[owner]:
                 return int(owner)
-        for j in range(n):
+        for j in range(n):  # once for each counter, not for each of its arms
             owner = owners[arms[j]]
             if seen[owner] > 0:
                 counters[owner] += pulls[j]
@@ -44,7 +38,7 @@ def observe(
         if not shared:
             counters[arm] += pulls[j]
         count = counters[owners[arm]] if shared else counters[arm]
-        take_in(arm, sums[j], pulls[j], squares[j], count, means, deviations)
+        update_moments(arm, sums[j], pulls[j], squares[j], count, means, deviations)
     return -1
 
 
@@ -57,7 +51,7 @@ def observe_outcomes(
     means: FloatArray,
     deviations: FloatArray,
 ) -> None:
-    """Do what `observe` does for the first `n` single outcomes of arms that share no counters."""
+    """Do what `update_statistics` does for the first `n` single outcomes of arms that share no counters."""
     for j in range(n):
         observe_outcome(arms[j], outcomes[j], counters, means, deviations)
 
@@ -68,11 +62,11 @@ def observe_outcome(
 ) -> None:
     """Update the statistics of one arm by one outcome."""
     counters[arm] += 1
-    take_in(arm, outcome, 1, outcome, counters[arm], means, deviations)
+    update_moments(arm, outcome, 1, outcome, counters[arm], means, deviations)
 
 
 @kernel
-def take_in(
+def update_moments(
     arm: int,
     total: float,
     pulls: int,
@@ -82,7 +76,8 @@ def take_in(
     deviations: FloatArray,
 ) -> None:
     """Update mean and squared deviations of an arm by a batch, `count` being the pulls with it."""
-    # Welford's update, with the deviations within a batch (Chan et al.); nan where they are unknown.
+    # The pairwise update of Chan, Golub and LeVeque (1983), equation 2.1; for one outcome it is Welford's.
+    # Deviations within a batch are nan where its squares are unknown.
     mean = total / pulls
     within = square - total * mean if pulls > 1 else 0.0
     if within < 0.0:

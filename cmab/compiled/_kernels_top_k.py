@@ -3,13 +3,14 @@
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels_select import renew_top_k
 from cmab.compiled._kernels_signatures import solve_kernel
+from cmab.compiled.forms import Kernel
 
 
 @solve_kernel
 def solve_top_k(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
     """Write the k best arms; the smallest, negated in `reals`, if that has room for them.
 
-    `integers` holds the k arms of the call before, where this one starts from.
+    `integers` holds the k arms of the call before, where this one starts from. Packed by ``TopK.kernel``.
     """
     k, values = len(integers), means
     if reals.shape[0] > 0:
@@ -21,3 +22,8 @@ def solve_top_k(means: FloatArray, integers: IntArray, reals: FloatArray, out: I
     for j in range(k):
         out[j] = integers[j]
     return k
+
+
+def largest_k(kernel: Kernel) -> int:
+    """Return k of an oracle's form if that answers with the k largest means, else 0."""
+    return 0 if kernel.function is not solve_top_k or len(kernel.reals) else len(kernel.integers)

@@ -22,12 +22,19 @@ class Kernel(NamedTuple):
         Real parameters and scratch space.
     is_random : bool
         Whether an index rule draws from the generator.
+    learning : callable or None
+        What an index rule does with the outcomes besides, a ``learn_kernel``.
+    is_lazy : bool
+        Whether an index rule is ``upper_bound`` of each arm, with `reals` as ``pack_optimism`` makes them:
+        arms that are not observed then move with the clock only, and few of many have to be looked at.
     """
 
     function: Any
     integers: IntArray = np.empty(0, np.int64)
     reals: FloatArray = np.empty(0)
     is_random: bool = False
+    learning: Any = None
+    is_lazy: bool = False
 
 
 class ExplorerKernel(NamedTuple):

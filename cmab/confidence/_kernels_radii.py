@@ -69,3 +69,14 @@ def bernstein_radii(
         else:
             variance = deviations[i] / (count - 1)
             out[i] = math.sqrt(2.0 * variance * log / count) + 7.0 * length * log / (3.0 * (count - 1))
+
+
+@kernel
+def log_term(t: int, coefficient: float, loglog: float) -> float:
+    """Return the numerator of CUCB's squared radius in round `t` = 1, 2, ...; see ``LogRadius``."""
+    log = math.log(t)
+    term = coefficient * log
+    # Chen et al. (JMLR 2016), section 3.2; ln ln t is negative up to t = 2 and counts as 0.
+    if loglog > 0.0 and t >= 3:
+        term += loglog * math.log(log)
+    return term

@@ -73,8 +73,9 @@ class LogRadius:
 
     def log_term(self, t: int) -> float:
         """Return the numerator in round `t` = 1, 2, ..."""
-        log = math.log(t)
-        return self.coefficient * log + (self.loglog * math.log(log) if self.loglog and t >= 3 else 0.0)
+        from cmab.confidence._kernels_radii import log_term
+
+        return log_term(t, self.coefficient, self.loglog)
 
 
 def c_epsilon(epsilon: float) -> float:

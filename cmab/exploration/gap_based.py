@@ -17,7 +17,7 @@ from cmab.exploration.parameters import MOST, check_factor, check_support, lengt
 from cmab.exploration.sampling import SamplingExplorer, scan
 from cmab.feedback import Feedback
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
-from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.statistics import ArmStatistics
 from cmab.validation import integer
 
 
@@ -57,19 +57,19 @@ class OneByOne(SamplingExplorer):
         rule = self._rule()
         return scan(rule.decide, rule.integers, np.concatenate((rule.reals, rule.memory)))
 
-    def initial_state(self) -> RememberingStatistics:
+    def initial_state(self) -> ArmStatistics:
         """Return the state before the first outcome, with the rule's memory."""
-        state = RememberingStatistics.empty(self.n_arms)
+        state = ArmStatistics.empty(self.n_arms)
         state.memory = self._rule().memory
         return state
 
-    def update(self, state: RememberingStatistics, feedback: Feedback) -> None:  # type: ignore[override]
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:  # type: ignore[override]
         """Take in outcomes, and let the rule remember what it keeps in mind."""
         super().update(state, feedback)
         if not len(self.unseen(state)):
             self._decide(state, state.memory)
 
-    def critical(self, state: RememberingStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
         """Return the arm to sample next."""
         return self._decide(state, state.memory.copy())
 

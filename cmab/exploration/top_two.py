@@ -11,7 +11,7 @@ from cmab.compiled.forms import ExplorerKernel
 from cmab.exploration.best_arm import BestArmRule
 from cmab.exploration.sampling import scan
 from cmab.feedback import Feedback
-from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.statistics import ArmStatistics
 from cmab.validation import real
 
 
@@ -124,13 +124,13 @@ class TTUCB(_TopTwo):
     def _bonus(self) -> float:
         return self._factor * self.sigma**2
 
-    def initial_state(self) -> RememberingStatistics:
+    def initial_state(self) -> ArmStatistics:
         """Return the state before the first outcome; it counts the steps of each leader, all and its own."""
-        state = RememberingStatistics.empty(self.n_arms)
+        state = ArmStatistics.empty(self.n_arms)
         state.memory = np.zeros(2 * self.n_arms + 2)
         return state
 
-    def update(self, state: RememberingStatistics, feedback: Feedback) -> None:  # type: ignore[override]
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:  # type: ignore[override]
         """Take in outcomes, as a step of the arm that leads."""
         if not len(self.unseen(state)) and state.memory[-1] != state.counts.sum():
             leader = self.leader(state)
@@ -144,7 +144,7 @@ class TTUCB(_TopTwo):
 
         return optimistic_leader(state.counts, state.means, int(state.counts.sum()), self._bonus)
 
-    def critical(self, state: RememberingStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
         """Return the leader if it lags behind its share, else the challenger."""
         from cmab.exploration._kernels_top_two import ttucb_arm
 

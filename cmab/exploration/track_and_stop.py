@@ -11,7 +11,7 @@ from cmab.compiled.forms import ExplorerKernel
 from cmab.exploration.best_arm import BestArmRule
 from cmab.exploration.sampling import scan
 from cmab.feedback import Feedback
-from cmab.statistics import RememberingStatistics
+from cmab.statistics import ArmStatistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +53,13 @@ class TrackAndStop(BestArmRule):
     from memory).
     """
 
-    def initial_state(self) -> RememberingStatistics:
+    def initial_state(self) -> ArmStatistics:
         """Return the state before the first outcome; it remembers when the plan is due, and the plan."""
-        state = RememberingStatistics.empty(self.n_arms)
+        state = ArmStatistics.empty(self.n_arms)
         state.memory = np.zeros(1 + self.n_arms)
         return state
 
-    def update(self, state: RememberingStatistics, feedback: Feedback) -> None:  # type: ignore[override]
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:  # type: ignore[override]
         """Take in outcomes, and renew the plan when it is due."""
         from cmab.exploration._kernels_top_two import refresh_plan
 
@@ -67,7 +67,7 @@ class TrackAndStop(BestArmRule):
         if not len(self.unseen(state)):
             refresh_plan(state.means, int(state.counts.sum()), state.memory)
 
-    def critical(self, state: RememberingStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
         """Return an arm that has been starved, or the one most behind the plan."""
         from cmab.exploration._kernels_top_two import tracked_arm
 

@@ -10,8 +10,8 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.exploration.gap_based import OneByOne, Rule
 from cmab.exploration.parameters import check_epsilon, check_factor, length
-from cmab.statistics import ArmStatistics, RememberingStatistics
-from cmab.validation import integer, shown
+from cmab.statistics import ArmStatistics
+from cmab.validation import integer
 
 
 class _UGapEb(OneByOne):
@@ -38,8 +38,6 @@ class _UGapEb(OneByOne):
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the surest answers so far; before every arm was seen, the best means."""
-        if not isinstance(state, RememberingStatistics):
-            raise ValueError(f"state must be one of {self!r}, got {shown(state)}")
         if len(self.unseen(state)):
             return super().recommend(state)
         return np.flatnonzero(state.memory[len(self.arms_per_bandit) :])

@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.compiled.forms import Kernel
+from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
@@ -20,8 +21,9 @@ from cmab.validation import check_vector, real, vector
 class CompiledIndexPolicy(IndexPolicy):
     """An index policy whose rule is one compiled function, called by `indices` and by the compiled loop.
 
-    A subclass defines `_rule`, which imports and returns the function, and `_pack`, which checks its fields
-    and returns the function's parameters.
+    A subclass defines `rule`, which imports and returns the function, and `parameters`, which checks the
+    fields and returns what the function is to know of them. It may keep a `memory`, written by its
+    `learning_rule`.
 
     Parameters
     ----------
@@ -35,32 +37,78 @@ class CompiledIndexPolicy(IndexPolicy):
     True
     """
 
-    _is_random: ClassVar[bool] = False
-    _packed: FloatArray = field(init=False, repr=False)
+    is_random: ClassVar[bool] = False
+    _reals: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_packed", self._pack())
+        object.__setattr__(self, "_reals", self.parameters())
 
     @abstractmethod
-    def _rule(self) -> Any:
-        """Return the compiled rule: an ``index_kernel``, or a ``random_index_kernel`` if `_is_random`."""
+    def rule(self) -> Any:
+        """Return the compiled rule, an ``index_kernel``; a class whose rule draws says `is_random`."""
 
     @abstractmethod
-    def _pack(self) -> FloatArray:
-        """Return the rule's parameters, after checking them."""
+    def parameters(self) -> FloatArray:
+        """Return the rule's `reals`, after checking them."""
+
+    def learning_rule(self) -> Any:
+        """Return the ``learn_kernel`` that writes to the memory; None, the default, for rules without one."""
+        return None
 
     def kernel(self) -> Kernel:
-        """Return the compiled index rule."""
-        return Kernel(self._rule(), reals=self._packed, is_random=self._is_random)
+        """Return the compiled index rule, with the learning rule if there is one."""
+        learning = self.learning_rule()
+        return Kernel(self.rule(), reals=self._reals, is_random=self.is_random, learning=learning)
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
         """Return one index for each base arm, shape (n_arms,)."""
         # Rejection sampling never ends with nan, and rules read as many parameters as the oracle has arms.
         check_vector("stats.means", stats.means, self.oracle.n_arms)
-        out = np.empty(stats.n_arms)
-        randomness = (rng,) if self._is_random else ()
-        self._rule()(stats.counts, stats.means, stats.rounds + 1, self._packed, *randomness, out)
+        out, rule, source = np.empty(stats.n_arms), self.rule(), rng
+        if not self.is_random:
+            from cmab.compiled._kernels_signatures import without_generator
+
+            rule, source = without_generator(rule), None
+        learned = (stats.counts, stats.means, stats.deviations, stats.memory)
+        rule(*learned, stats.rounds + 1, self._reals, source, out)
         return out
+
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+        """Take in one round of feedback, by the statistics and then by the learning rule.
+
+        Raises
+        ------
+        ValueError
+            If there is a learning rule, and the feedback has sums of several outcomes of an arm.
+        """
+        rule = self.learning_rule()
+        if rule is not None and feedback.pulls is not None:
+            raise ValueError(
+                f"feedback.pulls must be None for {type(self).__name__}, which learns outcome by outcome"
+            )
+        state.update(feedback)
+        if rule is not None:
+            arms, outcomes = feedback.arms, feedback.outcomes
+            rule(arms, len(arms), outcomes, state.rounds, self._reals, state.memory)
+
+
+@dataclass(frozen=True, eq=False)
+class OptimisticPolicy(CompiledIndexPolicy):
+    """What policies share whose rule is ``optimistic_means``; their `parameters` are ``pack_optimism``'s."""
+
+    def rule(self) -> Any:
+        """Return the compiled rule."""
+        from cmab.policies._kernels_optimism import optimistic_means
+
+        return optimistic_means
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule, lazy for rewards without a prior: then only upper bounds are compared."""
+        from cmab.policies._kernels_optimism import PRIOR, optimistic_means
+
+        kernel = super().kernel()
+        is_plain = kernel.function is optimistic_means and len(kernel.reals) == PRIOR
+        return kernel._replace(is_lazy=is_plain and self.oracle.sense == "max")
 
 
 def interval(support: tuple[float, float]) -> tuple[float, float]:
@@ -89,7 +137,7 @@ def pack_optimism(
     loglog: float = 0.0,
     scale: float = 0.0,
 ) -> FloatArray:
-    """Return the parameters of ``optimistic_means``: six numbers, then weights and means of the prior.
+    """Return the parameters of ``optimistic_means``, in the order of the places named beside it.
 
     With `scale` 0 there is no radius, and optimism is left for arms never seen only.
     """

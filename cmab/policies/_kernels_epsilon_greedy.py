@@ -3,20 +3,31 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels_signatures import random_index_kernel
-from cmab.policies._kernels_optimism import optimistic_means
+from cmab.compiled._kernels_signatures import index_kernel
+from cmab.policies._kernels_optimism import HIGH, LOW, write_bounds
+
+#: Places in `reals`; what ``pack_optimism`` returns comes last.
+EPSILON, DECAYS, GREEDY = range(3)
 
 
-@random_index_kernel
+@index_kernel
 def epsilon_greedy_indices(
-    counts: IntArray, means: FloatArray, t: int, reals: FloatArray, rng: np.random.Generator, out: FloatArray
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
 ) -> None:
-    """With probability `reals[0]` (over t, if `reals[1]` is 1) uniform indices; else optimistic means."""
-    epsilon = reals[0] / t if reals[1] > 0.0 else reals[0]
-    greedy = reals[2:]
+    """With probability epsilon uniform indices; else the empirical means."""
+    # Auer et al. (2002), Figure 3: epsilon of round t is min(1, c / t) where it decays.
+    epsilon = reals[EPSILON] / t if reals[DECAYS] > 0.0 else reals[EPSILON]
+    greedy = reals[GREEDY:]
     if rng.random() < epsilon:
-        low, high = greedy[4], greedy[5]
+        low, high = greedy[LOW], greedy[HIGH]
         for i in range(out.shape[0]):
             out[i] = low + (high - low) * rng.random()
     else:
-        optimistic_means(counts, means, t, greedy, out)
+        write_bounds(counts, means, t, greedy, out)

@@ -2,14 +2,29 @@
 
 import math
 
+import numpy as np
+
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels_signatures import index_kernel
 
+#: Places in `reals`; the size is the L of the paper.
+SIZE, SIGN, LOW, HIGH = range(4)
+
 
 @index_kernel
-def llr_indices(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
-    """LLR's indices; `reals` holds L, the sense's sign and the support."""
-    size, sign, low, high = reals[0], reals[1], reals[2], reals[3]
+def llr_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """LLR's indices."""
+    size, sign, low, high = reals[SIZE], reals[SIGN], reals[LOW], reals[HIGH]
+    # Gai et al. (2012), Algorithm 1, line 11: mean + sqrt((L + 1) ln t / T).
     log_term = (size + 1.0) * math.log(t) * (high - low) ** 2
     if sign < 0.0:
         for i in range(counts.shape[0]):

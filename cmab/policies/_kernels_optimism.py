@@ -1,36 +1,42 @@
-"""Index rules: the functions that ask/tell and the compiled loop both call."""
+"""Index rules: the functions that ask/tell and the compiled loops both call.
+
+`reals` is what ``pack_optimism`` returns: six numbers, then weights and means of a prior, if there is one.
+"""
 
 import math
+
+import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel
 from cmab.compiled._kernels_signatures import index_kernel
+from cmab.confidence._kernels_radii import log_term
+
+#: Places in `reals`. The factor is that on the radius, times the length of the support.
+COEFFICIENT, LOGLOG, FACTOR, SIGN, LOW, HIGH, PRIOR = range(7)
 
 
 @kernel
-def log_term(t: int, reals: FloatArray) -> float:
+def squared_radius(t: int, reals: FloatArray) -> float:
     """Return the square of the radius of an arm that was seen once."""
-    coefficient, loglog, factor = reals[0], reals[1], reals[2]
-    log = math.log(t)
-    term = coefficient * log
-    if loglog > 0.0 and t >= 3:
-        term += loglog * math.log(log)
-    return float(term * (factor * factor))
+    # As long as the support for outcomes of any length: Hoeffding's inequality scales with it.
+    return float(log_term(t, reals[COEFFICIENT], reals[LOGLOG]) * (reals[FACTOR] * reals[FACTOR]))
 
 
 @kernel
 def upper_bound(mean: float, count: int, term: float, high: float) -> float:
     """Return CUCB's index of an arm without a prior."""
+    # Chen et al. (JMLR 2016), Algorithm 1, line 6: min(mean + sqrt(3 ln t / 2 T), 1); 1 if never seen.
     bound = min(mean + math.sqrt(term / count), high)
     return bound if count > 0 else high
 
 
-@index_kernel
-def optimistic_means(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
-    """CUCB's indices; `reals` is what ``pack_optimism`` returns. With a factor of 0 they are greedy."""
-    sign, low, high, m = reals[3], reals[4], reals[5], counts.shape[0]
-    term = log_term(t, reals)
-    weights, prior = reals[6 : 6 + m], reals[6 + m :]
+@kernel
+def write_bounds(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
+    """Write CUCB's indices in round `t`; with a factor of 0 they are greedy."""
+    sign, low, high, m = reals[SIGN], reals[LOW], reals[HIGH], counts.shape[0]
+    term = squared_radius(t, reals)
+    weights, prior = reals[PRIOR : PRIOR + m], reals[PRIOR + m :]
     # One plain loop for each case: that is what lets the compiler vectorise them.
     if weights.shape[0] > 0:
         for i in range(m):
@@ -49,7 +55,31 @@ def optimistic_means(counts: IntArray, means: FloatArray, t: int, reals: FloatAr
 
 
 @index_kernel
-def known_means(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
+def optimistic_means(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """CUCB's indices."""
+    write_bounds(counts, means, t, reals, out)
+
+
+@index_kernel
+def known_means(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
     """Return what is known beforehand, whatever was observed."""
     for i in range(reals.shape[0]):  # a slice assignment takes seconds to compile
         out[i] = reals[i]

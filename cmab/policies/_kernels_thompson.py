@@ -3,17 +3,28 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels_signatures import random_index_kernel
+from cmab.compiled._kernels_signatures import index_kernel
+
+#: Places in `reals`: the support, then the successes of each arm's prior, then its failures.
+LOW, HIGH, PRIOR = range(3)
 
 
-@random_index_kernel
+@index_kernel
 def thompson_indices(
-    counts: IntArray, means: FloatArray, t: int, reals: FloatArray, rng: np.random.Generator, out: FloatArray
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
 ) -> None:
-    """Draw from each arm's Beta posterior; `reals` holds the support and the prior's two parameters."""
+    """Draw from each arm's Beta posterior."""
     m = counts.shape[0]
-    low, length = reals[0], reals[1] - reals[0]
-    wins, losses = reals[2 : 2 + m], reals[2 + m :]
+    low, length = reals[LOW], reals[HIGH] - reals[LOW]
+    wins, losses = reals[PRIOR : PRIOR + m], reals[PRIOR + m :]
     for i in range(m):
         mean = min(max((means[i] - low) / length, 0.0), 1.0)
+        # Wang and Chen (2018), Algorithm 1, line 4; an outcome in (0, 1) counts as a share of a success.
         out[i] = low + length * rng.beta(wins[i] + counts[i] * mean, losses[i] + counts[i] * (1.0 - mean))

@@ -9,14 +9,14 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.feedback import Feedback
-from cmab.policies._compiled import CompiledIndexPolicy, interval, pack_optimism
+from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, interval, pack_optimism
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer, real, vector
 
 
 @dataclass(frozen=True, eq=False)
-class Greedy(CompiledIndexPolicy):
+class Greedy(OptimisticPolicy):
     """The empirical means, and the best end of `support` for arms never seen.
 
     It is `CUCB` without its radius, and may settle on a bad super arm for ever.
@@ -49,12 +49,8 @@ class Greedy(CompiledIndexPolicy):
     prior_weight: ArrayLike = 0.0
     support: tuple[float, float] = (0.0, 1.0)
 
-    def _rule(self) -> Any:
-        from cmab.policies._kernels_optimism import optimistic_means
-
-        return optimistic_means
-
-    def _pack(self) -> FloatArray:
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
         return pack_optimism(self.oracle, self.support, self.prior_mean, self.prior_weight)
 
 
@@ -97,14 +93,16 @@ class EpsilonGreedy(CompiledIndexPolicy):
     epsilon: float = 0.1
     decay: bool = False
     support: tuple[float, float] = (0.0, 1.0)
-    _is_random: ClassVar[bool] = True
+    is_random: ClassVar[bool] = True
 
-    def _rule(self) -> Any:
+    def rule(self) -> Any:
+        """Return the compiled rule."""
         from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
 
         return epsilon_greedy_indices
 
-    def _pack(self) -> FloatArray:
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
         epsilon = real("epsilon", self.epsilon, 0.0, np.inf if self.decay else 1.0)
         return np.concatenate([[epsilon, float(self.decay)], pack_optimism(self.oracle, self.support)])
 
@@ -139,14 +137,16 @@ class UniformlyRandom(CompiledIndexPolicy):
 
     support: tuple[float, float] = (0.0, 1.0)
     learns: ClassVar[bool] = False
-    _is_random: ClassVar[bool] = True
+    is_random: ClassVar[bool] = True
 
-    def _rule(self) -> Any:
+    def rule(self) -> Any:
+        """Return the compiled rule."""
         from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
 
         return epsilon_greedy_indices
 
-    def _pack(self) -> FloatArray:
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
         return np.concatenate([[1.0, 0.0], pack_optimism(self.oracle, self.support)])
 
 
@@ -237,10 +237,12 @@ class Clairvoyant(CompiledIndexPolicy):
     means: ArrayLike
     learns: ClassVar[bool] = False
 
-    def _rule(self) -> Any:
+    def rule(self) -> Any:
+        """Return the compiled rule."""
         from cmab.policies._kernels_optimism import known_means
 
         return known_means
 
-    def _pack(self) -> FloatArray:
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
         return vector("means", self.means, self.oracle.n_arms)

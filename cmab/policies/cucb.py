@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.confidence.radii import LogRadius
-from cmab.policies._compiled import CompiledIndexPolicy, pack_optimism
+from cmab.policies._compiled import OptimisticPolicy, pack_optimism
 from cmab.validation import real, shown
 
 
 @dataclass(frozen=True, eq=False)
-class CUCB(CompiledIndexPolicy):
+class CUCB(OptimisticPolicy):
     """Combinatorial upper confidence bounds, exactly Algorithm 1 unless a parameter says otherwise.
 
     In round t the oracle is given ``min(mean + sqrt(3 ln t / 2T), 1)`` for each base arm, where T counts
@@ -61,12 +60,8 @@ class CUCB(CompiledIndexPolicy):
     prior_weight: ArrayLike = 0.0
     support: tuple[float, float] = (0.0, 1.0)
 
-    def _rule(self) -> Any:
-        from cmab.policies._kernels_optimism import optimistic_means
-
-        return optimistic_means
-
-    def _pack(self) -> FloatArray:
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
         scale = real("scale", self.scale, 0.0)
         if not isinstance(self.radius, LogRadius):
             raise ValueError(f"radius must be a LogRadius, got {shown(self.radius)}")

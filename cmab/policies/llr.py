@@ -59,12 +59,14 @@ class LLR(CompiledIndexPolicy):
     size: int | None = None
     support: tuple[float, float] = (0.0, 1.0)
 
-    def _rule(self) -> Any:
+    def rule(self) -> Any:
+        """Return the compiled rule."""
         from cmab.policies._kernels_llr import llr_indices
 
         return llr_indices
 
-    def _pack(self) -> FloatArray:
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
         if not isinstance(self.oracle, LinearOracle):
             raise ValueError(f"oracle must be a LinearOracle, got {shown(self.oracle)}")
         low, high = interval(self.support)

@@ -64,14 +64,16 @@ class CTS(CompiledIndexPolicy):
     prior_mean: ArrayLike | None = None
     prior_weight: ArrayLike = 2.0
     support: tuple[float, float] = (0.0, 1.0)
-    _is_random: ClassVar[bool] = True
+    is_random: ClassVar[bool] = True
 
-    def _rule(self) -> Any:
+    def rule(self) -> Any:
+        """Return the compiled rule."""
         from cmab.policies._kernels_thompson import thompson_indices
 
         return thompson_indices
 
-    def _pack(self) -> FloatArray:
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
         low, high = interval(self.support)
         centre = (low + high) / 2 if self.prior_mean is None else self.prior_mean
         means = per_arm("prior_mean", centre, self.oracle.n_arms, low, high)

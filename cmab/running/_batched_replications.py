@@ -15,7 +15,7 @@ from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.running._arrivals import AT_ONCE, Arrival
 from cmab.running._callbacks import Callback
-from cmab.running._compiled_rounds import CompiledRun, compiled_run, interrupt_waits
+from cmab.running._compiled_rounds import CompiledRun, compiled_run, interrupt_waits, rules_of
 from cmab.running._replication import TICK_SECONDS, Record, replicate
 from cmab.running._truth import Truth
 from cmab.seeding import Purpose, stream
@@ -23,7 +23,7 @@ from cmab.seeding import Purpose, stream
 #: Most replications side by side; more gain nothing.
 WIDEST = 128
 _LONGEST_BLOCK = 4096
-_LEARNED = ("counters", "means", "deviations")
+_LEARNED = ("counters", "means", "deviations", "memory")
 
 
 def groups(
@@ -104,8 +104,8 @@ class BatchCallback(Callback):
         self._oracle, self._learners, self._indices = oracle, learners, indices
         self._super_arms, self._lengths = super_arms, lengths
         # A generator of nobody's: an oracle that draws from it is asked for each replication with its own.
-        self._probe = np.random.default_rng(0)
-        self._untouched = self._probe.bit_generator.state
+        self.probe = np.random.default_rng(0)
+        self._untouched = self.probe.bit_generator.state
         self.path, self.seconds = "batch", 0.0
         self.before: Callable[[], None] | None = None
 
@@ -129,8 +129,8 @@ class BatchCallback(Callback):
 
     def _solve(self, indices: FloatArray) -> Sequence[Any]:
         if self.path == "batch":
-            answers = self._oracle.solve_batch(indices, self._probe)
-            if self._probe.bit_generator.state == self._untouched:
+            answers = self._oracle.solve_batch(indices, self.probe)
+            if self.probe.bit_generator.state == self._untouched:
                 return answers
             self.path, indices = "mixed", self._indices.copy()
         return [self._oracle.solve(row, rng) for row, rng in zip(indices, self._learners, strict=True)]
@@ -161,37 +161,43 @@ class _Batch:
         seed: np.random.SeedSequence,
         group: Sequence[int],
     ) -> None:
-        width, self._index, self._environment = len(group), compiled.policy, compiled.environment
+        from cmab.running._kernels_bundles import Learned, Log
+
+        width, self._policy = len(group), compiled.policy
         self._states: list[Any] = [policy.initial_state() for _ in group]
         self._learners = [stream(seed, Purpose.LEARNER, index) for index in group]
         self._coins = [stream(seed, Purpose.ENVIRONMENT, index) for index in group]
-        self._learned = [np.array([getattr(state, name) for state in self._states]) for name in _LEARNED]
-        self._owners, sizes = self._states[0].sharing()
+        counters, *reals = (np.array([getattr(state, name) for state in self._states]) for name in _LEARNED)
+        self._learned = Learned(counters, *self._states[0].sharing(), *reals)
         n_arms, n_choices = self._states[0].n_arms, policy.oracle.n_choices
-        self._indices = np.empty((width, n_arms))
-        self._super_arms = np.empty((width, max(n_choices, n_arms)), np.int64)
-        self._lengths, self._progress = np.zeros(width, np.int64), np.zeros(2, np.int64)
-        self._rounds, self._recorded = rounds, np.full((width, len(rounds), 2), np.nan)
-        asked = (self._indices, self._super_arms, self._lengths)
-        self._callback = BatchCallback(policy.oracle, self._learners, *asked)
+        self._sizes, earned = np.zeros(width, np.int64), np.zeros((width, 2))
+        super_arms = np.empty((width, max(n_choices, n_arms)), np.int64)
+        recorded, indices = np.full((width, len(rounds), 2), np.nan), np.empty((width, n_arms))
+        # In the order of the places in `Log.progress`, as far as this loop has use for them.
+        self._log = Log(np.zeros(2, np.int64), rounds, recorded, earned, super_arms, indices)
+        self._callback = BatchCallback(policy.oracle, self._learners, indices, super_arms, self._sizes)
         if compiled.policy.is_random:
             self._callback.before = self._draw_indices
-        self._before = (self._owners, sizes, *self._learned, *asked, np.zeros((width, 2)))
+        self._rules = rules_of(compiled._replace(oracle=self._callback.kernel))
+
+    @property
+    def _played(self) -> int:
+        from cmab.running._kernels_bundles import PLAYED
+
+        return int(self._log.progress[PLAYED])
 
     def play(self, tick: Callable[[int], object] | None) -> None:
         """Play all rounds; raises what the oracle raises, with the rounds before it played."""
         from cmab.running._kernels_batched import play_batch
-        from cmab.running._kernels_loop import no_index
+        from cmab.running._kernels_bundles import Rows
 
-        index = no_index if self._index.is_random else self._index.function
-        rules = (index, self._index.is_random, self._index.reals, *self._callback.kernel[:2])
-        last, block, width = int(self._rounds[-1]), 1, len(self._states)
-        while (played := int(self._progress[0])) < last:
+        last, block, width = int(self._log.checkpoints[-1]), 1, len(self._states)
+        while (played := self._played) < last:
             started, block = time.perf_counter(), min(block, last - played)
             keys = np.array([coins.random(block) * 2.0**53 for coins in self._coins]).astype(np.int64)
-            state = (*self._before, self._progress, self._rounds, self._recorded)
+            rows = Rows(keys, self._sizes, self._policy.is_random, self._callback.probe)
             with interrupt_waits(self._callback):
-                play_batch(*rules, *self._environment[:3], keys, *state)
+                play_batch(*self._rules, self._learned, self._log, rows)
             self._callback.reraise()
             if tick is not None:
                 tick(width * block)
@@ -203,26 +209,26 @@ class _Batch:
         return [self._record(row, seconds, is_interrupted) for row in range(len(self._states))]
 
     def _record(self, row: int, seconds: float, is_interrupted: bool) -> Record:
-        state, played = self._states[row], int(self._progress[0])
-        state.rounds = played
-        for name, table in zip(_LEARNED, self._learned, strict=True):
-            getattr(state, name)[:] = table[row]
+        state, log = self._states[row], self._log
+        state.rounds = self._played
+        for name in _LEARNED:
+            getattr(state, name)[:] = getattr(self._learned, name)[row]
         return Record(
-            expected_rewards=self._recorded[row, :, 1],
-            rewards=self._recorded[row, :, 0],
+            expected_rewards=log.recorded[row, :, 1],
+            rewards=log.recorded[row, :, 0],
             seconds=seconds,
-            oracle_calls=played,
+            oracle_calls=self._played,
             oracle_seconds=self._callback.seconds / len(self._states),
             state=state,
-            super_arm=self._super_arms[row, : self._lengths[row]].copy(),
+            super_arm=log.super_arm[row, : self._sizes[row]].copy(),
             interrupted=is_interrupted,
             path=self._callback.path,
         )
 
     def _draw_indices(self) -> None:
-        """Fill the indices by a random rule, each row from its replication's own stream."""
-        counters, means, _ = self._learned
-        t = int(self._progress[0]) + 1
+        """Write the indices by a random rule, each row from its replication's own stream."""
+        rule, reals, t = self._policy.function, self._policy.reals, self._played + 1
+        counters, owners, _, *learned = self._learned
         for row, rng in enumerate(self._learners):
-            counts = counters[row][self._owners] if len(self._owners) else counters[row]
-            self._index.function(counts, means[row], t, self._index.reals, rng, self._indices[row])
+            counts = counters[row][owners] if len(owners) else counters[row]
+            rule(counts, *(table[row] for table in learned), t, reals, rng, self._log.indices[row])

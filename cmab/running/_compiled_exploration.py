@@ -13,7 +13,7 @@ from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
 from cmab.running._compiled_rounds import interrupt_waits
-from cmab.statistics import ArmStatistics, RememberingStatistics
+from cmab.statistics import ArmStatistics
 
 _RULES = (
     *("select", "step", "is_done", "critical", "can_stop", "update", "learn", "initial_state", "pulls"),
@@ -108,7 +108,7 @@ def _loop(
     (loop, parameters), arms = compiled
     arguments = (*parameters, *(arms.function, arms.integers, arms.reals))
     learned, is_over = (state.counters, state.means, state.deviations), False
-    memory = state.memory if isinstance(state, RememberingStatistics) else np.empty(0)
+    memory = state.memory
     scratch = parameters[-1][len(parameters[-1]) - len(memory) :]
     scratch[:] = memory
     while not is_over:

@@ -116,18 +116,21 @@ class CompiledReplication:
     ) -> None:
         self.state = state
         self.recorded: FloatArray = np.full((len(checkpoints), 2), np.nan)
-        self._progress = np.array([state.rounds, 0, 0])
+        from cmab.running._kernels_bundles import Learned, Log, Streams
+
+        # In the order of the places in `Log.progress`.
+        self._progress = np.array([state.rounds, 0, 0, 0])
         self._super_arm = np.empty(max(oracle.n_choices, state.n_arms), np.int64)
         indices, solve, self._callback = np.empty(state.n_arms), compiled.oracle, None
         if solve is None:
             self._callback = OracleCallback(oracle, learner_rng, indices, self._super_arm)
             solve = self._callback.kernel
-        self._loop, rules = _loop_for(compiled.policy, solve, compiled.environment, state, learner_rng)
-        learned = (state.counters, *state.sharing(), state.means, state.deviations)
-        self._before: tuple[Any, ...] = (*rules, *learned, coins)
-        self._after: tuple[Any, ...] = (
-            *(self._progress, checkpoints, self.recorded),
-            *(np.zeros(2), self._super_arm, indices),
+        self._loop = _loop_for(compiled.policy, solve, state)
+        self._arguments: tuple[Any, ...] = (
+            *rules_of(compiled._replace(oracle=solve)),
+            Learned(state.counters, *state.sharing(), state.means, state.deviations, state.memory),
+            Log(self._progress, checkpoints, self.recorded, np.zeros(2), self._super_arm, indices),
+            Streams(learner_rng, coins),
         )
 
     @property
@@ -138,46 +141,51 @@ class CompiledReplication:
     @property
     def super_arm(self) -> IntArray:
         """The super arm of the last round."""
-        return self._super_arm[: self._progress[2]].copy()
+        from cmab.running._kernels_bundles import SIZE
+
+        return self._super_arm[: self._progress[SIZE]].copy()
 
     def play(self, last: int) -> None:
         """Play up to round `last`; raises what the oracle raises, with the rounds before it played."""
+        from cmab.running._kernels_bundles import LAST, PLAYED
+
+        self._progress[LAST] = last
         try:
             with interrupt_waits(self._callback):
-                self._loop(*self._before, last, *self._after)
+                self._loop(*self._arguments)
             if self._callback is not None:
                 self._callback.reraise()
         finally:
-            self.state.rounds = int(self._progress[0])
+            self.state.rounds = int(self._progress[PLAYED])
 
 
-def _loop_for(
-    policy: Kernel, oracle: Kernel, environment: Kernel, state: ArmStatistics, rng: np.random.Generator
-) -> tuple[Any, tuple[Any, ...]]:
-    """Return the loop for these rules, and the arguments that it begins with."""
+def rules_of(compiled: CompiledRun) -> tuple[Any, ...]:
+    """Return what all loops of rounds begin with: the rules, and their arguments."""
+    from cmab.running._kernels_bundles import Arguments, no_learning
+
+    policy, oracle, environment = compiled
+    assert oracle is not None  # a callback at least
+    learns = policy.learning is not None
+    functions = (policy.function, policy.learning or no_learning, oracle.function, environment.function)
+    parameters = (*oracle[1:3], *environment[1:3])
+    return *functions, Arguments(policy.reals, learns, *parameters)
+
+
+def _loop_for(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> Any:
+    """Return the loop for these rules."""
     if _is_lazy(policy, oracle, state):
         from cmab.running._kernels_lazy import play_rounds_lazily
 
-        return play_rounds_lazily, (policy.reals, len(oracle.integers), *environment[:3])
-    from cmab.running._kernels_loop import no_index, no_random_index, play_rounds
+        return play_rounds_lazily
+    from cmab.running._kernels_loop import play_rounds
 
-    index = no_index if policy.is_random else policy.function
-    random_index = policy.function if policy.is_random else no_random_index
-    rules = (index, random_index, policy.is_random, policy.reals)
-    return play_rounds, (*rules, *oracle[:3], *environment[:3], rng)
+    return play_rounds
 
 
 def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:
     """Return whether most arms need not be looked at in most rounds: CUCB for rewards, k of many arms."""
-    if (
-        policy.function.__module__ != "cmab.policies._kernels_optimism"
-    ):  # nor need that be compiled to compare
+    if not policy.is_lazy or state.clusters is not None:
         return False
-    from cmab.compiled._kernels_top_k import solve_top_k
-    from cmab.policies._kernels_optimism import optimistic_means
+    from cmab.compiled._kernels_top_k import largest_k
 
-    if policy.function is not optimistic_means or oracle.function is not solve_top_k:
-        return False
-    has_prior, is_maximising = len(policy.reals) > 6, policy.reals[3] > 0.0
-    k, m = len(oracle.integers), state.n_arms
-    return is_maximising and not has_prior and state.clusters is None and 0 < k <= m // 10
+    return 0 < largest_k(oracle) <= state.n_arms // 10

@@ -4,61 +4,58 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import typed_kernel
-from cmab.compiled._kernels_signatures import BATCHED_LOOP
-from cmab.compiled._kernels_statistics import observe
+from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels_statistics import update_statistics
+from cmab.running._kernels_bundles import BATCHED_LOOP, CHECKPOINT, PLAYED, Arguments, Learned, Log, Rows
+
+
+@kernel
+def finish_rows(t: int, log: Log) -> None:
+    """Record the rewards of all replications at a checkpoint."""
+    log.progress[PLAYED], position = t, log.progress[CHECKPOINT]
+    if position < log.checkpoints.shape[0] and log.checkpoints[position] == t:
+        log.recorded[:, position] = log.earned
+        log.progress[CHECKPOINT] += 1
 
 
 @typed_kernel(BATCHED_LOOP)
 def play_batch(
     index: Any,
-    is_random: bool,
-    policy_reals: FloatArray,
+    learn: Any,
     ask: Any,
-    oracle_integers: IntArray,
     play: Any,
-    environment_integers: IntArray,
-    environment_reals: FloatArray,
-    keys: IntArray,
-    owners: IntArray,
-    sizes: IntArray,
-    counters: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    indices: FloatArray,
-    super_arms: IntArray,
-    lengths: IntArray,
-    earned: FloatArray,
-    progress: IntArray,
-    checkpoints: IntArray,
-    recorded: FloatArray,
+    arguments: Arguments,
+    learned: Learned,
+    log: Log,
+    rows: Rows,
 ) -> None:
-    """Play as many rounds as `keys` has columns, or until `ask` answers a negative number.
+    """Play as many rounds as `rows` has keys, or until `ask` answers a negative number.
 
-    A row belongs to a replication. `ask` fills `super_arms` and `lengths`, and before that `indices` too if
-    the index rule is a random one. The rest is as in ``play_rounds``.
+    A row belongs to a replication; `ask` writes all their super arms and sizes. The rest is as in
+    ``play_rounds``.
     """
-    n_arms = means.shape[1]
+    counters, owners, sizes, means, deviations, memory = learned
+    policy, learns, oracle_integers, _, environment_integers, environment_reals = arguments
+    indices, keys = log.indices, rows.keys
+    n_rows, n_arms = means.shape
     arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
     ones = np.ones(n_arms, np.int64)
     for column in range(keys.shape[1]):
-        t = progress[0] + 1
-        if not is_random:
-            for row in range(means.shape[0]):
+        t = log.progress[PLAYED] + 1
+        if not rows.is_random:
+            for row in range(n_rows):
                 counts = counters[row][owners] if owners.shape[0] > 0 else counters[row]
-                index(counts, means[row], t, policy_reals, indices[row])
-        if ask(indices[0], oracle_integers, policy_reals, lengths) < 0:
+                known = (counts, means[row], deviations[row], memory[row])
+                index(*known, t, policy, rows.nobody, indices[row])
+        if ask(indices[0], oracle_integers, policy, rows.sizes) < 0:
             return
-        for row in range(means.shape[0]):
-            key, arm, size = keys[row, column], super_arms[row], lengths[row]
-            n = play(arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
-            learned = (counters[row], owners, sizes, means[row], deviations[row])
-            observe(n, arms, outcomes, ones, outcomes, *learned)
-            earned[row, 0] += totals[0]
-            earned[row, 1] += totals[1]
-        progress[0], position = t, progress[1]
-        if position < checkpoints.shape[0] and checkpoints[position] == t:
-            for row in range(means.shape[0]):
-                recorded[row, position, 0], recorded[row, position, 1] = earned[row, 0], earned[row, 1]
-            progress[1] += 1
+        for row in range(n_rows):
+            super_arm, size = log.super_arm[row], rows.sizes[row]
+            integers, reals = environment_integers, environment_reals
+            n = play(super_arm, size, keys[row, column], integers, reals, arms, outcomes, totals)
+            statistics = (counters[row], owners, sizes, means[row], deviations[row])
+            update_statistics(n, arms, outcomes, ones, outcomes, statistics)
+            if learns:
+                learn(arms, n, outcomes, t, policy, memory[row])
+            log.earned[row] += totals
+        finish_rows(t, log)

@@ -15,9 +15,19 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel, typed_kernel
 from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
-from cmab.compiled._kernels_signatures import LAZY_LOOP
 from cmab.compiled._kernels_statistics import observe_outcomes
-from cmab.policies._kernels_optimism import log_term, optimistic_means, upper_bound
+from cmab.policies._kernels_optimism import HIGH, squared_radius, upper_bound, write_bounds
+from cmab.running._kernels_bundles import (
+    LAST,
+    LOOP,
+    PLAYED,
+    SIZE,
+    Arguments,
+    Learned,
+    Log,
+    Streams,
+    finish_round,
+)
 
 _LONGEST_WAIT = 256
 
@@ -28,7 +38,7 @@ def choose_candidates(
 ) -> None:
     """Write the best arms by their indices in round `until`, in order, and the best of the others last."""
     n = chosen.shape[0]
-    optimistic_means(counters, means, until, reals, bounds)
+    write_bounds(counters, means, until, reals, bounds)
     top_k(bounds, n, chosen)
     place = last_in_rank(bounds, n, chosen)
     other = chosen[place]
@@ -57,29 +67,22 @@ def best_candidates(
     return bool(values[last] > bound or (values[last] == bound and candidates[last] < candidates[n]))
 
 
-@typed_kernel(LAZY_LOOP)
+@typed_kernel(LOOP)
 def play_rounds_lazily(
-    reals: FloatArray,
-    k: int,
+    index: Any,
+    learn: Any,
+    solve: Any,
     play: Any,
-    environment_integers: IntArray,
-    environment_reals: FloatArray,
-    counters: IntArray,
-    owners: IntArray,
-    sizes: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    coins: np.random.Generator,
-    last: int,
-    progress: IntArray,
-    checkpoints: IntArray,
-    recorded: FloatArray,
-    earned: FloatArray,
-    super_arm: IntArray,
-    bounds: FloatArray,
+    arguments: Arguments,
+    learned: Learned,
+    log: Log,
+    streams: Streams,
 ) -> bool:
-    """Play up to round `last` as ``play_rounds`` does with CUCB's indices and the k best of them."""
-    m, high = means.shape[0], reals[5]
+    """Do what ``play_rounds`` does, for a rule that ``is_lazy`` and an oracle of the k best."""
+    counters, _, _, means, deviations, memory = learned
+    reals, learns, last_best, _, environment_integers, environment_reals = arguments
+    super_arm, bounds, coins = log.super_arm, log.indices, streams.coins
+    m, k, high = means.shape[0], last_best.shape[0], reals[HIGH]
     arms, outcomes, totals = np.empty(m, np.int64), np.empty(m), np.empty(2)
     # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))
@@ -89,11 +92,11 @@ def play_rounds_lazily(
         place_of[i] = -1
     for j in range(k):
         places[j] = j
-        if progress[2] == 0:  # no last choice, where the next one starts from
+        if log.progress[SIZE] == 0:  # no last choice, where the next one starts from
             super_arm[j] = j
-    built, until, bound, resume, wait = progress[0] + 1, 0, 0.0, 0, 1
-    for t in range(progress[0] + 1, last + 1):
-        term = log_term(t, reals)
+    built, until, bound, resume, wait = log.progress[PLAYED] + 1, 0, 0.0, 0, 1
+    for t in range(log.progress[PLAYED] + 1, log.progress[LAST] + 1):
+        term = squared_radius(t, reals)
         is_known, is_rebuilt = False, False
         while True:  # one call for both chances: compiling it takes a second
             if t <= until:
@@ -116,18 +119,14 @@ def play_rounds_lazily(
             for j in range(k):
                 super_arm[j] = candidates[places[j]]
         else:
-            optimistic_means(counters, means, t, reals, bounds)
+            write_bounds(counters, means, t, reals, bounds)
             renew_top_k(bounds, k, super_arm)
         key = np.int64(coins.random() * 2.0**53)
         n_observed = play(super_arm, k, key, environment_integers, environment_reals, arms, outcomes, totals)
         observe_outcomes(n_observed, arms, outcomes, counters, means, deviations)
-        # As in the other loop: a function's references to its arrays would be counted in every round.
-        earned[0] += totals[0]
-        earned[1] += totals[1]
-        progress[0], progress[2], position = t, k, progress[1]
-        if position < checkpoints.shape[0] and checkpoints[position] == t:
-            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
-            progress[1] += 1
+        if learns:
+            learn(arms, n_observed, outcomes, t, reals, memory)
+        finish_round(t, k, totals, log)
         for j in range(n_observed):
             place = place_of[arms[j]]
             if place < 0:

@@ -1,87 +1,53 @@
-"""The compiled loop of rounds: many rounds without returning to Python."""
+"""The compiled loop of rounds: many of them without returning to Python."""
 
 from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import typed_kernel
-from cmab.compiled._kernels_signatures import LOOP, index_kernel, random_index_kernel
-from cmab.compiled._kernels_statistics import observe, observe_outcomes
-
-
-@index_kernel
-def no_index(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
-    """Stand where a random index rule takes its place."""
-
-
-@random_index_kernel
-def no_random_index(
-    counts: IntArray, means: FloatArray, t: int, reals: FloatArray, rng: np.random.Generator, out: FloatArray
-) -> None:
-    """Stand where an index rule without randomness takes its place."""
+from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
+from cmab.running._kernels_bundles import LAST, LOOP, PLAYED, Arguments, Learned, Log, Streams, finish_round
 
 
 @typed_kernel(LOOP)
 def play_rounds(
     index: Any,
-    random_index: Any,
-    is_random: bool,
-    policy_reals: FloatArray,
+    learn: Any,
     solve: Any,
-    oracle_integers: IntArray,
-    oracle_reals: FloatArray,
     play: Any,
-    environment_integers: IntArray,
-    environment_reals: FloatArray,
-    learner_rng: np.random.Generator,
-    counters: IntArray,
-    owners: IntArray,
-    sizes: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    coins: np.random.Generator,
-    last: int,
-    progress: IntArray,
-    checkpoints: IntArray,
-    recorded: FloatArray,
-    earned: FloatArray,
-    super_arm: IntArray,
-    indices: FloatArray,
+    arguments: Arguments,
+    learned: Learned,
+    log: Log,
+    streams: Streams,
 ) -> bool:
-    """Play up to round `last`, inclusive, exactly as `Session` and `simulate` would one by one.
+    """Play up to the round that `log` says, inclusive, exactly as `Session` and `simulate` would one by one.
 
-    The state (counters, means, deviations), the cumulative `earned` (realised and expected), what of it is
-    `recorded` at `checkpoints`, and the last `super_arm` are changed in place; so is `progress`: rounds so
-    far, next checkpoint, size of the last super arm. Returns whether the oracle did not end the run before.
+    What was `learned` and the `log` are changed in place. Returns whether the oracle did not end the run
+    before.
     """
-    n_arms = means.shape[0]
-    shared = owners.shape[0] > 0
+    counters, owners, sizes, means, deviations, memory = learned
+    policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments
+    super_arm, indices, (learner, coins) = log.super_arm, log.indices, streams
+    n_arms, shared = means.shape[0], owners.shape[0] > 0
+    # Where arms share counters, each arm's count is kept beside them.
     counts = counters[owners] if shared else counters
     arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
     ones = np.ones(n_arms, np.int64)
-    for t in range(progress[0] + 1, last + 1):
-        if is_random:
-            random_index(counts, means, t, policy_reals, learner_rng, indices)
-        else:
-            index(counts, means, t, policy_reals, indices)
+    for t in range(log.progress[PLAYED] + 1, log.progress[LAST] + 1):
+        index(counts, means, deviations, memory, t, policy, learner, indices)
         size = solve(indices, oracle_integers, oracle_reals, super_arm)
         if size < 0:
             return False
         key = np.int64(coins.random() * 2.0**53)
         n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
         if shared:
-            observe(n, arms, outcomes, ones, outcomes, counters, owners, sizes, means, deviations)
-        else:
-            observe_outcomes(n, arms, outcomes, counters, means, deviations)
-        # As in the other loop: a function's references to its arrays would be counted in every round.
-        earned[0] += totals[0]
-        earned[1] += totals[1]
-        progress[0], progress[2], position = t, size, progress[1]
-        if position < checkpoints.shape[0] and checkpoints[position] == t:
-            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
-            progress[1] += 1
-        if shared:
+            statistics = (counters, owners, sizes, means, deviations)
+            update_statistics(n, arms, outcomes, ones, outcomes, statistics)
             for j in range(n):
                 counts[arms[j]] = counters[owners[arms[j]]]
+        else:
+            observe_outcomes(n, arms, outcomes, counters, means, deviations)
+        if learns:
+            learn(arms, n, outcomes, t, policy, memory)
+        finish_round(t, size, totals, log)
     return True

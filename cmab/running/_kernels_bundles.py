@@ -1,0 +1,115 @@
+"""What the loops of rounds take and change, in bundles.
+
+Functions cannot be bundled, for numba finds no common type for them in a tuple.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import types as t
+from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
+
+#: Places in `Log.progress`: rounds so far, next checkpoint, size of the last super arm, round to stop at.
+PLAYED, CHECKPOINT, SIZE, LAST = range(4)
+
+
+class Arguments(NamedTuple):
+    """Parameters and scratch space of the rules, as their kernels brought them."""
+
+    policy: FloatArray
+    learns: bool
+    oracle_integers: IntArray
+    oracle_reals: FloatArray
+    environment_integers: IntArray
+    environment_reals: FloatArray
+
+
+class Learned(NamedTuple):
+    """The state: an array each, or a row of it for each of many replications."""
+
+    counters: IntArray
+    owners: IntArray
+    sizes: IntArray
+    means: FloatArray
+    deviations: FloatArray
+    memory: FloatArray
+
+
+class Log(NamedTuple):
+    """What a run tells: `earned` and `recorded` hold realised and expected rewards, in this order."""
+
+    progress: IntArray
+    checkpoints: IntArray
+    recorded: FloatArray
+    earned: FloatArray
+    super_arm: IntArray
+    indices: FloatArray
+
+
+class Streams(NamedTuple):
+    """The learner's generator, and that of the rounds' coins."""
+
+    learner: np.random.Generator
+    coins: np.random.Generator
+
+
+class Rows(NamedTuple):
+    """What many replications side by side have besides.
+
+    Keys of the rounds, a row each; sizes of the super arms; whether the index rule draws, in which case the
+    indices are there when the oracle is asked; and else a generator for it, from which nothing is drawn.
+    """
+
+    keys: IntArray
+    sizes: IntArray
+    is_random: bool
+    nobody: np.random.Generator
+
+
+_generator = t.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
+_rules = tuple(t.FunctionType(signature) for signature in (INDEX, LEARN, SOLVE, PLAY))
+
+
+def _integers(axes: int) -> t.Array:
+    return t.Array(t.int64, axes, "C")
+
+
+def _reals(axes: int) -> t.Array:
+    return t.Array(t.float64, axes, "C")
+
+
+def _state(more: int) -> tuple[t.Type, t.Type]:
+    """Return the types of `Learned` and `Log` with so many axes more than those of one replication."""
+    one, shared = 1 + more, _integers(1)
+    learned = (_integers(one), shared, shared, _reals(one), _reals(one), _reals(one))
+    log = (shared, shared, _reals(one + 1), _reals(one), _integers(one), _reals(one))
+    return t.NamedTuple(learned, Learned), t.NamedTuple(log, Log)
+
+
+_arguments = t.NamedTuple((_reals(1), t.boolean, _integers(1), _reals(1), _integers(1), _reals(1)), Arguments)
+LOOP = t.boolean(*_rules, _arguments, *_state(0), t.NamedUniTuple(_generator, 2, Streams))
+BATCHED_LOOP = t.void(
+    *(*_rules, _arguments, *_state(1)),
+    t.NamedTuple((_integers(2), _integers(1), t.boolean, _generator), Rows),
+)
+
+
+@learn_kernel
+def no_learning(
+    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
+) -> None:
+    """Stand where a learning rule takes its place."""
+
+
+@kernel
+def finish_round(t: int, size: int, totals: FloatArray, log: Log) -> None:
+    """Add up the rewards of round `t`, and record them at a checkpoint."""
+    log.earned[0] += totals[0]
+    log.earned[1] += totals[1]
+    log.progress[PLAYED], log.progress[SIZE], position = t, size, log.progress[CHECKPOINT]
+    if position < log.checkpoints.shape[0] and log.checkpoints[position] == t:
+        log.recorded[position, 0], log.recorded[position, 1] = log.earned[0], log.earned[1]
+        log.progress[CHECKPOINT] += 1
