@@ -288,5 +288,5 @@ def test_a_session_of_the_format_before_is_refused_in_words(tmp_path, monkeypatc
     with monkeypatch.context() as older:
         older.setattr("cmab.session._FORMAT", 2)
         session.save(tmp_path / "session.npz")
-    with pytest.raises(ValueError, match="its format must be 3, got 2"):
+    with pytest.raises(ValueError, match="its format must be 4, got 2"):
         Session.load(tmp_path / "session.npz", session.policy)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from cmab import CUCB, Feedback, Session, simulate
+from cmab import CUCB, CompiledIndexPolicy, Feedback, Session, simulate
 from cmab.kernels import index_kernel, learn_kernel
-from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.running import _compiled_rounds
 from cmab.testing import check_policy
 from instances import BernoulliArms, SemiBandit

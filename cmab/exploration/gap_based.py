@@ -63,13 +63,13 @@ class OneByOne(SamplingExplorer):
         state.memory = self._rule().memory
         return state
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:  # type: ignore[override]
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
         """Take in outcomes, and let the rule remember what it keeps in mind."""
         super().update(state, feedback)
         if not len(self.unseen(state)):
             self._decide(state, state.memory)
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the arm to sample next."""
         return self._decide(state, state.memory.copy())
 

@@ -130,7 +130,7 @@ class TTUCB(_TopTwo):
         state.memory = np.zeros(2 * self.n_arms + 2)
         return state
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:  # type: ignore[override]
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
         """Take in outcomes, as a step of the arm that leads."""
         if not len(self.unseen(state)) and state.memory[-1] != state.counts.sum():
             leader = self.leader(state)
@@ -144,7 +144,7 @@ class TTUCB(_TopTwo):
 
         return optimistic_leader(state.counts, state.means, int(state.counts.sum()), self._bonus)
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the leader if it lags behind its share, else the challenger."""
         from cmab.exploration._kernels_top_two import ttucb_arm
 

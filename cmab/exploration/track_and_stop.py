@@ -59,7 +59,7 @@ class TrackAndStop(BestArmRule):
         state.memory = np.zeros(1 + self.n_arms)
         return state
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:  # type: ignore[override]
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
         """Take in outcomes, and renew the plan when it is due."""
         from cmab.exploration._kernels_top_two import refresh_plan
 
@@ -67,7 +67,7 @@ class TrackAndStop(BestArmRule):
         if not len(self.unseen(state)):
             refresh_plan(state.means, int(state.counts.sum()), state.memory)
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # type: ignore[override] # noqa: ARG002
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return an arm that has been starved, or the one most behind the plan."""
         from cmab.exploration._kernels_top_two import tracked_arm
 

@@ -64,7 +64,8 @@ class CompiledIndexPolicy(IndexPolicy):
         """Return one index for each base arm, shape (n_arms,)."""
         # Rejection sampling never ends with nan, and rules read as many parameters as the oracle has arms.
         check_vector("stats.means", stats.means, self.oracle.n_arms)
-        out, rule, source = np.empty(stats.n_arms), self.rule(), rng
+        out, rule = np.empty(stats.n_arms), self.rule()
+        source: np.random.Generator | None = rng
         if not self.is_random:
             from cmab.compiled._kernels_signatures import without_generator
 

@@ -196,8 +196,9 @@ class _Batch:
             started, block = time.perf_counter(), min(block, last - played)
             keys = np.array([coins.random(block) * 2.0**53 for coins in self._coins]).astype(np.int64)
             rows = Rows(keys, self._sizes, self._policy.is_random, self._callback.probe)
+            arguments: tuple[Any, ...] = (*self._rules, self._learned, self._log, rows)
             with interrupt_waits(self._callback):
-                play_batch(*self._rules, self._learned, self._log, rows)
+                play_batch(*arguments)
             self._callback.reraise()
             if tick is not None:
                 tick(width * block)
