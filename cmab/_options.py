@@ -37,10 +37,13 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
             settings |= {"type": kind, "metavar": _METAVARS[kind]}
         default = "" if parameter.default is None or kind is bool else " (default: %(default)s)"
         help_text = described.get(name, "").replace("%", "%%") + default
-        parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=help_text, **settings)
+        option = _SPELT.get(name, name).replace("_", "-")
+        parser.add_argument(f"--{option}", dest=name, help=help_text, **settings)
     return parser
 
 
+# What a command line calls otherwise than Python.
+_SPELT = {"n_jobs": "jobs", "rng": "seed", "horizon": "rounds"}
 _METAVARS = {int: "N", float: "X", str: "NAME", Path: "PATH"}
 
 

@@ -18,6 +18,7 @@ from cmab._streams import lossy_streams, open_closed_descriptors, printable
 from cmab.plotting import Band
 from cmab.results import _tables
 from cmab.studies import _registry
+from cmab.studies._pieces import StudyFailed
 from cmab.studies._workers import Backend, backend
 
 _INTERRUPTED = 130
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _fail("interrupted", _INTERRUPTED)
         except OSError as error:
             return _fail(_told(error), 1)
-        except (_BadOutput, ImportError) as error:
+        except (_BadOutput, ImportError, StudyFailed) as error:
             return _fail(str(error), 1)
         except ValueError as error:
             return _fail(str(error), 2)
@@ -130,7 +131,6 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _run_study(options: argparse.Namespace) -> int:
-    from cmab.studies._pieces import StudyFailed
     from cmab.studies._progress import Progress
     from cmab.studies.study import Study
 
@@ -156,6 +156,7 @@ def _run_study(options: argparse.Namespace) -> int:
             message = f"interrupted with {left} pieces left; run the same command to go on"
             status = _INTERRUPTED
         _finish(folder.identification_table(), options.out, "identifications.csv")
+        _finish(folder.trial_table(), options.out, "trials.csv")
         _finish(folder.table(), options.out)
     return _fail(message, status) if status else 0
 

@@ -1,5 +1,6 @@
 """LUCB1 against Halving: verdicts follow the rows, the restart is the explorer's, the figure is drawn."""
 
+import numpy as np
 import pytest
 
 from cmab import LUCB1Halving
@@ -50,9 +51,14 @@ def test_claims_can_fail(rule, column, change, text):
     assert not any(verdicts(rows, text))
 
 
+def measured(cell):
+    """The rows of a cell, of as many replications as a quick run has."""
+    told = [experiment.play(cell, np.random.SeedSequence(0), replication) for replication in range(20)]
+    return experiment.sum_up(cell, told)
+
+
 def test_a_cell_is_measured():
-    cell = {"instance": "arm 0 bad", "arms": 12, "epsilon": 0.16}
-    lucb, halving, both = experiment.measure(cell, True, 0, 1)
+    lucb, halving, both = measured({"instance": "arm 0 bad", "arms": 12, "epsilon": 0.16})
     assert halving["samples"] == halving["most"] == halving_samples(12, 6, epsilon=0.16, delta=0.1)
     assert lucb["samples"] < both["samples"] * 1.1 < halving["samples"]
     assert all(row["failures"] <= 10 for row in (lucb, halving, both))  # more: below 1e-6
@@ -61,7 +67,7 @@ def test_a_cell_is_measured():
 
 def test_restarts_are_those_of_the_explorer(monkeypatch):
     monkeypatch.setattr(LUCB1Halving, "most_rounds", 30)
-    both = experiment.measure({"instance": "arm 0 good", "arms": 12, "epsilon": 0.16}, True, 0, 1)[2]
+    both = measured({"instance": "arm 0 good", "arms": 12, "epsilon": 0.16})[2]
     assert both["restarts"] == 20
     assert both["samples"] == both["most"] == LUCB1Halving(12, 6, epsilon=0.16, delta=0.1).most_samples
     assert both["failures"] <= 10

@@ -7,23 +7,39 @@ from cmab import UniformAllocation
 from instances import audibert_bubeck_munos, synthetic
 from instances.experiments import aggregate as experiments_aggregate
 from instances.experiments import fixed_budget as experiments_fixed_budget
-from instances.experiments._explorations import compare, wilson_interval
+from instances.experiments._explorations import play_shuffled
 
 
 def test_fixed_budget_table_and_verdicts():
-    cell = {"problem": 4}
-    rows = [cell | row for row in experiments_fixed_budget.measure(cell, True, 1, 1)]
+    rows = measured(experiments_fixed_budget.FIXED_BUDGET, {"problem": 4}, 50)
     assert len(rows) == 9
     assert all(row["samples"] <= row["budget"] and row["low"] <= row["rate"] <= row["high"] for row in rows)
     verdicts = dict(experiments_fixed_budget.claims(rows))
     assert verdicts["problem 4: SuccessiveRejects errs less than uniform allocation"] is not False
 
 
-def test_tables_are_the_same_for_any_number_of_workers():
-    means, rules = np.array([0.9, 0.5, 0.1]), {"uniform": UniformAllocation(3, 1, budget=12)}
-    tables = [compare(rules, means, is_wrong, 20, 3, n_jobs) for n_jobs in (1, 2)]
-    assert tables[0] == tables[1]
-    assert tables[0][0]["samples"] == 12
+def measured(experiment, cell, replications, play=None):
+    """The rows of a cell."""
+    seed = np.random.SeedSequence
+    told = [(play or experiment.play)(cell, seed(1), number) for number in range(replications)]
+    return experiment.sum_up(cell, told)
+
+
+def test_labels_are_shuffled_and_the_rules_meet_the_same_arms():
+    means, rules = np.array([0.9, 0.5, 0.1]), {name: UniformAllocation(3, 1, budget=12) for name in "AB"}
+    seen = []
+
+    def judge(shuffled, named):
+        seen.append(shuffled.tolist())
+        return is_wrong(shuffled, named)
+
+    for replication in range(6):
+        seed = np.random.SeedSequence(3)
+        first, second = play_shuffled(rules, means, is_wrong=judge, seed=seed, replication=replication)
+        assert first | {"explorer": "B"} == second
+        assert first["samples"] == 12
+    assert seen[::2] == seen[1::2]
+    assert len({tuple(shuffled) for shuffled in seen}) > 1
 
 
 def is_wrong(means, named):
@@ -36,12 +52,16 @@ def test_aggregate_regret_verdicts(monkeypatch):
 
     CLUCB-PAC takes most of the time and fails never: 15 runs tell that from .69, and one cell needs none.
     """
-    rows, slow = [], experiments_aggregate._clucb_pac
+    rows, slow = [], experiments_aggregate.clucb_pac
     for cell, runs in zip(experiments_aggregate.cells(quick=True), (15, 1), strict=True):
-        monkeypatch.setattr(
-            experiments_aggregate, "_clucb_pac", lambda m, k, b, _, *rest, r=runs: slow(m, k, b, r, *rest)
-        )
-        rows += [cell | row for row in experiments_aggregate.measure(cell, True, 1, 1)]
+        monkeypatch.setattr(experiments_aggregate, "clucb_pac", lambda *_, **__: [])
+        rows += measured(experiments_aggregate.AGGREGATE_REGRET, cell, 50)
+        means, budgets = experiments_aggregate._means(cell["instance"], cell["k"]), cell["budgets"]
+
+        def alone(cell, seed, replication, means=means, budgets=budgets):
+            return slow(means, cell["k"], budgets=budgets, seed=seed, replication=replication)
+
+        rows += measured(experiments_aggregate.AGGREGATE_REGRET, cell, runs, alone)
     verdicts = dict(experiments_aggregate.claims(rows))
     assert verdicts["TWOGROUP, k=100, 30000 pulls: AdaptiveTopK fails less often than CLUCB-PAC"] is False
     assert (
@@ -49,11 +69,6 @@ def test_aggregate_regret_verdicts(monkeypatch):
         is not False
     )
     assert verdicts["UNIFORM, k=100, 30000 pulls: AdaptiveTopK fails less often than OptMAI"] is False
-
-
-def test_wilson_interval():
-    assert wilson_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
-    assert wilson_interval(10, 10)[1] == pytest.approx(1.0)
 
 
 def test_problems_have_a_unique_best_arm_first():

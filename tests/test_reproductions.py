@@ -1,6 +1,7 @@
 """Reproductions of papers: verdicts from rows, the page and the figure; public classes are known by name."""
 
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,11 +9,14 @@ import pytest
 import cmab
 import instances
 import oracles
-from cmab import Environment, Explorer, Oracle, Policy
+from cmab import Environment, Explorer, Oracle, Policy, Study, StudyFailed
+from cmab.reports.report import write_report
+from cmab.seeding import Purpose, stream
 from cmab.studies import _registry
 from instances.experiments import best_k as experiments_best_k
 from instances.experiments._experiment import Experiment, reproduce
 from instances.experiments._figures import draw_failure_bars, draw_failures, draw_samples
+from instances.experiments.fixed_budget import FIXED_BUDGET
 
 
 def rows(samples):
@@ -45,35 +49,106 @@ def test_claims_follow_the_rows():
     assert not verdicts[f"no run ever failed ({len(table)} did)"]
 
 
-def fake(calls, measure):
-    """An experiment of three cells that notes which of them are measured."""
+def fake(calls, play):
+    """An experiment of three cells that notes what is played."""
 
-    def noting(cell, quick, seed, n_jobs):
-        calls.append(cell["x"])
-        return measure(cell, seed)
+    def noting(cell, seed, replication):
+        calls.append((cell["x"], replication))
+        return play(cell, seed, replication)
 
-    cells = [{"x": x} for x in range(3)]
-    claims = [("claimed", True)]
-    return Experiment("fake", "Fake", lambda _: cells, noting, lambda _: claims, lambda *_: None)
+    return Experiment(
+        name="fake",
+        title="Fake",
+        replications={True: 4, False: 5},
+        cells=lambda _: [{"x": x} for x in range(3)],
+        play=noting,
+        sum_up=lambda cell, told: [cell | {"y": sum(row["y"] for (row,) in told)}],
+        claims=lambda _: [("claimed", True)],
+        draw=lambda *_: None,
+    )
 
 
-def draws(cell, seed):
-    return [{"y": float(np.random.default_rng(seed).random())}]
+def draws(cell, seed, replication):
+    return [{"y": stream(seed, Purpose.LEARNER, replication).random()}]
 
 
-def test_what_is_stored_is_not_measured_again(tmp_path):
-    whole, calls = list(reproduce(fake([], draws), True, 5, 1)), []
-    stopped = reproduce(fake(calls, draws), True, 5, 1, tmp_path)
+@pytest.fixture
+def registered(monkeypatch):
+    """Have an experiment be the registered one."""
+    command = SimpleNamespace(__module__=__name__)
+    monkeypatch.setattr(_registry, "load", lambda *_: command)
+    return lambda experiment: command.__dict__.update(experiment=experiment) or experiment
+
+
+def test_what_is_stored_is_not_played_again(tmp_path, registered):
+    settings = {"quick": True, "rng": 5, "n_jobs": 1}
+    whole, calls = list(reproduce(registered(fake([], draws)), **settings)), []
+    assert [row["x"] for row in whole] == [0, 1, 2]
+    stopped = reproduce(registered(fake(calls, draws)), **settings, out=tmp_path)
     assert [next(stopped), next(stopped)] == whole[:2]
-    with (tmp_path / "rows.jsonl").open("a") as file:
-        file.write('{"cell": {"x": 2}, "ro')  # as the end of the process tears it
-    assert list(reproduce(fake(calls, draws), True, 5, 1, tmp_path)) == whole
-    assert list(reproduce(fake(calls, draws), True, 5, 1, tmp_path)) == whole
-    assert calls == [0, 1, 2]
+    stopped.close()
+    assert calls == [(x, replication) for x in (0, 1) for replication in range(4)]
+    for _ in range(2):
+        assert list(reproduce(registered(fake(calls, draws)), **settings, out=tmp_path)) == whole
+    assert calls == [(x, replication) for x in (0, 1, 2) for replication in range(4)]
     assert "| claimed | holds |" in (tmp_path / "claims.md").read_text()
-    for quick, seed in ((False, 5), (True, 6)):
-        with pytest.raises(ValueError, match="out must be empty or hold the same run"):
-            list(reproduce(fake(calls, draws), quick, seed, 1, tmp_path))
+    # Other seeds and sizes are other pieces of the same store.
+    assert list(reproduce(registered(fake(calls, draws)), quick=True, rng=6, n_jobs=1, out=tmp_path)) != whole
+    assert list(reproduce(registered(fake(calls, draws)), **settings, out=tmp_path)) == whole
+    assert len(calls) == 24
+
+
+def test_a_replication_that_raises_is_named_and_tried_again(tmp_path, registered):
+    def fails(cell, seed, replication):
+        if (cell["x"], replication) == (1, 2):
+            raise ArithmeticError("no luck")
+        return draws(cell, seed, replication)
+
+    rows = []
+    with pytest.raises(StudyFailed, match="no luck"):
+        rows.extend(reproduce(registered(fake([], fails)), quick=True, rng=0, n_jobs=1, out=tmp_path))
+    assert [row["x"] for row in rows] == [0]  # later ones wait for the one that is missing
+    calls = []
+    list(reproduce(registered(fake(calls, draws)), quick=True, rng=0, n_jobs=1, out=tmp_path))
+    assert calls == [(1, 2)]
+
+
+def test_an_experiment_is_a_study_with_a_report(tmp_path):
+    """By its table alone, as from a file; two workers and one tell the same."""
+    table = {"experiment": "fixed-budget", "quick": True, "cell": 0}
+    study = Study({"replications": 3, "trials": {"four": table}})
+    told = []
+    for n_jobs in (1, 2):
+        with study.at(tmp_path / str(n_jobs)) as folder:
+            folder.run(n_jobs=n_jobs)
+            told.append(folder.trials()["four"])
+            assert folder.trial_table()[0]["replications"] == 3
+    assert told[0] == told[1]
+    assert FIXED_BUDGET.sum_up({"problem": 4}, told[0])[0]["replications"] == 3
+    page = write_report(tmp_path / "1").read_text(encoding="utf-8")
+    assert "SequentialHalving" in page
+    assert "{&#x27;problem&#x27;: 4}" in page
+    assert Study.open(tmp_path / "1").missing(tmp_path / "1") == []
+
+
+@pytest.mark.parametrize(
+    ("trials", "message"),
+    [
+        ({"x": {"experiment": "nothing", "cell": 0}}, "trials.x: experiment must be one of those registered"),
+        ({"x": {"experiment": "fixed-budget", "cell": 7}}, r"trials.x.cell must be an integer in \[0, 6\]"),
+        (
+            {"x": {"experiment": "fixed-budget", "cell": 0, "quick": 1}},
+            "trials.x.quick must be true or false",
+        ),
+        ({"x": {"experiment": "fixed-budget", "cell": 0, "seed": 1}}, "trials.x must have experiment, cell"),
+        ({}, "trials must be a table"),
+    ],
+)
+def test_trials_that_cannot_be(trials, message):
+    with pytest.raises(ValueError, match=message):
+        Study({"trials": trials})
+    with pytest.raises(ValueError, match="a study with trials must not have instances"):
+        Study({"trials": trials, "instances": {}})
 
 
 def test_figures_are_drawn(tmp_path):
@@ -93,7 +168,8 @@ def test_figures_are_drawn(tmp_path):
 def test_a_cell_of_the_first_figure():
     """The order of the rules in the independent table of 100 arms, in which each gap exceeds five errors."""
     cell = {"figure": 1, "instance": "1-sparse", "arms": 100, "k": 2}
-    found = experiments_best_k.measure(cell, True, 0, 1)
+    told = [experiments_best_k.play(cell, np.random.SeedSequence(0), number) for number in range(50)]
+    found = experiments_best_k.sum_up(cell, told)
     samples = {r["explorer"]: r["samples"] for r in found if r["mode"] == "faithful"}
     order = ["mixture", "lil'RandLUCB", "LUCB++", "lil'LUCB", "lil'CLUCB", "LUCB"]
     assert sorted(samples, key=samples.get) == order

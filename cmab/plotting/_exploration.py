@@ -11,7 +11,7 @@ from cmab.intervals import band, proportion_interval
 from cmab.plotting._needs import Explored
 from cmab.plotting._style import labelled, look, pyplot, style
 
-_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "|||", "---")
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "|||", "---")
 _FAR_APART = 20.0
 
 
@@ -48,14 +48,14 @@ def sample_bars(
             axes.set_xscale("log")
         for place, (name, found) in enumerate(results.items()):
             samples = found.samples.astype(np.float64)
-            lap, kind = divmod(place, len(_HATCHES))
+            lap, kind = divmod(place, len(HATCHES))
             axes.barh(
                 place,
                 means[name],
                 height=0.62,
                 color=look(place)["color"],
                 alpha=0.45,
-                hatch=_HATCHES[(kind + lap) % len(_HATCHES)],
+                hatch=HATCHES[(kind + lap) % len(HATCHES)],
                 edgecolor="black",
                 linewidth=0.6,
             )

@@ -21,6 +21,7 @@ from cmab.studies._notes import About
 from cmab.studies._pieces import Piece
 from cmab.studies._provenance import DEPENDENCIES
 from cmab.studies._results import identification, simulation
+from cmab.studies._trials import Told, told_by
 from cmab.studies.study import Study
 
 Pair = tuple[str, str]
@@ -36,6 +37,7 @@ class Finished:
     missing: list[Piece]
     simulations: dict[Pair, Simulation]
     identifications: dict[Pair, Identification]
+    trials: dict[str, list[Told]]
     replications: dict[Pair, IntArray]
     made_by: dict[str, str]
     versions: list[Row]
@@ -46,12 +48,14 @@ class Finished:
         with Study.last_at(folder) as found:
             study, missing = found.study, found.missing()
             played, explored = found.rows("simulations"), found.rows("identifications")
-        rows = played | explored
+            tried = found.rows("trials")
+        rows = played | explored | tried
         return cls(
             study,
             missing,
             {pair: simulation(pair[1], found) for pair, found in played.items()},
             {pair: identification(pair[1], found) for pair, found in explored.items()},
+            {pair[0]: told_by(found) for pair, found in tried.items()},
             {pair: np.array([row["replication"] for row in found]) for pair, found in rows.items()},
             _made_by([row for found in rows.values() for row in found]),
             _versions(rows),

@@ -24,7 +24,7 @@ from cmab.reports._comparisons import (
 )
 from cmab.reports._figures import Figure, figures, slugs
 from cmab.results import _html
-from cmab.results._summaries import final_rows, sample_rows
+from cmab.results._summaries import final_rows, sample_rows, told_rows
 from cmab.results._tables import Row
 
 _FORMATS = (".svg", ".png", ".pdf")
@@ -152,6 +152,7 @@ def _head(finished: Finished) -> Iterator[str]:
             (plan.instances, "instance"),
             (plan.learners, "learner"),
             (plan.explorers, "explorer"),
+            (plan.trials, "trial"),
         )
         if things
     ]
@@ -186,6 +187,8 @@ def _instance(finished: Finished, name: str, place: Path, kind: Band, level: flo
             )
     if explored:
         yield _table(sample_rows(explored, kind, level), "What the explorers found")
+    if name in finished.trials:
+        yield _table(told_rows(finished.trials[name], kind, level), "Means over replications")
     for figure in figures(finished, name, kind, level):
         yield _figure(figure, place)
 

@@ -44,6 +44,7 @@ IDENTIFIED = (
     Column("certified", "INTEGER", np.bool_),
     Column("arms", "TEXT", list),
 )
+TRIED = (Column("seconds", "REAL", np.float64), Column("told", "TEXT"))
 Columns = tuple[Column, ...]
 
 

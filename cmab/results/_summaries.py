@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -70,4 +70,18 @@ def sample_rows(results: Mapping[str, Explored], kind: Band = "t", level: float 
                 "median seconds": float(np.median(found.seconds)),
             }
         )
+    return rows
+
+
+def told_rows(told: Sequence[Sequence[Row]], kind: Band = "t", level: float = 0.95) -> list[Row]:
+    """Return, of rows that come in the same order in every replication, what differs as a mean."""
+    rows: list[Row] = []
+    for each in zip(*told, strict=True):
+        labels = {name: value for name, value in each[0].items() if isinstance(value, str)}
+        summed: dict[str, object] = {"replications": len(each)}
+        for name in [name for name in each[0] if name not in labels]:
+            summed[name], summed[f"interval of {name}"] = interval(
+                np.array([row[name] for row in each], np.float64), kind, level
+            )
+        rows.append(labels | summed)
     return rows

@@ -77,13 +77,14 @@ class DescribedStudy:
     @cached_property
     def pieces(self) -> list[Piece]:
         """All pieces; replications in the outer loop, so that early results show all learners."""
-        pairs = [
-            (*pair, *self.origins[pair].keys(self.outline.content(*pair))) for pair in self.outline.pairs
-        ]
+        outline = self.outline
+        pairs = [(*pair, *self.origins[pair].keys(outline.content(*pair))) for pair in outline.pairs]
+        in_order = [(replication, pair) for replication in range(self.replications) for pair in pairs]
+        if outline.trials:  # one after the other: a table needs all of a trial, and no other
+            in_order = [(replication, pair) for pair in pairs for replication in range(self.replications)]
         return [
             Piece(f"{key}-{replication}", instance, learner, replication, f"{alike}-{replication}")
-            for replication in range(self.replications)
-            for instance, learner, key, alike in pairs
+            for replication, (instance, learner, key, alike) in in_order
         ]
 
     @property
@@ -93,6 +94,8 @@ class DescribedStudy:
 
     def kind(self, piece: Piece) -> Kind:
         """Return the table of the store in which a piece belongs."""
+        if self.outline.trials:
+            return "trials"
         return "simulations" if piece.learner in self.outline.learners else "identifications"
 
     def check_current(self) -> None:
@@ -105,13 +108,18 @@ class DescribedStudy:
         return notes(self.specification, self.accept_versions, self.origins, about)
 
     def _origins_now(self) -> dict[Pair, Origin]:
-        outline = self.outline
+        outline, plan = self.outline, self.plan
+        if outline.trials:
+            packages = {pair: trial.package for pair, trial in plan.trials.items()}
+            return origins_of(outline.trials, plan.graphs, packages)
         tables = outline.learners | outline.explorers
         used = {pair: [outline.instances[pair[0]], tables[pair[1]]] for pair in outline.pairs}
-        return origins_of(used, self.plan.graphs)
+        return origins_of(used, plan.graphs)
 
     def __repr__(self) -> str:
         outline = self.outline
+        if outline.trials:
+            return f"Study({len(outline.trials)} trials x {self.replications} replications)"
         kinds = (("learners", outline.learners), ("explorers", outline.explorers))
         counts = " + ".join(f"{len(tables)} {kind}" for kind, tables in kinds if tables)
         rounds = "" if self.rounds is None else f", {self.rounds[-1]} rounds"

@@ -48,16 +48,24 @@ class About:
         return values.pop("rounds", np.empty(0)).astype(np.int64), values
 
 
-def origins_of(used: Mapping[Pair, Any], graphs: Mapping[Pair, list[str]]) -> dict[Pair, Origin]:
-    """Return what pairs are made of, as of now, given their specifications and graphs."""
-    names = {pair: frozenset(classes(specification)) for pair, specification in used.items()}
+def origins_of(
+    used: Mapping[Pair, Any], graphs: Mapping[Pair, list[str]], packages: Mapping[Pair, str] | None = None
+) -> dict[Pair, Origin]:
+    """Return what pairs are made of, as of now, given their specifications, graphs and further packages."""
+    more = packages or {}
+    names = {
+        pair: (frozenset(classes(specification)), frozenset({more[pair]} if pair in more else ()))
+        for pair, specification in used.items()
+    }
     refresh()
-    codes = {each: code_of(each) for each in set(names.values())}
+    codes = {each: code_of(*each) for each in set(names.values())}
     return {pair: Origin(codes[names[pair]], graphs[pair]) for pair in used}
 
 
 def describe(plan: Plan, pair: Pair) -> About:
     """Return what a report says of a pair."""
+    if pair in plan.trials:
+        return About(str(plan.trials[pair].cell), optimum_is_exact=True, bounds={})
     environment = plan.problems[pair[0]]
     exact = bool(getattr(environment, "optimum_is_exact", True))
     return About(repr(environment), exact, _bounds(plan, pair))

@@ -16,7 +16,8 @@ from cmab.validation import integer, shown
 
 _FOR_LEARNERS = ("horizon", "checkpoints")
 _FOR_EXPLORERS = ("max_samples",)
-_KNOWN = {"instances", "learners", "explorers", "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
+_TABLES = ("instances", "learners", "explorers", "trials")
+_KNOWN = {*_TABLES, "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
 _MOST_PIECES = 10_000_000
 _MOST_ROUNDS = 2**53
 _MOST_LEVELS = 50
@@ -30,6 +31,7 @@ class Outline:
     instances: dict[str, Any]
     learners: dict[str, Any]
     explorers: dict[str, Any]
+    trials: dict[tuple[str, str], Any]
     replications: int
     seed: int
     rounds: IntArray | None
@@ -39,14 +41,15 @@ class Outline:
     def of(cls, specification: Mapping[str, Any]) -> Outline:
         """Return the outline, or raise ``ValueError`` where the specification has not the form of a study."""
         _check_names(specification)
-        instances = _table(specification, "instances")
+        trials = _trials(specification)
+        instances = {} if trials else _table(specification, "instances")
         tables = {
             kind: _table(specification, kind) for kind in ("learners", "explorers") if kind in specification
         }
-        if not tables:
+        if not tables and not trials:
             raise ValueError("a study must have learners or explorers, got neither")
         replications = integer("replications", specification.get("replications", 1), 1)
-        _check_size(instances, tables, replications)
+        _check_size(instances, tables, len(trials), replications)
         learners, explorers = (
             dict(_spread_grids(kind, tables.get(kind, {}))) for kind in ("learners", "explorers")
         )
@@ -60,17 +63,19 @@ class Outline:
         if max_samples is not None:
             integer("max_samples", max_samples, 1, _MOST_ROUNDS)
         seed = integer("seed", specification.get("seed", 0), 0)
-        return cls(instances, learners, explorers, replications, seed, rounds, max_samples)
+        return cls(instances, learners, explorers, trials, replications, seed, rounds, max_samples)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """What is played: instance and learner, then instance and explorer."""
-        return [
+        """What is played: instance and learner, then instance and explorer; or trial and experiment."""
+        return [*self.trials] or [
             (i, name) for tables in (self.learners, self.explorers) for i in self.instances for name in tables
         ]
 
     def content(self, instance: str, learner: str) -> dict[str, Any]:
         """Return what decides the numbers of a pair's pieces; names do not."""
+        if self.trials:
+            return {"trial": self.trials[instance, learner], "seed": self.seed}
         content: dict[str, Any] = {"instance": self.instances[instance], "seed": self.seed}
         if self.rounds is not None and learner in self.learners:
             return content | {"learner": self.learners[learner], "rounds": self.rounds.tolist()}
@@ -140,18 +145,31 @@ def _table(specification: Mapping[str, Any], name: str) -> dict[str, Any]:
     return table
 
 
-def _check_size(instances: Mapping[str, Any], tables: Mapping[str, Any], replications: int) -> None:
+def _trials(specification: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+    """Return the trials by their own and their experiment's name; a study of trials has nothing else."""
+    if "trials" not in specification:
+        return {}
+    if others := specification.keys() & {"instances", "learners", "explorers"}:
+        raise ValueError(f"a study with trials must not have {', '.join(sorted(others))}")
+    tables = _table(specification, "trials")
+    return {(name, str(table.get("experiment"))): table for name, table in tables.items()}
+
+
+def _check_size(
+    instances: Mapping[str, Any], tables: Mapping[str, Any], n_trials: int, replications: int
+) -> None:
     """Count before anything is spread: a few digits ask for more than any memory holds."""
     spread = sum(
         math.prod(map(len, _grid(kind, name, row).values()))
         for kind, rows in tables.items()
         for name, row in rows.items()
     )
-    pieces = len(instances) * spread * replications
+    pieces = (len(instances) * spread + n_trials) * replications
     if pieces > _MOST_PIECES:
         raise ValueError(
             f"a study must have at most {_MOST_PIECES:,} pieces, got {pieces:,}: {len(instances):,} instances"
-            f" x {spread:,} learners and explorers x {replications:,} replications"
+            f" x {spread:,} learners and explorers{f' + {n_trials:,} trials' if n_trials else ''}"
+            f" x {replications:,} replications"
         )
 
 

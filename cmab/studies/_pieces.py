@@ -19,6 +19,7 @@ from cmab.running.identification import explore
 from cmab.seeding import root
 from cmab.studies._plan import Plan
 from cmab.studies._provenance import Code, check_code, machine
+from cmab.studies._trials import Trying
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,13 @@ class Identifying:
         return stored(IDENTIFIED, run._asdict())
 
 
-def task_of(
-    plan: Plan, pair: tuple[str, str], rounds: IntArray | None, max_samples: int | None
-) -> Simulating | Identifying:
-    """Return what to play of a policy or an explorer on an instance."""
+Task = Simulating | Identifying | Trying
+
+
+def task_of(plan: Plan, pair: tuple[str, str], rounds: IntArray | None, max_samples: int | None) -> Task:
+    """Return what to play of a trial, or of a policy or an explorer on an instance."""
+    if pair in plan.trials:
+        return Trying(plan.trials[pair])
     environment = plan.problems[pair[0]]
     if rounds is not None and pair in plan.policies:
         return Simulating(plan.policies[pair], environment, rounds)
@@ -96,7 +100,7 @@ class Outcome:
     interrupted: bool = False
 
 
-def pack(task: Simulating | Identifying) -> bytes:
+def pack(task: Task) -> bytes:
     """Return a task as bytes.
 
     Left to the back ends, large arrays would arrive read-only, and shared by the threads of a worker.
@@ -107,11 +111,11 @@ def pack(task: Simulating | Identifying) -> bytes:
     return packed
 
 
-def play(piece: Piece, task: Simulating | Identifying | bytes, seed: int, code: Code) -> Outcome:
+def play(piece: Piece, task: Task | bytes, seed: int, code: Code) -> Outcome:
     """Play a piece; what it raises becomes part of the outcome, so that the others go on."""
     try:
         check_code(code)
-        loaded: Simulating | Identifying = pickle.loads(task) if isinstance(task, bytes) else task
+        loaded: Task = pickle.loads(task) if isinstance(task, bytes) else task
         played = loaded.play(seed, piece.replication)
         check_code(code)  # playing may have imported more
         return Outcome(piece, played | machine())

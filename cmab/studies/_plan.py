@@ -18,6 +18,7 @@ from cmab.running import simulation
 from cmab.running.identification import check_fit
 from cmab.studies._outline import Outline
 from cmab.studies._specification import Builder, class_of
+from cmab.studies._trials import Trial, trial_of
 from cmab.validation import shown
 
 Pair = tuple[str, str]
@@ -32,6 +33,7 @@ class Plan:
     problems: dict[str, Environment] = field(default_factory=dict)
     policies: dict[Pair, AnyPolicy] = field(default_factory=dict)
     explorations: dict[Pair, AnyExplorer] = field(default_factory=dict)
+    trials: dict[Pair, Trial] = field(default_factory=dict)
     graphs: dict[Pair, list[str]] = field(default_factory=dict)
 
     @classmethod
@@ -54,6 +56,12 @@ class Plan:
                     except ValueError as error:
                         wrong.append(str(error))
                     plan.graphs[name, learner] = builder.graphs + own.graphs
+        for pair, table in outline.trials.items():
+            plan.graphs[pair] = []
+            try:
+                plan.trials[pair] = trial_of(table, f"trials.{pair[0]}")
+            except ValueError as error:
+                wrong.append(str(error))
         if wrong:
             raise ValueError("; ".join(dict.fromkeys(wrong)))
         return plan

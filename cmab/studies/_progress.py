@@ -84,6 +84,8 @@ class Progress:
         return printable(f"; {instance}: {name} leads with {measure} {means[name][0]:.4g}")
 
     def _add(self, instance: str, learner: str, found: Score, count: int) -> None:
+        if math.isnan(found.value):  # trials have nothing by which one leads
+            return
         means = self._means.setdefault((instance, found.measure), {})
         mean, n = means.get(learner, (0.0, 0))
         means[learner] = (mean * n + found.value * count) / (n + count), n + count

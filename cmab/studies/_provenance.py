@@ -25,10 +25,10 @@ _known: dict[str, str] = {}
 _asked: dict[str, float] = {}
 
 
-def code_of(names: Iterable[str]) -> Code:
+def code_of(names: Iterable[str], more: Iterable[str] = ()) -> Code:
     """Return ``versions``, and ``sources``: the content of each package that classes, by name, use.
 
-    Those are cmab, the packages of the classes and of their bases, and what these import, outside the
+    Those are cmab, `more`, the packages of the classes and of their bases, and what these import, outside the
     standard library and the dependencies, whose versions are told.
 
     Raises
@@ -36,7 +36,7 @@ def code_of(names: Iterable[str]) -> Code:
     ValueError
         If files were changed after they were imported: what would run is not what is hashed.
     """
-    packages = {"cmab"}
+    packages = {"cmab", *more}
     for name in names:
         for kind in getattr(class_of(name, name), "__mro__", ()):
             packages.add(kind.__module__.partition(".")[0])

@@ -140,6 +140,12 @@ def samples_row(pair: Pair, found: Identification) -> dict[str, Any]:
     }
 
 
+def trial_row(pair: Pair, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return how often a trial was played; what it told is for its experiment to sum up."""
+    seconds = float(np.mean([row["seconds"] for row in rows]))
+    return {"trial": pair[0], "experiment": pair[1], "replications": len(rows), "seconds": seconds}
+
+
 def _standard_error(values: FloatArray) -> float | None:
     n = len(values)
     return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
@@ -25,13 +26,15 @@ from cmab.studies._results import (
     samples_row,
     score,
     simulation,
+    trial_row,
 )
 from cmab.studies._specification import key_of
+from cmab.studies._trials import Told, told_by
 from cmab.studies._workers import limited_threads, spread
 from cmab.studies.store import Kind, Store
 from cmab.validation import check_jobs
 
-KINDS: tuple[Kind, ...] = ("simulations", "identifications")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Described = TypeVar("Described", bound=DescribedStudy)
 
 
@@ -144,6 +147,8 @@ class StudyFolder(Generic[Described]):
         """Return what to store of a piece, and its score."""
         study, pair = self.study, outcome.piece.pair
         values = row(outcome, study.outline.content(*pair), study.seed, study.origins[pair].code)
+        if study.kind(outcome.piece) == "trials":
+            return values, Score("", math.nan)
         result = result_of(pair[1], [values])
         return values | finals(result), score(result)
 
@@ -156,8 +161,19 @@ class StudyFolder(Generic[Described]):
         stored = self.rows("identifications")
         return Results({pair: identification(pair[1], rows) for pair, rows in stored.items()})
 
-    def rows(self, kind: Kind) -> dict[Pair, list[Row]]:
+    def trials(self) -> dict[str, list[Told]]:
+        """Return what the finished replications of each trial told, where there are any."""
+        return {pair[0]: told_by(rows) for pair, rows in self.rows("trials").items()}
+
+    def rows(self, kind: Kind, instance: str | None = None) -> dict[Pair, list[Row]]:
         """Return what is stored of finished replications by (instance, learner), where there are any.
+
+        Parameters
+        ----------
+        kind : {"simulations", "identifications", "trials"}
+            The table.
+        instance : str, optional
+            Only those of this instance or trial.
 
         Raises
         ------
@@ -165,7 +181,11 @@ class StudyFolder(Generic[Described]):
             If something stored is not what was written.
         """
         study = self.study
-        pieces = [piece for piece in study.pieces if study.kind(piece) == kind]
+        pieces = [
+            piece
+            for piece in study.pieces
+            if study.kind(piece) == kind and instance in (None, piece.instance)
+        ]
         stored: dict[Pair, list[Row]] = {pair: [] for pair in study.outline.pairs}
         for piece in pieces:
             found = self.store.get(kind, piece.key)
@@ -184,3 +204,7 @@ class StudyFolder(Generic[Described]):
     def identification_table(self) -> list[dict[str, Any]]:
         """Return a row for each instance and explorer that has finished replications."""
         return [samples_row(*item) for item in self.identifications().items()]
+
+    def trial_table(self) -> list[dict[str, Any]]:
+        """Return a row for each trial that has finished replications."""
+        return [trial_row(pair, rows) for pair, rows in self.rows("trials").items()]

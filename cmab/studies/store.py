@@ -11,12 +11,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cmab.results._columns import IDENTIFIED, SIMULATED
+from cmab.results._columns import IDENTIFIED, SIMULATED, TRIED
 from cmab.studies._provenance import DEPENDENCIES
 from cmab.studies._results import FINALS
 from cmab.studies._store_file import StoreFile
 
-Kind = Literal["simulations", "identifications"]
+Kind = Literal["simulations", "identifications", "trials"]
 By = Literal["key", "alike"]
 
 _FORMAT = 4
@@ -44,6 +44,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
         "checksum TEXT",
     ),
     "identifications": (*_SHARED, *(f"{name} {sql}" for name, sql, _ in IDENTIFIED), "checksum TEXT"),
+    "trials": (*_SHARED, *(f"{name} {sql}" for name, sql, _ in TRIED), "checksum TEXT"),
     "studies": ("key TEXT PRIMARY KEY", "specification TEXT", "pairs TEXT", "checksum TEXT"),
 }
 _INDEXES = {f"{kind}_alike": f"{kind} (alike)" for kind in get_args(Kind)}
@@ -56,7 +57,8 @@ class Store:
     folder at once. Not for network drives: SQLite's write-ahead log needs memory shared by its users.
 
     Table ``simulations`` has a row for each replication of a policy, ``identifications`` one for each
-    replication of an explorer. Curves are binary columns of 8-byte numbers, arms a JSON list.
+    replication of an explorer, ``trials`` one for each replication of a cell of an experiment. Curves are
+    binary columns of 8-byte numbers; arms, and what trials told, are JSON lists.
 
     Parameters
     ----------

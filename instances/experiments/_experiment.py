@@ -1,15 +1,22 @@
-"""Published experiments as cells that are measured one by one, kept on disk, and judged at the end."""
+"""Published experiments: a study of trials that are summed up in a table, judged by claims, and drawn."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
+import contextlib
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmab.seeding import Seed, root
-from cmab.studies._sources import content_of
+import numpy as np
+
+from cmab import Study
+from cmab.studies._progress import Progress
+from cmab.studies._trials import told_by
+from cmab.studies.folder import StudyFolder
 from instances.experiments._explorations import Row
 
 Verdicts = list[tuple[str, bool | None]]
@@ -23,11 +30,15 @@ class Experiment:
     Attributes
     ----------
     name, title : str
-        What it is called in files and on its page.
+        What it is called in studies and on its page.
+    replications : mapping of bool to int
+        Runs of each cell, by ``quick``.
     cells : callable
         ``cells(quick)`` lists what is measured separately, each a dict of plain values.
-    measure : callable
-        ``measure(cell, quick, seed, n_jobs)`` returns the rows of a cell.
+    play : callable
+        ``play(cell, seed, replication)`` plays a replication of a cell and returns its rows, plain values.
+    sum_up : callable
+        ``sum_up(cell, told)`` returns the rows of the table, given those of all replications.
     claims : callable
         ``claims(rows)`` returns each claim of the paper and whether it holds, None where that is open.
     draw : callable
@@ -36,63 +47,74 @@ class Experiment:
 
     name: str
     title: str
+    replications: Mapping[bool, int]
     cells: Callable[[bool], list[Row]]
-    measure: Callable[[Row, bool, Seed, int], list[Row]]
+    play: Callable[[Row, np.random.SeedSequence, int], list[Row]]
+    sum_up: Callable[[Row, Sequence[list[Row]]], list[Row]]
     claims: Callable[[list[Row]], Verdicts]
     draw: Callable[[list[Row], Path], None]
 
+    def study(self, *, quick: bool, rng: int) -> Study:
+        """Return the experiment as a study, a trial for each cell."""
+        trials = {
+            ", ".join(f"{name} {value}" for name, value in cell.items() if not isinstance(value, list)): {
+                "experiment": self.name,
+                "quick": quick,
+                "cell": number,
+            }
+            for number, cell in enumerate(self.cells(quick))
+        }
+        return Study({"replications": self.replications[quick], "seed": rng, "trials": trials})
+
 
 def reproduce(
-    experiment: Experiment, quick: bool, seed: Seed, n_jobs: int, out: Path | None = None
+    experiment: Experiment, *, quick: bool, rng: int, n_jobs: int, out: Path | None = None
 ) -> Iterator[Row]:
-    """Yield the rows, measuring the cells that `out` does not hold yet; then write the page and the figures.
+    """Yield the rows of each cell when it is played; then write the page and the figures to `out`.
+
+    What the store of `out` holds already is not played again.
 
     Raises
     ------
-    ValueError
-        If `out` holds another run: of other sizes, another seed or another code.
+    cmab.StudyFailed
+        If replications raised, once all others are stored.
     """
-    cells = experiment.cells(quick)
-    header = {"experiment": experiment.name, "quick": quick, "seed": repr(seed), "code": _code()}
-    known = {} if out is None else _known(out / "rows.jsonl", header)
-    rows: list[Row] = []
-    for cell, own_seed in zip(cells, root(seed).spawn(len(cells)), strict=True):
-        key = json.dumps(cell)
-        if key not in known:
-            known[key] = [cell | row for row in experiment.measure(cell, quick, own_seed, n_jobs)]
-            if out is not None:
-                _append(out / "rows.jsonl", {"cell": cell, "rows": known[key]})
-        rows += known[key]
-        yield from known[key]
+    study = experiment.study(quick=quick, rng=rng)
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if out is None else out
+        folder = stack.enter_context(study.at(place))
+        rows: list[Row] = []
+        for row in _rows(experiment, folder, n_jobs):
+            rows.append(row)
+            yield row
     if out is not None:
         _write_claims(experiment, rows, out)
         experiment.draw(rows, out)
 
 
-def _code() -> str:
-    """Return a hash of the code that decides the numbers."""
-    return "-".join(content_of(package) for package in ("cmab", "oracles", "instances"))
+def _rows(experiment: Experiment, folder: StudyFolder[Study], n_jobs: int) -> Iterator[Row]:
+    """Yield the rows of each cell, in their order, as soon as it and those before it are there."""
+    folder.repair()
+    waiting = [(trial.cell, name) for (name, _), trial in folder.study.plan.trials.items()]
+    left = Counter(piece.instance for piece in folder.missing())
 
+    def done() -> Iterator[Row]:
+        while waiting and not left[waiting[0][1]]:
+            cell, name = waiting.pop(0)
+            ((_, stored),) = folder.rows("trials", name).items()
+            yield from experiment.sum_up(cell, told_by(stored))
 
-def _known(path: Path, header: Row) -> dict[str, list[Row]]:
-    """Return the rows of the cells in `path`, which is begun if it is not there."""
-    if not path.exists():
-        _append(path, header)
-        return {}
-    # A line that the end of the process tore is measured again.
-    lines = path.read_text(encoding="utf-8").split("\n")
-    path.write_text("".join(line + "\n" for line in lines[:-1]), encoding="utf-8")
-    first, *rest = (json.loads(line) for line in lines[:-1])
-    if first != header:
-        raise ValueError(f"out must be empty or hold the same run, {header}, got {first} in {path}")
-    return {json.dumps(entry["cell"]): entry["rows"] for entry in rest}
-
-
-def _append(path: Path, entry: Row) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(entry) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    yield from done()
+    total = len(folder.study.pieces)
+    progress = Progress(total, total - left.total(), sys.stderr) if sys.stderr.isatty() else None
+    with contextlib.closing(folder.play(n_jobs=n_jobs)) as played:
+        for piece, found in played:
+            left[piece.instance] -= 1
+            if progress is not None:
+                progress(piece, found)
+            yield from done()
+    if progress is not None:
+        progress.close()
 
 
 def _write_claims(experiment: Experiment, rows: list[Row], out: Path) -> None:

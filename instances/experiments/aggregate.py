@@ -12,11 +12,11 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.aggregate import AdaptiveTopKBudget, OptMAI
 from cmab.goals import best_k
 from cmab.running._compiled_exploration import explore_compiled
-from cmab.seeding import Purpose, Seed, root, stream
+from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
 from instances.best_k import synthetic, two_groups
 from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row, compare, in_parallel, rate_row
+from instances.experiments._explorations import Row, play_shuffled, rates
 from instances.experiments._figures import draw_failures
 from instances.experiments.fixed_budget import is_lower
 from oracles import TopK
@@ -26,59 +26,60 @@ _POWERS = {"UNIFORM": 1.0, "SYNTHETIC-.5": 0.5, "SYNTHETIC-6": 6.0}
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the data sets, each with its numbers of arms to find.
+    """Return the data sets, each with its numbers of arms to find and the budgets.
 
     Examples
     --------
     >>> from instances.experiments.aggregate import cells
-    >>> cells(quick=True)
-    [{'instance': 'TWOGROUP', 'k': 100}, {'instance': 'UNIFORM', 'k': 100}]
+    >>> cells(quick=True)[0]
+    {'instance': 'TWOGROUP', 'k': 100, 'budgets': [20000, 30000, 50000]}
     """
     names = ["TWOGROUP", "UNIFORM"] if quick else ["TWOGROUP", *_POWERS]
-    return [{"instance": name, "k": k} for name in names for k in ((100,) if quick else (100, 250, 500))]
+    budgets = [20_000, 30_000, 50_000] if quick else [*range(10_000, 90_000, 10_000)]
+    sizes = (100,) if quick else (100, 250, 500)
+    return [{"instance": name, "k": k, "budgets": budgets} for name in names for k in sizes]
 
 
-def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
-    """Return one row for each budget and explorer, at a thousand arms and epsilon = 0.01.
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return for each budget and explorer whether it fails, at a thousand arms and epsilon = 0.01.
 
     AdaptiveTopK runs twice: with its literal constants, by which it is uniform allocation up to 49,000
     pulls, and with the pulls of each round scaled by 0.02, by which it adapts and is not proven.
     """
-    k, replications = cell["k"], 50 if quick else 200
-    budgets = (20_000, 30_000, 50_000) if quick else tuple(range(10_000, 90_000, 10_000))
+    k, budgets = cell["k"], cell["budgets"]
     means, judge = _means(cell["instance"], k), partial(_loses_more, k=k)
     rows = []
-    for budget, own_seed in zip(budgets, root(seed).spawn(len(budgets)), strict=True):
+    for budget, own in zip(budgets, seed.spawn(len(budgets)), strict=True):
         explorers = {
             "AdaptiveTopK": AdaptiveTopKBudget(N_ARMS, k, budget=budget),
             "AdaptiveTopK scaled": AdaptiveTopKBudget(N_ARMS, k, budget=budget, pulls_factor=0.02),
             "OptMAI": OptMAI(N_ARMS, k, budget=budget),
         }
-        table = compare(explorers, means, judge, replications, own_seed, n_jobs)
-        rows += [{"budget": budget, **row} for row in table]
-    return rows + _clucb_pac(means, k, budgets, replications, seed, n_jobs)
+        told = play_shuffled(explorers, means, is_wrong=judge, seed=own, replication=replication)
+        rows += [{"budget": budget, **row} for row in told]
+    return rows + clucb_pac(means, k, budgets=budgets, seed=seed, replication=replication)
 
 
-def _clucb_pac(
-    means: FloatArray, k: int, budgets: Sequence[int], replications: int, seed: Seed, n_jobs: int
+def clucb_pac(
+    means: FloatArray, k: int, *, budgets: Sequence[int], seed: np.random.SeedSequence, replication: int
 ) -> list[Row]:
-    """Return the failures of CLUCB-PAC's best guess at each budget: one run passes through all of them."""
-    base = root(seed)
+    """Return whether CLUCB-PAC's best guess fails at each budget: one run passes through all of them."""
+    coins = stream(seed, Purpose.ENVIRONMENT, replication)
+    shuffled = coins.permutation(means)
+    explorer, arms = CLUCB(TopK(N_ARMS, k), delta=DELTA, epsilon=k * EPSILON), BernoulliArms(shuffled)
+    state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
+    rows = []
+    for budget in budgets:
+        samples = explore_compiled(explorer, arms, state, rng, coins, budget)
+        assert samples is not None
+        wrong = _loses_more(shuffled, explorer.recommend(state), k)
+        rows.append({"budget": budget, "explorer": "CLUCB-PAC", "wrong": wrong, "samples": samples})
+    return rows
 
-    def one(replication: int) -> list[tuple[bool, int]]:
-        coins = stream(base, Purpose.ENVIRONMENT, replication)
-        shuffled = coins.permutation(means)
-        explorer, arms = CLUCB(TopK(N_ARMS, k), delta=DELTA, epsilon=k * EPSILON), BernoulliArms(shuffled)
-        state, rng = explorer.initial_state(), stream(base, Purpose.LEARNER, replication)
-        found = []
-        for budget in budgets:
-            samples = explore_compiled(explorer, arms, state, rng, coins, budget)
-            assert samples is not None
-            found.append((_loses_more(shuffled, explorer.recommend(state), k), samples))
-        return found
 
-    runs = np.array(in_parallel(one, replications, n_jobs), np.float64)
-    return [{"budget": budget, **rate_row("CLUCB-PAC", runs[:, i])} for i, budget in enumerate(budgets)]
+def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
+    """Return one row for each budget and explorer."""
+    return rates({"instance": cell["instance"], "k": cell["k"]}, told)
 
 
 def claims(rows: list[Row]) -> Verdicts:
@@ -104,5 +105,12 @@ def _loses_more(means: FloatArray, named: IntArray, k: int) -> bool:
 
 
 AGGREGATE_REGRET = Experiment(
-    "aggregate-regret", "Aggregate regret: AdaptiveTopK and its rivals", cells, measure, claims, draw_failures
+    name="aggregate-regret",
+    title="Aggregate regret: AdaptiveTopK and its rivals",
+    replications={True: 50, False: 200},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw_failures,
 )

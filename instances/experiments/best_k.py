@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
 
-from cmab import LUCB1, LilCLUCB, LilLUCB, LilRandLUCB, LilUCB, LUCBPlusPlus, MixtureGLR, identify
+from cmab import LUCB1, LilCLUCB, LilLUCB, LilRandLUCB, LilUCB, LUCBPlusPlus, MixtureGLR
 from cmab.arrays import FloatArray
 from cmab.explorer import AnyExplorer
-from cmab.seeding import Seed
+from cmab.running.identification import explore
 from instances.arms.arms import GaussianArms
 from instances.best_k import lil_exponential, synthetic, two_groups
 from instances.experiments._experiment import Experiment, Verdicts
@@ -42,8 +44,8 @@ def cells(quick: bool) -> list[Row]:
     ]
 
 
-def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
-    """Return one row for each mode and explorer: mean samples to the stop.
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return for each mode and explorer its samples to the stop, and whether it failed.
 
     Gaussian rewards of variance 1/4, error 0.01. LUCB1 has one mode only and appears in both.
     """
@@ -53,23 +55,28 @@ def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
     rows = []
     for mode, explorers in rivals(n_arms, k).items():
         for rule, explorer in explorers.items():
-            if rule == "LUCB" and rule in known:
-                row = known[rule]
-            else:
-                row = known[rule] = _row(explorer, arms, 50 if quick else 100, seed, n_jobs)
-            rows.append({"mode": mode, "explorer": rule, **row})
+            if rule != "LUCB" or rule not in known:
+                run = explore(explorer, arms, seed, _CAP, replication)
+                known[rule] = {"samples": run.samples, "failed": not (run.correct and run.stopped)}
+            rows.append({"mode": mode, "explorer": rule, **known[rule]})
     return rows
 
 
-def _row(explorer: AnyExplorer, arms: GaussianArms, runs: int, seed: Seed, n_jobs: int) -> Row:
-    found = identify(explorer, arms, replications=runs, rng=seed, n_jobs=n_jobs, max_samples=_CAP)
-    return {
-        "samples": float(found.samples.mean()),
-        "s.e.": float(found.samples.std(ddof=1) / np.sqrt(runs)),
-        "wrong or capped": int((~(found.correct & found.stopped)).sum()),
-    }
+def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
+    """Return one row for each mode and explorer: mean samples to the stop."""
+    rows = []
+    for runs in zip(*told, strict=True):
+        samples = np.array([run["samples"] for run in runs])
+        measured = {
+            "samples": float(samples.mean()),
+            "s.e.": float(samples.std(ddof=1) / np.sqrt(len(runs))),
+            "wrong or capped": sum(run["failed"] for run in runs),
+        }
+        rows.append(cell | {name: runs[0][name] for name in ("mode", "explorer")} | measured)
+    return rows
 
 
+@cache
 def rivals(n_arms: int, k: int) -> dict[str, dict[str, AnyExplorer]]:
     """Return the explorers that the figures plot, by mode, and with the proven ones our mixture stop."""
     modes: tuple[Mode, ...] = ("faithful", "heuristic")
@@ -131,5 +138,12 @@ def _is_fewer(first: Row, second: Row) -> bool | None:
 
 
 LIL_RAND_LUCB = Experiment(
-    "lil-rand-lucb", "Samples of lil'RandLUCB and its rivals", cells, measure, claims, draw_samples
+    name="lil-rand-lucb",
+    title="Samples of lil'RandLUCB and its rivals",
+    replications={True: 50, False: 100},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw_samples,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from instances.experiments._experiment import reproduce
+from instances.experiments._experiment import Experiment, reproduce
 from instances.experiments._explorations import Row
 from instances.experiments.aggregate import AGGREGATE_REGRET
 from instances.experiments.best_k import LIL_RAND_LUCB
@@ -15,94 +15,59 @@ from instances.experiments.lucb_halving import LUCB_HALVING
 
 __all__ = ["aggregate_regret", "fixed_budget", "lil_rand_lucb", "lucb_halving"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+_TEXT = """{about}
+
+Parameters
+----------
+quick : bool
+    {sizes}
+rng : int
+    Seed of all randomness
+n_jobs : int
+    Workers, -1 for all cores
+out : Path, optional
+    Folder for the store, the table, the page of claims and the figures; what is stored is not run again
+"""
 
 
-def takes(*, quick: float, full: float) -> Callable[[Function], Function]:
-    """Say how many minutes an experiment takes on two cores; the command announces it."""
+def _command(
+    experiment: Experiment, about: str, *, sizes: str, minutes: dict[bool, float]
+) -> Callable[..., Iterator[Row]]:
+    """Return the command of an experiment; it announces how many minutes it takes on two cores."""
 
-    def marked(function: Function) -> Function:
-        function.minutes = {True: quick, False: full}  # type: ignore[attr-defined]
-        return function
+    def command(
+        *, quick: bool = False, rng: int = 0, n_jobs: int = -1, out: Path | None = None
+    ) -> Iterator[Row]:
+        return reproduce(experiment, quick=quick, rng=rng, n_jobs=n_jobs, out=out)
 
-    return marked
-
-
-@takes(quick=0.5, full=20)
-def lil_rand_lucb(
-    *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
-) -> Iterator[Row]:
-    """Figures 1 and 2 of lil'RandLUCB's paper: samples to the stop against the number of arms.
-
-    Parameters
-    ----------
-    quick : bool
-        At most 100 arms and 50 runs; otherwise to 1,000 arms with 100 runs
-    seed : int
-        Seed of all randomness
-    jobs : int
-        Workers, -1 for all cores
-    out : Path, optional
-        Folder for the rows, the page of claims and the figures; what it holds already is not run again
-    """
-    return reproduce(LIL_RAND_LUCB, quick, seed, jobs, out)
+    made: Any = command
+    made.__doc__ = _TEXT.format(about=about, sizes=sizes)
+    made.__name__ = made.__qualname__ = experiment.name.replace("-", "_")
+    made.experiment, made.minutes = experiment, minutes
+    return command
 
 
-@takes(quick=1, full=20)
-def aggregate_regret(
-    *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
-) -> Iterator[Row]:
-    """Figures 1 to 4 of AdaptiveTopK's paper: failures against the budget, for a thousand arms.
-
-    Parameters
-    ----------
-    quick : bool
-        Two data sets, one k, 50 runs; otherwise four, three and 200
-    seed : int
-        Seed of all randomness
-    jobs : int
-        Workers, -1 for all cores
-    out : Path, optional
-        Folder for the rows, the page of claims and the figures; what it holds already is not run again
-    """
-    return reproduce(AGGREGATE_REGRET, quick, seed, jobs, out)
-
-
-@takes(quick=0.2, full=2)
-def fixed_budget(
-    *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
-) -> Iterator[Row]:
-    """UGapEb, UCB-E, Successive Rejects, Sequential Halving and uniform on seven problems.
-
-    Parameters
-    ----------
-    quick : bool
-        One problem, 50 runs; otherwise seven with 1,000
-    seed : int
-        Seed of all randomness
-    jobs : int
-        Workers, -1 for all cores
-    out : Path, optional
-        Folder for the rows, the page of claims and the figures; what it holds already is not run again
-    """
-    return reproduce(FIXED_BUDGET, quick, seed, jobs, out)
-
-
-@takes(quick=1, full=4)
-def lucb_halving(
-    *, quick: bool = False, seed: int = 0, jobs: int = -1, out: Path | None = None
-) -> Iterator[Row]:
-    """LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance shrinks.
-
-    Parameters
-    ----------
-    quick : bool
-        12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs
-    seed : int
-        Seed of all randomness
-    jobs : int
-        Workers, -1 for all cores
-    out : Path, optional
-        Folder for the rows, the page of claims and the figures; what it holds already is not run again
-    """
-    return reproduce(LUCB_HALVING, quick, seed, jobs, out)
+lil_rand_lucb = _command(
+    LIL_RAND_LUCB,
+    "Figures 1 and 2 of lil'RandLUCB's paper: samples to the stop against the number of arms.",
+    sizes="At most 100 arms and 50 runs; otherwise to 1,000 arms with 100 runs",
+    minutes={True: 0.5, False: 20},
+)
+aggregate_regret = _command(
+    AGGREGATE_REGRET,
+    "Figures 1 to 4 of AdaptiveTopK's paper: failures against the budget, for a thousand arms.",
+    sizes="Two data sets, one k, 50 runs; otherwise four, three and 200",
+    minutes={True: 1, False: 20},
+)
+fixed_budget = _command(
+    FIXED_BUDGET,
+    "UGapEb, UCB-E, Successive Rejects, Sequential Halving and uniform on seven problems.",
+    sizes="One problem, 50 runs; otherwise seven with 1,000",
+    minutes={True: 0.2, False: 2},
+)
+lucb_halving = _command(
+    LUCB_HALVING,
+    "LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance shrinks.",
+    sizes="12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs",
+    minutes={True: 1, False: 4},
+)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.gap_based import UCBE
 from cmab.exploration.halving import SequentialHalving, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape_budget import UGapEb
 from cmab.explorer import AnyExplorer
-from cmab.seeding import Seed
 from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
 from instances.best_k import audibert_bubeck_munos
 from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row, compare
+from instances.experiments._explorations import Row, play_shuffled, rates
 from instances.experiments._figures import draw_failure_bars
 
 
@@ -49,11 +50,12 @@ def cells(quick: bool) -> list[Row]:
     return [{"problem": problem} for problem in ((4,) if quick else range(1, 8))]
 
 
-def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
-    """Return one row for each explorer: how often the best arm was missed."""
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return for each explorer whether it missed the best arm."""
     means, budget = audibert_bubeck_munos(cell["problem"])
-    table = compare(rivals(means, budget), means, _misses_best, 50 if quick else 1000, seed, n_jobs)
-    return [{"budget": budget, **row} for row in table]
+    explorers = rivals(means, budget)
+    told = play_shuffled(explorers, means, is_wrong=_misses_best, seed=seed, replication=replication)
+    return [{"budget": budget, **row} for row in told]
 
 
 def claims(rows: list[Row]) -> Verdicts:
@@ -79,5 +81,12 @@ def _misses_best(means: FloatArray, named: IntArray) -> bool:
 
 
 FIXED_BUDGET = Experiment(
-    "fixed-budget", "Best arm with a fixed budget", cells, measure, claims, draw_failure_bars
+    name="fixed-budget",
+    title="Best arm with a fixed budget",
+    replications={True: 50, False: 1000},
+    cells=cells,
+    play=play,
+    sum_up=rates,
+    claims=claims,
+    draw=draw_failure_bars,
 )

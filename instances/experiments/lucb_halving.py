@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from cmab import LUCB1, Halving, LUCB1Halving, identify
-from cmab.arrays import FloatArray, IntArray
-from cmab.seeding import Seed, root
+from cmab import LUCB1, Halving, LUCB1Halving
+from cmab.arrays import FloatArray
+from cmab.intervals import proportion_interval
+from cmab.running.identification import Run, explore
 from cmab.theory.hardness import best_k_gaps, hardness
 from cmab.theory.lower_bounds import worst_case_samples
 from instances.arms.arms import BernoulliArms
 from instances.best_k import lucb_lower_bound, two_groups
 from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row, wilson_interval
+from instances.experiments._explorations import Row
 from instances.experiments._figures import draw_tolerances
 
 K, DELTA = 6, 0.1
@@ -39,44 +41,55 @@ def cells(quick: bool) -> list[Row]:
     ]
 
 
-def measure(cell: Row, quick: bool, seed: Seed, n_jobs: int) -> list[Row]:
-    """Return one row for each rule: mean and largest number of samples, and failures; k = 6, delta = 0.1."""
-    n_arms, epsilon, runs = cell["arms"], cell["epsilon"], 20 if quick else 50
-    shuffle, *seeds = root(seed).spawn(4)
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return for each rule its samples and whether it erred; k = 6, delta = 0.1."""
+    n_arms, epsilon = cell["arms"], cell["epsilon"]
+    shuffle, *seeds = seed.spawn(4)
     arms = BernoulliArms(np.random.default_rng(shuffle).permutation(_means(**cell)))
 
-    def run(explorer: LUCB1 | Halving, own: Seed, cap: int | None = None) -> tuple[IntArray, FloatArray]:
-        found = identify(explorer, arms, replications=runs, rng=own, n_jobs=n_jobs, max_samples=cap)
-        return found.samples, np.where(found.stopped, ~found.correct, np.nan)
+    def run(explorer: LUCB1 | Halving, own: int, cap: int | None = None) -> Run:
+        return explore(explorer, arms, seeds[own], cap, replication)
 
     hybrid = LUCB1Halving(n_arms, K, epsilon=epsilon, delta=DELTA)
     # The two rules that it consists of run in compiled code one by one.
-    samples, wrong = run(hybrid.first, seeds[0], n_arms + 2 * (hybrid.most_rounds - 1))
-    restarted = np.isnan(wrong)
-    if restarted.any():
-        again, wrong_again = run(hybrid.second, seeds[1])
-        samples = samples + np.where(restarted, again, 0)
-        wrong = np.where(restarted, wrong_again, wrong)
+    both = run(hybrid.first, 0, n_arms + 2 * (hybrid.most_rounds - 1))
+    samples, restarts = both.samples, int(not both.stopped)
+    if restarts:
+        both = run(hybrid.second, 1)
+        samples += both.samples
+    lucb, halving = (
+        run(LUCB1(n_arms, K, delta=DELTA, epsilon=epsilon), 0),
+        run(Halving(n_arms, K, epsilon=epsilon, delta=DELTA), 2),
+    )
     return [
-        _row("LUCB1", *run(LUCB1(n_arms, K, delta=DELTA, epsilon=epsilon), seeds[0])),
-        _row("Halving", *run(Halving(n_arms, K, epsilon=epsilon, delta=DELTA), seeds[2])),
-        _row("LUCB1, then Halving", samples, wrong) | {"restarts": int(restarted.sum())},
+        _told("LUCB1", lucb.samples, lucb),
+        _told("Halving", halving.samples, halving),
+        _told("LUCB1, then Halving", samples, both) | {"restarts": restarts},
     ]
 
 
-def _row(rule: str, samples: IntArray, wrong: FloatArray) -> Row:
-    failures, runs = int(wrong.sum()), len(samples)
-    low, high = wilson_interval(failures, runs)
-    return {
-        "explorer": rule,
-        "samples": float(samples.mean()),
-        "s.e.": float(samples.std(ddof=1) / math.sqrt(runs)),
-        "most": int(samples.max()),
-        "failures": failures,
-        "low": low,
-        "high": high,
-        "restarts": 0,
-    }
+def _told(rule: str, samples: int, last: Run) -> Row:
+    return {"explorer": rule, "samples": samples, "wrong": not last.correct, "restarts": 0}
+
+
+def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
+    """Return one row for each rule: mean and largest number of samples, and failures."""
+    rows = []
+    for runs in zip(*told, strict=True):
+        samples, failures = np.array([run["samples"] for run in runs]), sum(run["wrong"] for run in runs)
+        low, high = proportion_interval(failures, len(runs))
+        measured = {
+            "explorer": runs[0]["explorer"],
+            "samples": float(samples.mean()),
+            "s.e.": float(samples.std(ddof=1) / math.sqrt(len(runs))),
+            "most": int(samples.max()),
+            "failures": failures,
+            "low": low,
+            "high": high,
+            "restarts": sum(run["restarts"] for run in runs),
+        }
+        rows.append(cell | measured)
+    return rows
 
 
 def claims(rows: list[Row]) -> Verdicts:
@@ -139,5 +152,12 @@ def _means(instance: str, arms: int, epsilon: float) -> FloatArray:
 
 
 LUCB_HALVING = Experiment(
-    "lucb-halving", "LUCB1 against Halving and the lower bound", cells, measure, claims, draw_tolerances
+    name="lucb-halving",
+    title="LUCB1 against Halving and the lower bound",
+    replications={True: 20, False: 50},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw_tolerances,
 )
