@@ -84,25 +84,53 @@ prefetch: Any = _intrinsic(_prefetching) if IS_COMPILING else _nothing
 
 
 def typed_kernel(signature: Any) -> Callable[[Function], Function]:
-    """Return a decorator that compiles at once for one fixed signature.
+    """Return a decorator for functions of one fixed signature.
 
-    Only such a function can be handed to another kernel without that one being compiled anew.
+    Only such a function can be handed to another kernel without that one being compiled anew. Ours are compiled
+    (or read) when they are first used, for a module holds rules that a run does without; those of others at
+    once, so that what is wrong with them is told where they are written.
     """
-    return lambda function: _compiled(function, signature)
+
+    def decorate(function: Function) -> Function:
+        compiled: Any = _compiled(function)
+        is_ours = (function.__module__ or "").partition(".")[0] in _PACKAGES
+        if IS_COMPILING and not (is_ours and _waits(compiled, signature)):
+            compiled.compile(signature)
+            compiled.disable_compile()
+        return cast(Function, compiled)
+
+    return decorate
 
 
-def _compiled(function: Function, *signature: Any) -> Function:
+def _waits(dispatcher: Any, signature: Any) -> bool:
+    """Have a dispatcher compile `signature` when it is first asked for anything; say whether it will."""
+    usual = getattr(dispatcher, "compile", None)
+    if usual is None or not getattr(dispatcher, "_can_compile", False):  # another numba
+        return False
+
+    def compile_the_one(_: Any) -> Any:
+        try:
+            if dispatcher._can_compile:
+                usual(signature)
+                dispatcher.disable_compile()
+        except RuntimeError:  # compiled by another thread in the meantime
+            if dispatcher._can_compile:
+                raise
+        return dispatcher  # what is called next with the arguments, and knows by now which fit
+
+    dispatcher.compile = compile_the_one
+    return True
+
+
+def _compiled(function: Function) -> Function:
     if not IS_COMPILING:
         return _wrapping(function)
     compiled = _njit(**_OPTIONS)(function)
     # What belongs to no module, as code that a program executes, could not be linked again.
     if function.__module__ in sys.modules and _cache_folder():
-        # numba may change what is inside it: then each process compiles, and nothing else happens.
+        # numba may change what is behind its doors: then each process compiles, and nothing else happens.
         with suppress(Exception):
             compiled._cache = _quick_cache(function)
-    if signature:
-        compiled.compile(*signature)
-        compiled.disable_compile()
     return cast(Function, compiled)
 
 

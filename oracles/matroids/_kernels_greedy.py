@@ -15,7 +15,8 @@ def laminar_greedy(
     A set and all that contain it lose one of their room with each arm.
     """
     taken[:] = 0
-    left[:] = room
+    for s in range(room.shape[0]):  # a slice of another array takes seconds to compile
+        left[s] = room[s]
     for arm in order:
         s = innermost[arm]
         while s >= 0 and left[s] > 0:
