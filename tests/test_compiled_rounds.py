@@ -44,7 +44,7 @@ class PlainBandit(SemiBandit):
 
 def all_paths(make_policy, arms, sense="max", k=4, **settings):
     runs = []
-    for oracle in (TopK(30, k, sense=sense), PlainTopK(30, k, sense), PlainTopK(30, k, sense)):
+    for oracle in (TopK(30, k, sense=sense), PlainTopK(30, k, sense=sense), PlainTopK(30, k, sense=sense)):
         environment = (PlainBandit if len(runs) == 2 else SemiBandit)(arms, oracle)
         runs.append(simulate(make_policy(oracle), environment, rng=5, **settings))
     return runs
