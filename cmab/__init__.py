@@ -25,8 +25,8 @@ from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import Goal
-from cmab.memoised_oracle import MemoisedOracle
 from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle.memoised import MemoisedOracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
 from cmab.policies.cucb import CUCB

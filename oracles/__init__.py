@@ -1,6 +1,6 @@
 """Oracles: families of super arms, each with its approximation guarantee."""
 
-from cmab.memoised_oracle import MemoisedOracle
+from cmab.oracle.memoised import MemoisedOracle
 from oracles.brute_force import BruteForce, BruteForceReward
 from oracles.coverage.coverage import MaxCoverage
 from oracles.diffusion.directed_graph import DirectedGraph

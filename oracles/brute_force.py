@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.guards import unguarded
 from cmab.oracle import LinearOracle, Oracle, Sense
+from cmab.oracle.description import described
 from cmab.validation import arm_indices, integer, listed, one_of, shown
 
 
@@ -53,7 +54,7 @@ class BruteForce(LinearOracle):
             row[super_arm] = True
 
     def __repr__(self) -> str:
-        return f"BruteForce(n_arms={self.n_arms}, super_arms={len(self.super_arms)})"
+        return described(self, super_arms=len(self.super_arms))
 
     @property
     def max_size(self) -> int:
@@ -132,7 +133,7 @@ class BruteForceReward(Oracle):
         self.sense = one_of("sense", sense, ("max", "min"))
 
     def __repr__(self) -> str:
-        return f"BruteForceReward(n_arms={self.n_arms}, super_arms={len(self.super_arms)})"
+        return described(self, super_arms=len(self.super_arms))
 
     @property
     def max_size(self) -> int:

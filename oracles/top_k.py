@@ -40,10 +40,6 @@ class TopK(LinearOracle):
         self.k = integer("k", k, 1, self.n_arms)
         self.sense = one_of("sense", sense, ("max", "min"))
 
-    def __repr__(self) -> str:
-        told = "" if self.sense == "max" else f", sense={self.sense!r}"
-        return f"TopK(n_arms={self.n_arms}, k={self.k}{told})"
-
     @property
     def max_size(self) -> int:
         """The size of every super arm, k."""

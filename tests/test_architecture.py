@@ -21,7 +21,7 @@ FLOORS = [
     {"validation", "intervals", "compiled", "guards"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket"},
-    {"policy", "goals", "confidence", "memoised_oracle", "plotting", "saving"},
+    {"policy", "goals", "confidence", "plotting", "saving"},
     {"explorer", "policies", "results", "theory"},
     {"session", "exploration"},
     {"running"},

@@ -1,15 +1,30 @@
 """A memoised oracle works wherever the oracle does that it stands for."""
 
 import copy
+import dataclasses
 import pickle
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
-from cases import ORACLES, pages
+from cases import ENVIRONMENTS, EXPLORERS, MEANS, ORACLES, POLICIES, pages
 from fuzzing import Subject, outcome
 
-from cmab import CLUCB, CSAR, CUCB, LLR, Feedback, LinearOracle, MemoisedOracle, Session, simulate
+from cmab import (
+    CLUCB,
+    CSAR,
+    CUCB,
+    LLR,
+    Feedback,
+    LinearOracle,
+    MemoisedOracle,
+    Session,
+    identify,
+    simulate,
+)
+from cmab.studies._bounds import regret_bounds
+from cmab.testing import check_environment, check_oracle
 from cmab.theory import reward_gaps
 from instances import BernoulliArms, SemiBandit
 from oracles import MaxCoverage, TopK
@@ -59,7 +74,7 @@ def consumers(oracle, case):
 @pytest.mark.parametrize("case", CERTAIN, ids=lambda case: case.name)
 def test_whoever_takes_an_oracle_takes_its_memoised_form(case):
     plain, memoised = case.make(), MemoisedOracle(case.make())
-    assert isinstance(memoised, LinearOracle) == isinstance(plain, LinearOracle)
+    assert isinstance(memoised, LinearOracle) == isinstance(plain, LinearOracle) == plain.is_linear
     assert consumers(memoised, case) == consumers(plain, case)
     assert memoised.solved <= memoised.calls
     for twin in (copy.deepcopy(memoised), copy.copy(memoised)):  # by the protocol of pickle
@@ -85,6 +100,67 @@ def test_every_method_of_oracles_is_passed_on(case):
         assert outcome(memoised.thing, method, good) == outcome(subject.thing, method, good)
 
 
+@pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
+def test_every_policy_plays_the_same_with_a_memoised_oracle(case):
+    """In simulate, compiled with the plain one and in Python with the other, and in a session."""
+    found = []
+    for oracle in (TopK(5, 2), MemoisedOracle(TopK(5, 2))):
+        policy = case.make(oracle)
+        result = simulate(policy, SemiBandit(BernoulliArms(MEANS), oracle), 30, replications=2, rng=0)
+        session = Session(policy, rng=1)
+        for i in range(12):
+            arms = session.ask().super_arm
+            session.tell(Feedback(arms, np.full(len(arms), i / 12)))
+        asked = session.ask().super_arm
+        found.append((result.rewards.tolist(), result.regret.tolist(), result.optimum, asked.tolist()))
+    assert found[0] == found[1]
+
+
+COMBINATORIAL = [case for case in EXPLORERS if hasattr(case.make(), "oracle")]
+
+
+@pytest.mark.parametrize("case", COMBINATORIAL, ids=lambda case: case.name)
+def test_every_explorer_finds_the_same_with_a_memoised_oracle(case):
+    plain = case.make()
+    memoised = dataclasses.replace(plain, oracle=MemoisedOracle(plain.oracle))
+    arms = BernoulliArms(np.linspace(0.9, 0.1, plain.n_arms))
+    one, other = (
+        identify(explorer, arms, replications=2, rng=0, max_samples=1500) for explorer in (plain, memoised)
+    )
+    assert [list(found) for found in one.arms] == [list(found) for found in other.arms]
+    assert one.samples.tolist() == other.samples.tolist()
+    assert one.stopped.tolist() == other.stopped.tolist()
+
+
+def test_every_environment_of_an_oracle_takes_a_memoised_one():
+    rows = [(case, env) for case in ENVIRONMENTS if isinstance(env := case.make(), SemiBandit)]
+    assert rows
+    for case, plain in rows:
+        memoised = SemiBandit(plain.arms, MemoisedOracle(plain.oracle))
+        assert memoised.optimum == plain.optimum
+        check_environment(memoised, case.super_arms, seconds=0.1)
+
+
+def test_checks_and_bounds_take_a_memoised_oracle():
+    """What a plain oracle declares is declared, so that nothing is looked at less closely."""
+    told = []
+    for oracle in (TopK(5, 2), MemoisedOracle(TopK(5, 2))):
+        report = check_oracle(oracle, super_arms=combinations(range(5), 2), seconds=0.1)
+        bounds = regret_bounds(CUCB(oracle), SemiBandit(BernoulliArms(MEANS), oracle), np.array([10, 100]))
+        told.append((report.exhaustive, {name: values.tolist() for name, values in bounds.items()}))
+    assert told[0] == told[1]
+    assert told[0][1]
+
+
+@pytest.mark.parametrize("case", CERTAIN, ids=lambda case: case.name)
+def test_what_is_declared_is_passed_on(case):
+    plain, memoised = case.make(), MemoisedOracle(case.make())
+    names = ["is_linear", "is_exact", "has_membership", "triggers_surely", "can_constrain", "sign", "alpha"]
+    names += ["least_mean", "uniform_size"] if plain.is_linear else []
+    declared = [[getattr(oracle, name) for name in names] for oracle in (plain, memoised)]
+    assert repr(declared[0]) == repr(declared[1])  # nan is not equal to itself
+
+
 def test_an_oracle_without_constraints_has_none_when_memoised():
     class First(LinearOracle):
         n_arms = 3
@@ -93,7 +169,7 @@ def test_an_oracle_without_constraints_has_none_when_memoised():
             return np.array([int(np.argmax(means))])
 
     memoised = MemoisedOracle(First())
-    assert type(memoised).solve_constrained is LinearOracle.solve_constrained
+    assert not memoised.can_constrain
     with pytest.raises(TypeError, match="solve_constrained"):
         memoised.solve_constrained(np.ones(3), [], [], 0)
 

@@ -90,7 +90,7 @@ class _CLUCBRule(SamplingExplorer):
 
     @property
     def _sign(self) -> float:
-        return 1.0 if self.oracle.sense == "max" else -1.0
+        return self.oracle.sign
 
     def _with_oracle(self, kind: int, *parameters: float) -> ExplorerKernel | None:
         """Return the compiled loop that calls the oracle's compiled form, if it has one."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.oracle import LinearOracle
 
 
-def check_exact(oracle: object) -> None:
+def check_exact(oracle: Any) -> None:
     """Raise unless `oracle` is an exact `LinearOracle`."""
-    if not (isinstance(oracle, LinearOracle) and oracle.is_exact):
+    if not (getattr(oracle, "is_linear", False) and oracle.is_exact):
         raise ValueError(f"oracle must be an exact LinearOracle, got {oracle!r}")
 
 

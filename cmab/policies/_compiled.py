@@ -149,8 +149,7 @@ def pack_optimism(
             "prior_mean and a positive prior_weight must be given together,"
             f" got prior_mean={prior_mean!r}, prior_weight={prior_weight!r}"
         )
-    sign = 1.0 if oracle.sense == "max" else -1.0
-    numbers = [coefficient, loglog, scale * (high - low), sign, low, high]
+    numbers = [coefficient, loglog, scale * (high - low), oracle.sign, low, high]
     if prior_mean is None:
         return np.array(numbers)
     return np.concatenate([numbers, weights, per_arm("prior_mean", prior_mean, len(weights), low, high)])

@@ -137,7 +137,7 @@ class BatchCallback(Callback):
 
     def _accept_all(self, answers: Sequence[Any]) -> bool:
         """Take the answers if they are equally long and in order: one check for all is the cheaper one."""
-        if type(self._oracle).is_feasible is not Oracle.is_feasible or len({len(a) for a in answers}) != 1:
+        if self._oracle.has_membership or len({len(a) for a in answers}) != 1:
             return False
         table = np.asarray(answers)
         if table.dtype.kind not in "iu" or table.ndim != 2 or table.shape[1] == 0:

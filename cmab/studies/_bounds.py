@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
-from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle import Oracle
 from cmab.policies.cucb import CUCB
 from cmab.policy import AnyPolicy
 from cmab.theory import gap_dependent_bound, gap_free_bound, reward_gaps
@@ -33,9 +33,8 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
         and not np.any(policy.prior_weight)
     )
     # Elsewhere the bounds need feedback on every triggered arm, which not all environments give.
-    is_certain = type(oracle).triggering_probabilities is Oracle.triggering_probabilities
     smoothness = oracle.smoothness()
-    if not (is_algorithm_1 and is_certain and 0.0 <= low <= high <= 1.0) or smoothness is None:
+    if not (is_algorithm_1 and oracle.triggers_surely and 0.0 <= low <= high <= 1.0) or smoothness is None:
         return {}
     if not _is_small(oracle):
         return {}
@@ -52,12 +51,12 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
 
 def _sizes(oracle: Oracle) -> range:
     # Elsewhere `max_size` counts base arms, not the entries of a super arm.
-    return range((oracle.max_size if isinstance(oracle, LinearOracle) else oracle.n_choices) + 1)
+    return range((oracle.max_size if oracle.is_linear else oracle.n_choices) + 1)
 
 
 def _is_small(oracle: Oracle) -> bool:
-    is_told = type(oracle).is_feasible is not Oracle.is_feasible
-    return is_told and sum(comb(oracle.n_choices, size) for size in _sizes(oracle)) <= _MOST_SETS
+    n_sets = sum(comb(oracle.n_choices, size) for size in _sizes(oracle))
+    return oracle.has_membership and n_sets <= _MOST_SETS
 
 
 def _family(oracle: Oracle) -> Iterator[IntArray]:

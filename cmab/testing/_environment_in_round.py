@@ -128,7 +128,7 @@ def check_optima(subject: Subject) -> Finding:
         optimum = float(one.world.optimum)
         if np.isnan(optimum):
             continue
-        sign, slack = (-1.0 if getattr(oracle, "sense", "max") == "min" else 1.0), 1e-9 * (1 + abs(optimum))
+        sign, slack = float(getattr(oracle, "sign", 1.0)), 1e-9 * (1 + abs(optimum))
         for super_arm in subject.super_arms:
             if one.available is not None and not one.available[super_arm].all():
                 continue

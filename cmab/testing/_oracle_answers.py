@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.compiled.forms import compiled_form, solve_rows
-from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle import Oracle
 from cmab.testing._checks import Finding, pickled, require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all
 from cmab.testing._oracle_subject import Subject, key, on_each_means
@@ -83,7 +83,7 @@ def check_form(subject: Subject, means: FloatArray) -> None:
     require(inside, "form", "entries must lie in range({}), got {} for {}", oracle.n_choices, answer, means)
     labels = oracle.labels(answer)
     require(len(labels) == len(answer), "form", "labels must name every entry of {}, got {}", answer, labels)
-    fits = not isinstance(oracle, LinearOracle) or len(answer) <= oracle.max_size
+    fits = not oracle.is_linear or len(answer) <= oracle.max_size
     require(
         fits, "form", "at most max_size={} arms were declared, got {} for {}", oracle.max_size, answer, means
     )
@@ -101,7 +101,7 @@ def check_feasibility(subject: Subject, means: FloatArray) -> None:
 def check_membership(subject: Subject) -> None:
     """`is_feasible` accepts the listed super arms and, if it is overridden, no others."""
     oracle, rng = subject.oracle, np.random.default_rng(subject.seed)
-    if subject.family is None or type(oracle).is_feasible is Oracle.is_feasible:
+    if subject.family is None or not oracle.has_membership:
         return
     members = subject.members
     for arm in subject.timed(subject.family):

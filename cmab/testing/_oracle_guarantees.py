@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import cast
 
 import numpy as np
 
@@ -154,7 +155,7 @@ def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
     """Yield random means with the worth of the best rival; sums are taken of many means at once."""
     oracle, rivals = subject.oracle, subject.rivals
     drawn = subject.random_means(stream=2)
-    if type(oracle).expected_reward is not LinearOracle.expected_reward:
+    if not oracle.is_linear:
         for means in drawn:
             yield (
                 means,
@@ -174,7 +175,7 @@ def check_neighbours(subject: Subject) -> Finding | None:
     oracle = subject.oracle
     if subject.family is not None or oracle.beta < 1 or np.isnan(oracle.alpha):
         return None
-    if type(oracle).is_feasible is Oracle.is_feasible:
+    if not oracle.has_membership:
         return Finding("not tried: neither super_arms nor is_feasible tells which sets are feasible")
     rng, tried = np.random.default_rng(subject.seed), 0
     for means, arms in subject.timed(_tempting(subject, rng)):
@@ -224,7 +225,7 @@ def _neighbours(
 def check_scale(subject: Subject) -> Finding | None:
     """A LinearOracle takes tiny and huge means too, or refuses them: indices may exceed the range."""
     oracle = subject.oracle
-    if not isinstance(oracle, LinearOracle) or oracle.beta < 1 or np.isnan(oracle.alpha):
+    if not oracle.is_linear or oracle.beta < 1 or np.isnan(oracle.alpha):
         return None
     factors = [1e-6] * (subject.low <= 0 <= subject.high) + [1e3, 1e6] * (subject.low >= 0)
     for factor in factors:
@@ -250,13 +251,9 @@ def check_scale(subject: Subject) -> Finding | None:
 
 def check_constraints(subject: Subject) -> None:
     """A LinearOracle that solves with arms forced in or out finds the best of what is left."""
-    oracle, rng = subject.oracle, np.random.default_rng(subject.seed)
-    if (
-        subject.family is None
-        or not isinstance(oracle, LinearOracle)
-        or type(oracle).solve_constrained is LinearOracle.solve_constrained
-    ):
+    if subject.family is None or not (subject.oracle.is_linear and subject.oracle.can_constrain):
         return
+    oracle, rng = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.seed)
     family = [(frozenset(arm.tolist()), arm) for arm in subject.family]
     for means in subject.timed(subject.problems):
         sides = rng.choice(3, oracle.n_arms, p=(0.6, 0.2, 0.2))

@@ -229,7 +229,7 @@ def make_subject(
     if super_arms is not None:
         family = [np.array(list(arm), np.int64) for arm in super_arms]  # type: ignore[arg-type]
     elif oracle.n_choices <= _ENUMERABLE:
-        own = oracle.is_feasible if type(oracle).is_feasible is not Oracle.is_feasible else None
+        own = oracle.is_feasible if oracle.has_membership else None
         family = _enumerate(oracle.n_choices, is_feasible or own)
     declared = smoothness or oracle.smoothness()
     return Subject(oracle, family, low, high, trials, seed, declared, seconds)

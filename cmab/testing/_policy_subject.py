@@ -13,7 +13,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Feedback
-from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.testing._checks import Stopwatch, pickled
 from cmab.ticket import Ticket
@@ -38,15 +38,14 @@ class World:
         arms = np.sort(self.oracle.triggered_arms(super_arm))
         chances = (self.means[arms] - low) / (high - low)
         outcomes = np.where(rng.random(len(arms)) < chances, high, low)
-        is_sum = isinstance(self.oracle, LinearOracle)
-        return Feedback(arms, outcomes, float(outcomes.sum()) if is_sum else self.value(super_arm))
+        reward = float(outcomes.sum()) if self.oracle.is_linear else self.value(super_arm)
+        return Feedback(arms, outcomes, reward)
 
     def value(self, super_arm: IntArray) -> float:
         """Return the expected reward, with the sign of rewards for costs too."""
         name = np.sort(super_arm).tobytes()
         if name not in self._values:
-            sign = 1.0 if self.oracle.sense == "max" else -1.0
-            self._values[name] = sign * self.oracle.expected_reward(super_arm, self.means)
+            self._values[name] = self.oracle.sign * self.oracle.expected_reward(super_arm, self.means)
         return self._values[name]
 
 

@@ -102,8 +102,7 @@ def reward_gaps(
     family = [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
     if not family:
         raise ValueError("super_arms must list at least one super arm, got none")
-    sign = 1.0 if oracle.sense == "max" else -1.0
-    values = np.array([sign * oracle.expected_reward(arm, truth) for arm in family])
+    values = np.array([oracle.sign * oracle.expected_reward(arm, truth) for arm in family])
     chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
     reached = chances > 0.0
     differences = oracle.alpha * values.max() - values
@@ -118,7 +117,9 @@ def reward_gaps(
         np.nanmax(at_bad[:, exists], axis=0),
     )
     probabilities = np.where(reached, chances, 1.0).min(axis=0)
-    return RewardGaps(smallest, largest, bad, probabilities, sign * float(values.max()), oracle.clusters)
+    return RewardGaps(
+        smallest, largest, bad, probabilities, oracle.sign * float(values.max()), oracle.clusters
+    )
 
 
 def _chances(

@@ -41,7 +41,7 @@ class SemiBandit(Environment):
     """
 
     def __init__(self, arms: Arms, oracle: LinearOracle) -> None:
-        if not isinstance(oracle, LinearOracle):
+        if not getattr(oracle, "is_linear", False):
             raise ValueError(f"oracle must be a LinearOracle, got {oracle!r}")
         if not isinstance(arms, Arms):
             raise TypeError(f"arms must be Arms such as BernoulliArms({shown(arms)}), got {shown(arms)}")

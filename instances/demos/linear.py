@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, LLR, EpsilonGreedy, LinearOracle, Oracle, UniformlyRandom
+from cmab import CTS, CUCB, LLR, EpsilonGreedy, Oracle, UniformlyRandom
 from cmab.arrays import IntArray
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, root, stream
@@ -100,7 +100,7 @@ def spanning_tree(
 
 def learners(oracle: Oracle) -> dict[str, AnyPolicy]:
     """Return the learners of these demos; LLR knows linear rewards only."""
-    linear: dict[str, AnyPolicy] = {"LLR": LLR(oracle)} if isinstance(oracle, LinearOracle) else {}
+    linear: dict[str, AnyPolicy] = {"LLR": LLR(oracle)} if oracle.is_linear else {}
     return {
         "Thompson": CTS(oracle),
         "CUCB": CUCB(oracle),

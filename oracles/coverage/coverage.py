@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.oracle import Oracle
+from cmab.oracle.description import described
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, real, shown
 
@@ -102,9 +103,7 @@ class MaxCoverage(Oracle):
         self.clusters = (np.cumsum(degrees > 0) - 1)[tails]
 
     def __repr__(self) -> str:
-        return (
-            f"MaxCoverage(left={len(self.left)}, right={len(self.right)}, n_arms={self.n_arms}, k={self.k})"
-        )
+        return described(self, left=len(self.left), right=len(self.right))
 
     @property
     def n_choices(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
+from cmab.oracle.description import described
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, vector
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
@@ -92,6 +93,13 @@ class InfluenceOracle(Oracle):
         self.model: Model = model
         # Under linear thresholds, edges out of a node are not seen together: see `LinearThreshold`.
         self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
+
+    def __repr__(self) -> str:
+        candidates = None if self.candidates.all() else int(self.candidates.sum())
+        # What `delta` is if it is left out says nothing.
+        own = getattr(self, "delta", None)
+        delta = None if own == 1 / max(2, self.n_arms) else own
+        return described(self, candidates=candidates, delta=delta)
 
     @property
     def n_choices(self) -> int:

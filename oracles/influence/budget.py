@@ -97,9 +97,6 @@ class BudgetedInfluence(InfluenceOracle):
         self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
         self.alpha, self.beta = BUDGET_RATIO - self.epsilon, 1.0 - self.delta
 
-    def __repr__(self) -> str:
-        return f"BudgetedInfluence({self.graph!r}, budget={self.budget:g}, epsilon={self.epsilon:g})"
-
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the seeds' costs are within the budget."""
         return bool(sum(self._parts[super_arm].tolist()) <= _PARTS)

@@ -67,9 +67,6 @@ class DegreeHeuristic(InfluenceOracle):
             raise ValueError(f"rule must be one of {_RULES}, got {rule!r}")
         self.rule: Rule = rule
 
-    def __repr__(self) -> str:
-        return f"DegreeHeuristic({self.graph!r}, k={self.k}, rule={self.rule!r})"
-
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return k node numbers in the order in which they were chosen."""
         from oracles.influence._kernels_degrees import seeds_by_degree
@@ -140,9 +137,6 @@ class MonteCarloGreedy(InfluenceOracle):
     ) -> None:
         super().__init__(graph, k, node_weights=node_weights, candidates=candidates)
         self.cascades = integer("cascades", cascades, 1, MOST_CASCADES)
-
-    def __repr__(self) -> str:
-        return f"MonteCarloGreedy({self.graph!r}, k={self.k}, cascades={self.cascades})"
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""

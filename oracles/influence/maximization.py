@@ -131,12 +131,6 @@ class InfluenceMaximization(InfluenceOracle):
         self.sampler, self.threads = sampler, integer("threads", threads, 1)
         self.alpha, self.beta = greedy_ratio(self.k) - self.epsilon, 1.0 - self.delta
 
-    def __repr__(self) -> str:
-        told = "" if self.node_weights is None else ", node_weights=..."
-        told += "" if self.candidates.all() else f", candidates={int(self.candidates.sum())}"
-        told += "" if self.model == "ic" else f", model={self.model!r}"
-        return f"InfluenceMaximization({self.graph!r}, k={self.k}, epsilon={self.epsilon:g}{told})"
-
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""
         return self.solve_certified(means, rng).seeds

@@ -123,9 +123,6 @@ class RepairedInfluence(InfluenceMaximization):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_sample": None}
 
-    def __repr__(self) -> str:
-        return f"RepairedInfluence({self.graph!r}, k={self.k}, epsilon={self.epsilon:g}, seed={self.seed})"
-
     def _search(
         self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float, keys: tuple[int, int]
     ) -> Found:

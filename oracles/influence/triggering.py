@@ -104,9 +104,6 @@ class TriggeringInfluence(InfluenceMaximization):
         # Nothing is known about which arcs are seen together.
         self.clusters = None
 
-    def __repr__(self) -> str:
-        return f"TriggeringInfluence({self.graph!r}, k={self.k}, epsilon={self.epsilon:g})"
-
     def spread(
         self, super_arm: IntArray, means: FloatArray, *, cascades: int = _CASCADES
     ) -> tuple[float, float]:

@@ -48,7 +48,7 @@ def solve_graphic(means: FloatArray, integers: IntArray, reals: FloatArray, out:
     return _write(taken, out)
 
 
-def packed(sign: int, number: int, n_arms: int, *parts: IntArray, scratch: int) -> IntArray:
+def packed(sign: float, number: int, n_arms: int, *parts: IntArray, scratch: int) -> IntArray:
     """Return the `integers` of these kernels."""
     own, last = np.zeros(2 * n_arms, np.int64), np.zeros(scratch, np.int64)
-    return np.concatenate([np.array([sign, number]), own, *parts, last])
+    return np.concatenate([np.array([sign, number], np.int64), own, *parts, last])

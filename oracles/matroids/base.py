@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Sense
+from cmab.oracle.description import described
 from cmab.validation import arm_indices, integer, one_of
 
 
@@ -96,13 +97,8 @@ class Matroid(LinearOracle):
 
         return circuit
 
-    @property
-    def _sign(self) -> int:
-        return 1 if self.sense == "max" else -1
-
     def __repr__(self) -> str:
-        told = "" if self.sense == "max" else f", sense={self.sense!r}"
-        return f"{type(self).__name__}(n_arms={self.n_arms}, rank={self.rank}{told})"
+        return described(self, rank=self.rank)
 
     @property
     def max_size(self) -> int:

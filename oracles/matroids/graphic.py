@@ -78,7 +78,7 @@ class GraphicMatroid(Matroid):
         from oracles.matroids._kernels_compiled import packed, solve_graphic
 
         integers = packed(
-            self._sign, self._n_nodes, self.n_arms, self._tails, self._heads, scratch=2 * self._n_nodes
+            self.sign, self._n_nodes, self.n_arms, self._tails, self._heads, scratch=2 * self._n_nodes
         )
         return Kernel(solve_graphic, integers, np.empty(self.n_arms))
 

@@ -139,7 +139,7 @@ class LaminarMatroid(Matroid):
         from oracles.matroids._kernels_compiled import packed, solve_laminar
 
         sets = (self._innermost, self._parent, self._room)
-        integers = packed(self._sign, len(self._members), self.n_arms, *sets, scratch=len(self._members))
+        integers = packed(self.sign, len(self._members), self.n_arms, *sets, scratch=len(self._members))
         return Kernel(solve_laminar, integers, np.empty(self.n_arms))
 
     def _greedy(self, order: IntArray) -> IntArray:

@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.oracle import LinearOracle, Oracle, Sense
+from cmab.oracle.description import described
 from cmab.smoothness import Smoothness
 from cmab.validation import one_of
 from oracles.paths._road_map import RoadMap
@@ -63,7 +64,7 @@ class ShortestPath(LinearOracle):
         self.n_arms = len(self._map.labels)
 
     def __repr__(self) -> str:
-        return f"ShortestPath(n_nodes={self._map.n_nodes}, n_arms={self.n_arms}, sense={self.sense!r})"
+        return described(self, n_nodes=self._map.n_nodes)
 
     @property
     def max_size(self) -> int:
@@ -181,7 +182,7 @@ class MostReliablePath(Oracle):
         self.n_arms = len(self._map.labels)
 
     def __repr__(self) -> str:
-        return f"MostReliablePath(n_nodes={self._map.n_nodes}, n_arms={self.n_arms})"
+        return described(self, n_nodes=self._map.n_nodes)
 
     @property
     def max_size(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Sense
+from cmab.oracle.description import described
 from cmab.validation import one_of, real, shown
 from oracles.programs._kept_programs import ProgramPool
 from oracles.programs._mixed_integer import INTEGRAL, Outcome, SolverError
@@ -169,7 +170,7 @@ class PuLPOracle(LinearOracle):
         return found, int(min(self.n_arms, max(len(found), outcome.bound + INTEGRAL)))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_arms={self.n_arms}, sense={self.sense!r})"
+        return described(self, sense=self.sense)
 
     @property
     def max_size(self) -> int:

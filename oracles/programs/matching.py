@@ -91,11 +91,6 @@ class Matching(PuLPOracle):
         """Return the edges of `super_arm`."""
         return [self.edges[arm] for arm in super_arm]
 
-    def __repr__(self) -> str:
-        told = ", perfect=True" if self.perfect else ""
-        told += "" if self.method == "pulp" else f", method={self.method!r}"
-        return f"Matching(n_arms={self.n_arms}, sense={self.sense!r}{told})"
-
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether no node has more edges than its capacity (exactly as many, if perfect)."""
         ends = np.concatenate([self._tails[super_arm], self._heads[super_arm]])

@@ -1,4 +1,4 @@
-"""Oracles: the families of super arms, and how to choose a good one for given means."""
+"""What every oracle is: a family of super arms, their reward, and a good one for given means."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ import numpy as np
 from cmab._metering import meter_solve
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel, compiled_form, solve_rows
-from cmab.guards import generator, guard, unguarded
+from cmab.guards import guard, unguarded
+from cmab.oracle._arguments import TAKES, finite_means
+from cmab.oracle.description import described
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, check_vector, real_array, shown
 
 Sense = Literal["max", "min"]
+
+# What a class declares by a method of its own, unless its body says otherwise.
+_DECLARED_BY = {
+    "is_feasible": ("has_membership", True),
+    "triggering_probabilities": ("triggers_surely", False),
+    "solve_constrained": ("can_constrain", True),
+}
 
 
 class Oracle(ABC):
@@ -76,13 +85,20 @@ class Oracle(ABC):
     clusters: IntArray | None = None
 
     def __init_subclass__(cls, **named: object) -> None:
-        """Guard the public methods of every subclass against arguments that are none, and meter `solve`."""
+        """Guard the public methods of every subclass against arguments that are none, and meter `solve`.
+
+        A class that defines a method which tells more than the default declares by it that it does, unless
+        it says otherwise: a wrapper passes on what the oracle behind it declares.
+        """
         super().__init_subclass__(**named)
-        guard(cls, _TAKES)
+        guard(cls, TAKES)
         meter_solve(cls)
+        for method, (capability, value) in _DECLARED_BY.items():
+            if method in vars(cls) and capability not in vars(cls):
+                setattr(cls, capability, value)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_arms={self.n_arms})"
+        return described(self)
 
     @abstractmethod
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -199,9 +215,37 @@ class Oracle(ABC):
         return self.n_choices
 
     @property
+    def sign(self) -> float:
+        """1 where rewards are maximised, -1 where costs are minimised."""
+        return 1.0 if self.sense == "max" else -1.0
+
+    @property
     def is_exact(self) -> bool:
         """Whether the declared guarantee is the optimum itself, always."""
         return self.alpha == 1.0 and self.beta == 1.0
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether super arms list base arms and are worth the sum of their means, as a `LinearOracle`'s."""
+        return False
+
+    @property
+    def has_membership(self) -> bool:
+        """Whether `is_feasible` tells the family from other sets; true of classes that define it."""
+        return False
+
+    @property
+    def triggers_surely(self) -> bool:
+        """Whether `triggered_arms` are triggered with certainty, for any means.
+
+        True of classes that do not define `triggering_probabilities`.
+        """
+        return True
+
+    @property
+    def can_constrain(self) -> bool:
+        """Whether `solve_constrained` is there; true of linear classes that define it."""
+        return False
 
     def is_feasible(self, super_arm: IntArray) -> bool:  # noqa: ARG002
         """Return whether `super_arm`, distinct entries of ``range(n_choices)``, belongs to the family.
@@ -255,9 +299,7 @@ class Oracle(ABC):
 
     def _check_means(self, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
         """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
-        array = real_array("means", means)
-        check_vector("means", array, self.n_arms, low, high)
-        return array
+        return finite_means(self, means, low, high)
 
     def _solve_compiled(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         """Return `solve_batch` by the compiled rule if any, for oracles that take all finite means."""
@@ -276,212 +318,4 @@ class Oracle(ABC):
         return rows
 
 
-def _super_arm(oracle: Oracle, super_arm: ArrayLike, _: object) -> IntArray:
-    return arm_indices("super_arm", super_arm, oracle.n_choices)
-
-
-def _means(oracle: Oracle, means: FloatArray, _: object) -> FloatArray:
-    return Oracle._check_means(oracle, means)
-
-
-def _available(oracle: Oracle, available: ArrayLike, _: object) -> BoolArray:
-    array = np.asarray(available)
-    if array.shape != (oracle.n_choices,) or array.dtype != np.bool_:
-        raise ValueError(
-            f"available must be an array of {oracle.n_choices} booleans, got dtype {array.dtype}, shape"
-            f" {array.shape}"
-        )
-    return array
-
-
-# What methods take, in order. `solve` checks the means itself, for it knows their range.
-_TAKES = {
-    "solve": (None, generator),
-    "solve_batch": (None, generator),
-    "solve_certified": (None, generator),
-    "solve_within": (None, _available, generator),
-    "solve_constrained": (None, None, None, generator),
-    "gaps": (None, None, None, generator),
-    "expected_reward": (_super_arm, _means),
-    "spread": (_super_arm, _means),
-    "triggering_probabilities": (_super_arm, _means),
-    "triggered_arms": (_super_arm,),
-    "is_feasible": (_super_arm,),
-    "labels": (_super_arm,),
-}
-guard(Oracle, _TAKES)
-
-
-class LinearOracle(Oracle):
-    """An oracle whose super arms list base arms and are worth the sum of their means.
-
-    A subclass sets `n_arms` and defines `solve`; `solve_constrained` as well where it can, for exploration
-    by accepting and rejecting arms, and for gaps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cmab import LinearOracle
-    >>> class BestPair(LinearOracle):
-    ...     '''Two neighbouring arms.'''
-    ...     def __init__(self, n_arms):
-    ...         self.n_arms = n_arms
-    ...     def solve(self, means, rng):
-    ...         first = int(np.argmax(means[:-1] + means[1:]))
-    ...         return np.array([first, first + 1])
-    >>> BestPair(4).solve(np.array([0.1, 0.8, 0.3, 0.9]), np.random.default_rng(0))
-    array([2, 3])
-    """
-
-    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the sum of the means of the base arms in `super_arm`."""
-        return float(means[super_arm].sum())
-
-    def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return `super_arm` itself."""
-        return super_arm
-
-    def smoothness(self) -> Smoothness | None:
-        """Return that of a sum of at most `max_size` means."""
-        return Smoothness.linear(max(1, self.max_size))
-
-    def solve_constrained(
-        self,
-        means: FloatArray,  # noqa: ARG002
-        include: ArrayLike,  # noqa: ARG002
-        exclude: ArrayLike,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> IntArray | None:
-        """Return the best super arm with all of `include` and none of `exclude`; None if there is none.
-
-        There is no default: penalties in place of constraints lose digits, and fail for means of any size.
-
-        Parameters
-        ----------
-        means : FloatArray, shape (n_arms,)
-            The means of the base arms.
-        include, exclude : array_like of int
-            Distinct base arms; none in both.
-        rng : numpy.random.Generator
-            Source of randomness, for oracles that need one.
-
-        Returns
-        -------
-        IntArray or None
-            As `solve` returns it, and as good among the super arms that meet the constraints.
-
-        Raises
-        ------
-        TypeError
-            If the class does not define it.
-        """
-        raise TypeError(
-            f"{type(self).__name__} must define solve_constrained(means, include, exclude, rng), the best "
-            "super arm with all of include and none of exclude, to be used here"
-        )
-
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return the best super arm of available arms alone, by `solve_constrained`.
-
-        Raises
-        ------
-        TypeError
-            If something is not available, and the class does not define `solve_constrained`.
-        ValueError
-            If no super arm is left.
-        """
-        if available.all():
-            return self.solve(means, rng)
-        none = np.empty(0, np.int64)
-        best = self.solve_constrained(means, none, np.flatnonzero(~available), rng)
-        if best is None:
-            raise self._none_within(available)
-        return best
-
-    @property
-    def least_mean(self) -> float:
-        """The least mean that `solve` takes, 0 for most costs; confidence bounds are cut there."""
-        return -np.inf
-
-    @property
-    def uniform_size(self) -> int | None:
-        """The k whose sets of k base arms are the super arms, if so: some rules exploit it."""
-        return None
-
-    def gaps(
-        self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
-    ) -> tuple[IntArray, FloatArray]:
-        """Return the optimum, and what is lost when one arm is moved to its other side.
-
-        Needs `solve_constrained`, and calls it once per undecided arm unless a subclass knows better.
-
-        Parameters
-        ----------
-        means, include, exclude, rng
-            As for `solve_constrained`.
-
-        Returns
-        -------
-        IntArray, shape (size,)
-            The best super arm that meets the constraints.
-        FloatArray, shape (n_arms,)
-            Entry i is at least 0: how much worse the best super arm is that meets the constraints and has
-            arm i if the optimum has not, lacks it if the optimum has it. Infinite where there is none,
-            so for all of `include` and `exclude`.
-
-        Raises
-        ------
-        TypeError
-            If the class does not define `solve_constrained`.
-        ValueError
-            If no super arm meets the constraints.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from oracles import TopK
-        >>> TopK(4, k=2).gaps(np.array([5.0, 4.0, 2.0, 1.0]), [], [], np.random.default_rng(0))
-        (array([0, 1]), array([3., 2., 2., 3.]))
-
-        References
-        ----------
-        S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
-        NIPS 2014, equation 1.
-        """
-        required, banned = self._check_constraints(include, exclude)
-        best = self._optimum(means, required, banned, rng)
-        values = np.asarray(means, np.float64)
-        sign = 1.0 if self.sense == "max" else -1.0
-        value = values[best].sum()
-        gaps = np.full(self.n_arms, np.inf)
-        for arm in np.setdiff1d(np.arange(self.n_arms), np.concatenate((required, banned))):
-            with_arm, without_arm = (
-                (required, np.append(banned, arm)) if arm in best else (np.append(required, arm), banned)
-            )
-            other = self.solve_constrained(values, with_arm, without_arm, rng)
-            if other is not None:
-                gaps[arm] = max(0.0, sign * (value - values[other].sum()))
-        return best, gaps
-
-    def _optimum(
-        self, means: FloatArray, include: IntArray, exclude: IntArray, rng: np.random.Generator
-    ) -> IntArray:
-        """Return `solve_constrained`, or raise ``ValueError`` if no super arm meets the constraints."""
-        best = self.solve_constrained(means, include, exclude, rng)
-        if best is None:
-            raise ValueError(
-                f"include and exclude must leave a super arm of {self!r}, got {shown(include.tolist())} and "
-                f"{shown(exclude.tolist())}"
-            )
-        return best
-
-    def _check_constraints(self, include: ArrayLike, exclude: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return both as int64 arrays of base arms, refused if they share one."""
-        required = arm_indices("include", include, self.n_arms)
-        banned = arm_indices("exclude", exclude, self.n_arms)
-        shared = np.intersect1d(required, banned)
-        if len(shared):
-            raise ValueError(
-                f"include and exclude must not share an arm, got {shown(shared.tolist())} in both"
-            )
-        return required, banned
+guard(Oracle, TAKES)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle.base import Oracle
+from cmab.oracle.linear import LinearOracle
 from cmab.validation import integer, shown
 
 if TYPE_CHECKING:
@@ -64,11 +65,8 @@ class MemoisedOracle(Oracle):
 
     def __new__(cls, oracle: Oracle | None = None, cache_size: int = 10_000) -> Self:  # noqa: ARG004
         """Return a linear oracle in front of a linear one. Unpickling knows the class already."""
-        kind: type = cls
-        if cls is MemoisedOracle and isinstance(oracle, LinearOracle):
-            plain = type(oracle).solve_constrained is LinearOracle.solve_constrained
-            kind = _MemoisedLinearOracle if plain else _MemoisedConstrainedOracle
-        return cast(Self, object.__new__(kind))
+        is_linear = cls is MemoisedOracle and isinstance(oracle, Oracle) and oracle.is_linear
+        return cast(Self, object.__new__(_MemoisedLinearOracle if is_linear else cls))
 
     def __init__(self, oracle: Oracle, cache_size: int = 10_000) -> None:
         if not isinstance(oracle, Oracle):
@@ -99,9 +97,6 @@ class MemoisedOracle(Oracle):
         self.__dict__.update(state)
         self._forget()
 
-    def __repr__(self) -> str:
-        return f"MemoisedOracle({self.oracle!r}, cache_size={self.cache_size})"
-
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the remembered answer, or the wrapped oracle's."""
         values = self._check_means(means)
@@ -131,6 +126,16 @@ class MemoisedOracle(Oracle):
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return what the wrapped oracle says."""
         return self.oracle.expected_reward(super_arm, means)
+
+    @property
+    def has_membership(self) -> bool:
+        """What the wrapped oracle declares."""
+        return self.oracle.has_membership
+
+    @property
+    def triggers_surely(self) -> bool:
+        """What the wrapped oracle declares."""
+        return self.oracle.triggers_surely
 
     @property
     def n_choices(self) -> int:
@@ -169,12 +174,20 @@ class _MemoisedLinearOracle(MemoisedOracle, LinearOracle):
     oracle: LinearOracle
 
     @property
+    def is_linear(self) -> bool:
+        return True
+
+    @property
+    def can_constrain(self) -> bool:
+        return self.oracle.can_constrain
+
+    @property
+    def least_mean(self) -> float:
+        return self.oracle.least_mean
+
+    @property
     def uniform_size(self) -> int | None:
         return self.oracle.uniform_size
-
-
-class _MemoisedConstrainedOracle(_MemoisedLinearOracle):
-    """The same for one that can be told what to include and exclude."""
 
     def solve_constrained(
         self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
@@ -188,4 +201,4 @@ class _MemoisedConstrainedOracle(_MemoisedLinearOracle):
 
 
 # What users read, in messages and reports, is the public name; pickle goes by the qualified one.
-_MemoisedLinearOracle.__name__ = _MemoisedConstrainedOracle.__name__ = MemoisedOracle.__name__
+_MemoisedLinearOracle.__name__ = MemoisedOracle.__name__

@@ -1,0 +1,53 @@
+"""What the methods of oracles take: checked by one table for all classes, before a method runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.guards import generator
+from cmab.validation import arm_indices, check_vector, real_array
+
+
+def finite_means(oracle: Any, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
+    """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
+    array = real_array("means", means)
+    check_vector("means", array, oracle.n_arms, low, high)
+    return array
+
+
+def _super_arm(oracle: Any, super_arm: ArrayLike, _: object) -> IntArray:
+    return arm_indices("super_arm", super_arm, oracle.n_choices)
+
+
+def _means(oracle: Any, means: FloatArray, _: object) -> FloatArray:
+    return finite_means(oracle, means)
+
+
+def _available(oracle: Any, available: ArrayLike, _: object) -> BoolArray:
+    array = np.asarray(available)
+    if array.shape != (oracle.n_choices,) or array.dtype != np.bool_:
+        raise ValueError(
+            f"available must be an array of {oracle.n_choices} booleans, got dtype {array.dtype}, shape"
+            f" {array.shape}"
+        )
+    return array
+
+
+# What methods take, in order. `solve` checks the means itself, for it knows their range.
+TAKES = {
+    "solve": (None, generator),
+    "solve_batch": (None, generator),
+    "solve_certified": (None, generator),
+    "solve_within": (None, _available, generator),
+    "solve_constrained": (None, None, None, generator),
+    "gaps": (None, None, None, generator),
+    "expected_reward": (_super_arm, _means),
+    "spread": (_super_arm, _means),
+    "triggering_probabilities": (_super_arm, _means),
+    "triggered_arms": (_super_arm,),
+    "is_feasible": (_super_arm,),
+    "labels": (_super_arm,),
+}
