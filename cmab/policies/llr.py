@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.oracle import LinearOracle
 from cmab.policies._compiled import CompiledIndexPolicy, interval
 from cmab.validation import integer, shown
 
@@ -67,8 +66,8 @@ class LLR(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
-        if not isinstance(self.oracle, LinearOracle):
+        if not self.oracle.is_linear:
             raise ValueError(f"oracle must be a LinearOracle, got {shown(self.oracle)}")
         low, high = interval(self.support)
         size = self.oracle.max_size if self.size is None else integer("size", self.size, 1)
-        return np.array([size, 1.0 if self.oracle.sense == "max" else -1.0, low, high])
+        return np.array([size, self.oracle.sign, low, high])
