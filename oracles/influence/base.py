@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
 from cmab.oracle.description import described
@@ -110,6 +110,32 @@ class InfluenceOracle(Oracle):
     def max_size(self) -> int:
         """Number of arms: a cascade may trigger all of them."""
         return self.n_arms
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        """Return what `solve` gives where the candidates are those that are available.
+
+        Raises
+        ------
+        ValueError
+            If fewer than k candidates are available, or none of positive weight.
+        """
+        return self._restricted(available).solve(means, rng)
+
+    def _restricted(self, available: BoolArray) -> Self:
+        """Return this oracle with the candidates that are available."""
+        free = self.candidates & available
+        if free.sum() < self._fewest:
+            raise self._none_within(available)
+        if self.node_weights is not None and not self.node_weights[free].max() > 0.0:
+            raise ValueError("available must leave a candidate of positive weight, got none")
+        restricted = object.__new__(type(self))
+        restricted.__dict__.update(self.__dict__, candidates=free)
+        return restricted
+
+    @property
+    def _fewest(self) -> int:
+        """How many candidates a super arm needs."""
+        return self.k
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the expected number (or weight) of active nodes, seeds included.

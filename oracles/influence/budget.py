@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.validation import frozen, integer, real, vector
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
@@ -96,6 +96,15 @@ class BudgetedInfluence(InfluenceOracle):
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
         self.alpha, self.beta = BUDGET_RATIO - self.epsilon, 1.0 - self.delta
+
+    def _restricted(self, available: BoolArray) -> Self:
+        restricted = super()._restricted(available)
+        restricted.k = _most_within(self._parts[restricted.candidates])
+        return restricted
+
+    @property
+    def _fewest(self) -> int:
+        return 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the seeds' costs are within the budget."""

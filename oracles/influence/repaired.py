@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cmab.arrays import ArrayLike, BoolArray
+import numpy as np
+
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.validation import integer
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
@@ -122,6 +124,13 @@ class RepairedInfluence(InfluenceMaximization):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_sample": None}
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        """Return what `solve` gives where the candidates are those that are available."""
+        restricted = self._restricted(available)
+        seeds = restricted.solve(means, rng)
+        self._sample = restricted._sample  # sets are the same for any candidates
+        return seeds
 
     def _search(
         self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float, keys: tuple[int, int]

@@ -1,0 +1,85 @@
+"""Oracles of influence choose among the available nodes alone, with the guarantee that they declare."""
+
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+from cases import INFLUENCE
+
+from cmab import CUCB, Context, Feedback, Session
+from oracles import BudgetedInfluence, DegreeHeuristic, DirectedGraph, InfluenceMaximization, MonteCarloGreedy
+from oracles.diffusion.spread import exact_spread, exact_threshold_spread
+
+DELTA = 1e-7  # of 27 calls in all: false alarms below 3e-6
+N = 7
+CERTIFIED = [pytest.param(case.make, case.model, id=case.name) for case in INFLUENCE]
+HEURISTICS = [
+    pytest.param(partial(DegreeHeuristic, rule="single"), id="degree"),
+    pytest.param(partial(MonteCarloGreedy, cascades=20), id="simulated"),
+]
+
+
+def problem(seed):
+    """A graph of seven nodes whose spreads can be enumerated, means, and five nodes that are available."""
+    rng = np.random.default_rng(seed)
+    tails, heads = np.nonzero(rng.random((N, N)) < 0.3)
+    graph = DirectedGraph.from_edges(tails[tails != heads], heads[tails != heads], n_nodes=N)
+    means = rng.uniform(0.1, 0.9, graph.n_arcs) / np.maximum(graph.in_degrees, 1)[graph.heads]
+    available = np.ones(N, bool)
+    available[rng.choice(N, 2, replace=False)] = False
+    return graph, means, available
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("make", "model"), CERTIFIED)
+def test_the_best_of_what_is_available_by_enumeration(make, model, seed):
+    graph, means, available = problem(seed)
+    oracle = make(graph, 2, epsilon=0.2, delta=DELTA)
+    answer = oracle.solve_within(means, available, np.random.default_rng(seed))
+    assert available[answer].all()
+    assert oracle.is_feasible(answer)
+    worth = partial(exact_threshold_spread if model == "lt" else exact_spread, graph, means)
+    best = max(worth(np.array(pair)) for pair in combinations(np.flatnonzero(available), 2))
+    assert worth(answer) >= oracle.alpha * best * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    "make", [*(row.values[0] for row in CERTIFIED), *(row.values[0] for row in HEURISTICS)]
+)
+def test_it_is_the_oracle_of_the_candidates_that_are_left(make):
+    graph, means, available = problem(5)
+    left = np.flatnonzero(available)
+    whole, fewer = make(graph, 2), make(graph, 2, candidates=left)
+    before = whole.solve(means, np.random.default_rng(1)).tolist()
+    answers = [
+        whole.solve_within(means, available, np.random.default_rng(3)),
+        fewer.solve(means, np.random.default_rng(3)),
+    ]
+    assert answers[0].tolist() == answers[1].tolist()
+    assert whole.candidates.all()
+    assert whole.solve(means, np.random.default_rng(1)).tolist() == before
+
+
+def test_what_leaves_no_super_arm_is_refused():
+    graph, means, _ = problem(0)
+    one = np.arange(N) == 2
+    with pytest.raises(ValueError, match=r"available must leave a super arm of InfluenceMax.*, got .*\[2\]"):
+        InfluenceMaximization(graph, 2).solve_within(means, one, 0)
+    targeted = InfluenceMaximization(graph, 1, node_weights=[1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match="available must leave a candidate of positive weight"):
+        targeted.solve_within(means, one, 0)
+    within = BudgetedInfluence(graph, [9.0, *[1.0] * (N - 1)], budget=2.0)
+    with pytest.raises(ValueError, match="available must leave a super arm"):
+        within.solve_within(means, np.arange(N) == 0, 0)
+    assert within.solve_within(means, one, 0).tolist() == [2]
+
+
+def test_index_policies_seed_what_is_available():
+    graph, _, available = problem(1)
+    session = Session(CUCB(InfluenceMaximization(graph, 2, epsilon=0.3)), rng=0)
+    for _ in range(3):
+        ticket = session.ask(Context(available=available))
+        assert available[ticket.super_arm].all()
+        arms = np.flatnonzero(np.isin(graph.tails, ticket.super_arm))
+        session.tell(Feedback(arms, np.ones(len(arms))))
