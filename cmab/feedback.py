@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.validation import arm_indices, check_vector, shown
 
 #: Largest size of an outcome: squares of it can still be summed up over any number of rounds.
@@ -17,6 +17,8 @@ LARGEST = 1e100
 MOST_PULLS = 2**53
 #: Largest number of a base arm: an array of so many would fill any memory.
 MOST_ARMS = 2**48
+_FEW = 40
+_INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 _AT_LEAST = {0: "not be negative", 1: "be positive integers"}
 
 
@@ -66,6 +68,11 @@ class Feedback:
         pulls: ArrayLike | None = None,
         squares: ArrayLike | None = None,
     ) -> None:
+        if pulls is None and squares is None and are_plain(arms, outcomes, MOST_ARMS + 1):
+            self.__dict__.update(
+                arms=arms.copy(), outcomes=outcomes.copy(), reward=_reward(reward), pulls=None, squares=None
+            )
+            return
         checked = _integers("arms", arms, 0, MOST_ARMS)
         n = checked.shape[0]
         ordered = np.sort(checked)
@@ -93,6 +100,26 @@ class Feedback:
         feedback = object.__new__(cls)
         feedback.__dict__.update(arms=arms, outcomes=outcomes, reward=reward, pulls=None, squares=None)
         return feedback
+
+
+def are_plain(arms: Any, outcomes: Any, n_arms: int) -> TypeGuard[AnyArray]:
+    """Return whether these are arrays of a few distinct arms and their outcomes, with nothing to refuse.
+
+    This is asked in every round, and on so few entries plain Python is the faster one.
+    """
+    if not (type(arms) is np.ndarray and type(outcomes) is np.ndarray and arms.shape == outcomes.shape):
+        return False
+    if not (arms.dtype is _INTEGER and outcomes.dtype is _REAL and arms.ndim == 1 and 0 < len(arms) <= _FEW):
+        return False
+    ordered = sorted(arms.tolist())
+    if ordered[0] < 0 or ordered[-1] >= n_arms or len(set(ordered)) < len(ordered):
+        return False
+    return _lie_in(outcomes.tolist(), -LARGEST, LARGEST)
+
+
+def _lie_in(numbers: list[float], low: float, high: float) -> bool:
+    """Return whether all numbers lie in an interval; none if one is nan, of which the sum is nan, too."""
+    return low <= min(numbers) and max(numbers) <= high and not math.isnan(sum(numbers))
 
 
 def _integers(name: str, values: ArrayLike, low: int, high: int) -> IntArray:
@@ -159,8 +186,8 @@ def check_arrays(feedback: Feedback) -> None:
     if not (
         isinstance(arms, np.ndarray)
         and isinstance(outcomes, np.ndarray)
-        and arms.dtype == np.int64
-        and outcomes.dtype == np.float64
+        and arms.dtype == _INTEGER
+        and outcomes.dtype == _REAL
         and arms.ndim == 1
         and arms.shape == outcomes.shape
     ):
@@ -172,10 +199,13 @@ def check_arrays(feedback: Feedback) -> None:
 
 def check_told(feedback: Feedback) -> None:
     """Check again what the constructor checked: somebody may have written to it, or made it unchecked."""
-    check_arrays(feedback)
-    if feedback.pulls is None and feedback.squares is None:  # outcomes are looked at where they are used
+    if feedback.pulls is None and feedback.squares is None:
+        if are_plain(feedback.arms, feedback.outcomes, MOST_ARMS + 1):
+            return
+        check_arrays(feedback)  # outcomes are looked at where they are used
         arm_indices("feedback.arms", feedback.arms, MOST_ARMS + 1)
         return
+    check_arrays(feedback)
     Feedback(feedback.arms, feedback.outcomes, feedback.reward, feedback.pulls, feedback.squares)
 
 
@@ -188,9 +218,8 @@ def check_outcomes(
     low, high = support
     if low == -math.inf and high == math.inf:
         return
-    few = feedback.pulls is None and feedback.squares is None and feedback.outcomes.shape[0] <= 40
-    # This runs in every round of Python's loops; on few numbers plain Python is the faster one.
-    if few and all(low <= outcome <= high for outcome in feedback.outcomes.tolist()):
+    few = feedback.pulls is None and feedback.squares is None and 0 < feedback.outcomes.shape[0] <= _FEW
+    if few and _lie_in(feedback.outcomes.tolist(), low, high):
         return
     pulls = 1 if feedback.pulls is None else feedback.pulls
     means = feedback.outcomes / pulls

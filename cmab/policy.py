@@ -14,7 +14,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, is_current
 from cmab.context import Context
 from cmab.feedback import Feedback
-from cmab.guards import Check, checks_itself, generator, guard
+from cmab.guards import Check, checks_itself, generator, guard, unguarded
 from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
@@ -145,7 +145,7 @@ class Policy(ABC, Generic[State]):
         rng : numpy.random.Generator
             The policy's stream.
         """
-        self.update(state, feedback)
+        unguarded(self.update)(state, feedback)
 
 
 def refuse_parts(policy: AnyPolicy, context: Context | None, understood: tuple[str, ...] = ()) -> None:
@@ -255,7 +255,7 @@ class IndexPolicy(Policy[ArmStatistics]):
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.oracle.solve(self.indices(state, rng), rng)
+        return self.oracle.solve(unguarded(self.indices)(state, rng), rng)
 
     @checks_itself
     def select_for(self, state: ArmStatistics, context: Context | None, rng: np.random.Generator) -> IntArray:

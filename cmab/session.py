@@ -17,6 +17,7 @@ from cmab.arrays import IntArray
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback, check_outcomes, check_told
+from cmab.guards import unguarded
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.saving import _state
 from cmab.saving._fingerprint import differences, fingerprint
@@ -236,7 +237,7 @@ class Session(Generic[State]):
         if isinstance(self.policy, Explorer):
             _check_samples(feedback, ticket)
         else:
-            possible = self.policy.oracle.triggered_arms(ticket.super_arm)
+            possible = unguarded(self.policy.oracle.triggered_arms)(ticket.super_arm)
             strange = _others(feedback.arms, possible)
             if strange:
                 raise ValueError(

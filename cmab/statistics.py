@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.feedback import LARGEST, MOST_PULLS, Feedback, check_arrays
+from cmab.feedback import LARGEST, MOST_PULLS, Feedback, are_plain, check_arrays
 from cmab.validation import integer, shown
 
 _NONE = np.empty(0, np.int64)
@@ -192,8 +192,10 @@ class ArmStatistics:
         """Refuse what compiled code would write with out of bounds, or could never get out of the means."""
         if not isinstance(feedback, Feedback):
             raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
-        check_arrays(feedback)
         arms, outcomes = feedback.arms, feedback.outcomes
+        if feedback.pulls is None and are_plain(arms, outcomes, self.n_arms):
+            return
+        check_arrays(feedback)
         if not arms.shape[0]:
             return
         # As unsigned numbers the negative ones are the largest.

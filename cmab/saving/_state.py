@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import hashlib
 import io
 import json
@@ -26,6 +27,7 @@ from cmab.validation import shown
 _DIGITS = 64
 #: Compressing makes nothing smaller than by this factor; a file that claims more does not hold it.
 _WIDEST = 1100
+_ATOMS = (type(None), bool, int, float, str)
 
 
 def save(path: Path, header: dict[str, Any], state: Any) -> None:
@@ -124,18 +126,25 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Any, dict[str, AnyArray]]:
 
 def copied(state: Any) -> Any:
     """Return a deep copy, several times faster than `copy.deepcopy` for dataclasses of arrays and numbers."""
-    if isinstance(state, np.ndarray) and not state.dtype.hasobject:
-        return state.copy()
-    if state is None or isinstance(state, bool | int | float | str):
+    kind = type(state)
+    if kind in _ATOMS:
         return state
+    if kind is np.ndarray and not state.dtype.hasobject:
+        return state.copy()
+    if not _is_plain(kind):
+        return copy.deepcopy(state)
     # A subclass of the dataclass may keep more than its fields.
-    is_plain = dataclasses.is_dataclass(state) and not isinstance(state, type)
-    if is_plain and not hasattr(type(state), "__slots__"):
-        twin = object.__new__(type(state))
-        for name, part in vars(state).items():
-            object.__setattr__(twin, name, copied(part))
-        return twin
-    return copy.deepcopy(state)
+    twin = object.__new__(kind)
+    parts = twin.__dict__
+    for name, part in state.__dict__.items():
+        parts[name] = part if type(part) in _ATOMS else copied(part)
+    return twin
+
+
+@functools.cache
+def _is_plain(kind: type) -> bool:
+    """Return whether objects of a class are copied by copying their attributes."""
+    return dataclasses.is_dataclass(kind) and not hasattr(kind, "__slots__")
 
 
 def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:

@@ -10,6 +10,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, compiled_form
 from cmab.environment import Environment
 from cmab.feedback import Feedback
+from cmab.guards import unguarded
 from cmab.oracle import LinearOracle
 from cmab.validation import shown
 from instances.arms.arms import Arms
@@ -72,7 +73,7 @@ class SemiBandit(Environment):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm`; raises ``ValueError`` if it is not feasible."""
-        return self.arms.play(self.oracle.check_super_arm(super_arm), rng)
+        return unguarded(self.arms.play)(self.oracle.check_super_arm(super_arm), rng)
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form of the arms, if they have one: the reward is linear."""
