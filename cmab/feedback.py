@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
-from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import arm_indices, check_vector, shown
 
 #: Largest size of an outcome: squares of it can still be summed up over any number of rounds.
@@ -70,7 +70,11 @@ class Feedback:
     ) -> None:
         if pulls is None and squares is None and are_plain(arms, outcomes, MOST_ARMS + 1):
             self.__dict__.update(
-                arms=arms.copy(), outcomes=outcomes.copy(), reward=_reward(reward), pulls=None, squares=None
+                arms=np.array(arms),
+                outcomes=np.array(outcomes),
+                reward=_reward(reward),
+                pulls=None,
+                squares=None,
             )
             return
         checked = _integers("arms", arms, 0, MOST_ARMS)
@@ -102,7 +106,7 @@ class Feedback:
         return feedback
 
 
-def are_plain(arms: Any, outcomes: Any, n_arms: int) -> TypeGuard[AnyArray]:
+def are_plain(arms: Any, outcomes: Any, n_arms: int) -> bool:
     """Return whether these are arrays of a few distinct arms and their outcomes, with nothing to refuse.
 
     This is asked in every round, and on so few entries plain Python is the faster one.

@@ -7,26 +7,30 @@ import secrets
 import threading
 import zlib
 from copy import deepcopy
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
 
+from cmab._ask_tell import (
+    check_context,
+    check_feedback,
+    choose,
+    interval_of,
+    range_of_choices,
+    support_of,
+)
 from cmab.arrays import IntArray
 from cmab.context import Context
 from cmab.explorer import Explorer
-from cmab.feedback import MOST_PULLS, Feedback, check_outcomes, check_told
-from cmab.guards import unguarded
+from cmab.feedback import MOST_PULLS, Feedback
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.saving import _state
-from cmab.saving._fingerprint import differences, fingerprint
 from cmab.saving._generators import generator_from, generator_state
+from cmab.saving._sessions import check_header, header_of, listed
 from cmab.seeding import Seed, root
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, shown
-
-_FORMAT = 4
 
 
 class Session(Generic[State]):
@@ -135,7 +139,7 @@ class Session(Generic[State]):
         TypeError
             If `context` is no `Context`.
         """
-        _check_context(context, self.policy)
+        check_context(context, self.policy)
         with self._lock:
             before = self.rng.bit_generator.state
             try:
@@ -190,7 +194,7 @@ class Session(Generic[State]):
             raise TypeError(f"feedback must be a Feedback(arms, outcomes, reward), got {shown(feedback)}")
         with self._lock:
             told = self._find(ticket)
-            self._check(feedback, told)
+            check_feedback(feedback, told, self.policy, self.support)
             before, drawn = _state.copied(self.state), self.rng.bit_generator.state
             try:
                 self.policy.learn(self.state, told, feedback, self.rng)
@@ -206,11 +210,8 @@ class Session(Generic[State]):
 
     def _set_support(self, declared: Any) -> None:
         """Check outcomes by what was declared for the session, else by what the policy learns from."""
-        self._declared = _interval(declared)
-        own = _interval(self.policy.support) if self.policy.learns else None
-        self.support = own if self._declared is None else self._declared
-        if isinstance(self.policy, Explorer):
-            _check_narrower(self.support, self.policy.support)
+        self._declared = interval_of(declared)
+        self.support = support_of(self.policy, self._declared)
 
     def _find(self, ticket: Ticket | int | None) -> Ticket:
         """Return the pending ticket that is meant."""
@@ -231,22 +232,6 @@ class Session(Generic[State]):
             )
         return found
 
-    def _check(self, feedback: Feedback, ticket: Ticket) -> None:
-        """Refuse feedback that the ticket cannot have led to."""
-        check_told(feedback)
-        if isinstance(self.policy, Explorer):
-            _check_samples(feedback, ticket)
-        else:
-            possible = unguarded(self.policy.oracle.triggered_arms)(ticket.super_arm)
-            strange = _others(feedback.arms, possible)
-            if strange:
-                raise ValueError(
-                    f"feedback.arms must be arms that ticket {ticket.number} can trigger, got"
-                    f" {shown(strange)} besides"
-                )
-        if self.support is not None:
-            check_outcomes(feedback, self.support)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write state, open tickets and random stream to `path`; `load` then plays the identical future.
 
@@ -261,17 +246,14 @@ class Session(Generic[State]):
             If the file cannot be written; what was there before then stays.
         """
         with self._lock:
-            header = {
-                "format": _FORMAT,
-                "versions": {"cmab": metadata.version("cmab"), "numpy": np.__version__},
+            said = {
                 "session": self._id,
-                **fingerprint(self.policy),
                 "support": None if self._declared is None else list(self._declared),
                 "asked": self._asked,
-                "open": [_listed(ticket) for ticket in self._open.values()],
+                "open": [listed(ticket) for ticket in self._open.values()],
                 "rng": generator_state(self.rng),
             }
-            _state.save(Path(path), header, self.state)
+            _state.save(Path(path), header_of(self.policy, said), self.state)
 
     @classmethod
     def load(
@@ -300,7 +282,7 @@ class Session(Generic[State]):
         session = cls(policy, rng=0)
         file = _state.read(Path(path))
         try:
-            _check_header(file.header, fingerprint(policy), accept_changes)
+            check_header(file.header, policy, accept_changes)
             session._restore(file.header)
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
@@ -320,106 +302,7 @@ class Session(Generic[State]):
         for number, super_arm, pulls, parts in header["open"]:
             last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
-            arms = arm_indices("the super arm of an open ticket", super_arm, _n_choices(self.policy)[0])
+            arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy)[0])
             context = None if parts is None else Context(**parts)
-            _check_context(context, self.policy)
+            check_context(context, self.policy)
             self._open[last] = self._ticket(last, arms, pulls, context)
-
-
-def choose(
-    policy: Policy[State], state: State, rng: np.random.Generator, context: Context | None = None
-) -> tuple[IntArray, int]:
-    """Return what a policy wants to play now, checked, and how often."""
-    super_arm = policy.select_for(state, context, rng)
-    n_choices, source = _n_choices(policy)
-    pulls = policy.pulls(state) if isinstance(policy, Explorer) else 1
-    chosen = arm_indices(source, super_arm, n_choices)
-    if context is not None and context.available is not None and not context.available[chosen].all():
-        gone = chosen[~context.available[chosen]]
-        raise ValueError(f"{source} must have available entries only, got {shown(gone.tolist())} besides")
-    return chosen, pulls
-
-
-def _check_context(context: Context | None, policy: Policy[Any]) -> None:
-    """Refuse what is no context of the policy's base arms."""
-    if context is None:
-        return
-    if not isinstance(context, Context):
-        raise TypeError(f"context must be a Context(available, features, values), got {shown(context)}")
-    n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
-    context.check(n_arms, _n_choices(policy)[0])
-
-
-def _listed(ticket: Ticket) -> list[Any]:
-    """Return what a file keeps of an open ticket."""
-    context = ticket.context
-    parts = None if context is None else {name: getattr(context, name).tolist() for name in context.parts}
-    return [ticket.number, ticket.super_arm.tolist(), ticket.pulls, parts]
-
-
-def _n_choices(policy: Policy[Any]) -> tuple[int, str]:
-    """Return the range of what `select` answers, and who is to blame for an answer outside."""
-    if isinstance(policy, Explorer):
-        return policy.n_arms, "super_arm"
-    return policy.oracle.n_choices, f"the super arm of {type(policy.oracle).__name__}.solve"
-
-
-def _others(arms: IntArray, possible: IntArray) -> list[int]:
-    """Return which of `arms` are not `possible`."""
-    if len(possible) <= 100:  # sets are the faster ones for few entries
-        return sorted(set(arms.tolist()) - set(possible.tolist()))
-    strange: list[int] = arms[np.isin(arms, possible, invert=True)].tolist()
-    return strange
-
-
-def _check_samples(feedback: Feedback, ticket: Ticket) -> None:
-    """Refuse feedback other than what an explorer asked for, in any order."""
-    pulls = feedback.pulls if feedback.pulls is not None else np.ones(len(feedback.arms), np.int64)
-    if not np.array_equal(np.sort(feedback.arms), np.sort(ticket.super_arm)) or (pulls != ticket.pulls).any():
-        raise ValueError(
-            f"feedback must hold the {len(ticket)} arms of ticket {ticket.number} with {ticket.pulls} pulls"
-            f" of each, got arms {shown(feedback.arms.tolist())} with pulls {shown(pulls.tolist())}"
-        )
-
-
-def _check_header(header: dict[str, Any], present: dict[str, Any], accept_changes: bool) -> None:
-    """Refuse a file of another format, of other base arms, or of another policy."""
-    if header["format"] != _FORMAT:
-        raise ValueError(f"its format must be {_FORMAT}, got {shown(header['format'])}")
-    kept, arms = header["arms"], present["arms"]
-    if kept["n_arms"] != arms["n_arms"]:
-        raise ValueError(f"it must hold {arms['n_arms']} base arms, got {shown(kept['n_arms'])}")
-    mine, its = present["policy"], header["policy"]
-    if its["class"] != mine["class"]:
-        raise ValueError(f"it must be of policy {mine['class']}, got policy {shown(its['class'])}")
-    if strange := differences(kept, arms):
-        raise ValueError(
-            f"its base arms must be these in the same order, got {'; '.join(strange)}. What was learned would"
-            " go to the wrong arms: read the graph in the order in which it was read before"
-        )
-    changed = differences(its, mine)
-    if changed and not accept_changes:
-        raise ValueError(
-            f"its parameters must be these, got {shown('; '.join(changed), 300)};"
-            " Session.load(..., accept_changes=True) goes on with the present ones"
-        )
-
-
-def _check_narrower(support: tuple[float, float] | None, widest: tuple[float, float] | None) -> None:
-    """Raise unless `support` lies in the interval that an explorer's certificate is valid for."""
-    if (
-        support is not None
-        and widest is not None
-        and not (widest[0] <= support[0] <= support[1] <= widest[1])
-    ):
-        raise ValueError(f"support must lie in that of the explorer, {widest}, got {support}")
-
-
-def _interval(support: Any) -> tuple[float, float] | None:
-    """Return `support` as two increasing numbers, which may be infinite."""
-    if support is None:
-        return None
-    low, high = (float(end) for end in support)
-    if not low < high:
-        raise ValueError(f"support must be two increasing numbers, got {shown(support)}")
-    return low, high

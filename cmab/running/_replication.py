@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab._ask_tell import choose
 from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
@@ -20,7 +21,7 @@ from cmab.running._rounds import Rounds, truth_of
 from cmab.running._stillness import Stillness
 from cmab.running._truth import Truth
 from cmab.seeding import Purpose, stream
-from cmab.session import Session, choose
+from cmab.session import Session
 from cmab.ticket import Ticket
 
 TICK_SECONDS = 0.2

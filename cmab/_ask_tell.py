@@ -1,0 +1,113 @@
+"""What a policy may answer when it is asked, and what it may be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.context import Context
+from cmab.explorer import Explorer
+from cmab.feedback import Feedback, check_outcomes, check_told
+from cmab.guards import unguarded
+from cmab.policy import Policy, State
+from cmab.ticket import Ticket
+from cmab.validation import arm_indices, shown
+
+
+def choose(
+    policy: Policy[State], state: State, rng: np.random.Generator, context: Context | None = None
+) -> tuple[IntArray, int]:
+    """Return what a policy wants to play now, checked, and how often."""
+    super_arm = policy.select_for(state, context, rng)
+    n_choices, source = range_of_choices(policy)
+    pulls = policy.pulls(state) if isinstance(policy, Explorer) else 1
+    chosen = arm_indices(source, super_arm, n_choices)
+    if context is not None and context.available is not None and not context.available[chosen].all():
+        gone = chosen[~context.available[chosen]]
+        raise ValueError(f"{source} must have available entries only, got {shown(gone.tolist())} besides")
+    return chosen, pulls
+
+
+def check_context(context: Context | None, policy: Policy[Any]) -> None:
+    """Refuse what is no context of the policy's base arms."""
+    if context is None:
+        return
+    if not isinstance(context, Context):
+        raise TypeError(f"context must be a Context(available, features, values), got {shown(context)}")
+    n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
+    context.check(n_arms, range_of_choices(policy)[0])
+
+
+def range_of_choices(policy: Policy[Any]) -> tuple[int, str]:
+    """Return the range of what `select` answers, and who is to blame for an answer outside."""
+    if isinstance(policy, Explorer):
+        return policy.n_arms, "super_arm"
+    return policy.oracle.n_choices, f"the super arm of {type(policy.oracle).__name__}.solve"
+
+
+def check_feedback(
+    feedback: Feedback, ticket: Ticket, policy: Policy[Any], support: tuple[float, float] | None
+) -> None:
+    """Refuse feedback that the ticket cannot have led to."""
+    check_told(feedback)
+    if isinstance(policy, Explorer):
+        _check_samples(feedback, ticket)
+    else:
+        possible = unguarded(policy.oracle.triggered_arms)(ticket.super_arm)
+        strange = _others(feedback.arms, possible)
+        if strange:
+            raise ValueError(
+                f"feedback.arms must be arms that ticket {ticket.number} can trigger, got"
+                f" {shown(strange)} besides"
+            )
+    if support is not None:
+        check_outcomes(feedback, support)
+
+
+def _others(arms: IntArray, possible: IntArray) -> list[int]:
+    """Return which of `arms` are not `possible`."""
+    if len(possible) <= 100:  # sets are the faster ones for few entries
+        return sorted(set(arms.tolist()) - set(possible.tolist()))
+    strange: list[int] = arms[np.isin(arms, possible, invert=True)].tolist()
+    return strange
+
+
+def _check_samples(feedback: Feedback, ticket: Ticket) -> None:
+    """Refuse feedback other than what an explorer asked for, in any order."""
+    pulls = feedback.pulls if feedback.pulls is not None else np.ones(len(feedback.arms), np.int64)
+    if not np.array_equal(np.sort(feedback.arms), np.sort(ticket.super_arm)) or (pulls != ticket.pulls).any():
+        raise ValueError(
+            f"feedback must hold the {len(ticket)} arms of ticket {ticket.number} with {ticket.pulls} pulls"
+            f" of each, got arms {shown(feedback.arms.tolist())} with pulls {shown(pulls.tolist())}"
+        )
+
+
+def support_of(policy: Policy[Any], declared: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return the interval that outcomes are held to: what was declared, else what the policy learns from."""
+    own = interval_of(policy.support) if policy.learns else None
+    support = own if declared is None else declared
+    if isinstance(policy, Explorer):
+        _check_narrower(support, policy.support)
+    return support
+
+
+def _check_narrower(support: tuple[float, float] | None, widest: tuple[float, float] | None) -> None:
+    """Raise unless `support` lies in the interval that an explorer's certificate is valid for."""
+    if (
+        support is not None
+        and widest is not None
+        and not (widest[0] <= support[0] <= support[1] <= widest[1])
+    ):
+        raise ValueError(f"support must lie in that of the explorer, {widest}, got {support}")
+
+
+def interval_of(support: Any) -> tuple[float, float] | None:
+    """Return `support` as two increasing numbers, which may be infinite."""
+    if support is None:
+        return None
+    low, high = (float(end) for end in support)
+    if not low < high:
+        raise ValueError(f"support must be two increasing numbers, got {shown(support)}")
+    return low, high

@@ -1,0 +1,51 @@
+"""What a file of a session says beside the state, and whether it is one of this policy."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from cmab.saving._fingerprint import differences, fingerprint
+from cmab.ticket import Ticket
+from cmab.validation import shown
+
+_FORMAT = 4
+
+
+def header_of(policy: object, said: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a session, with what it takes to notice another policy or format."""
+    versions = {"cmab": metadata.version("cmab"), "numpy": np.__version__}
+    return {"format": _FORMAT, "versions": versions, **fingerprint(policy), **said}
+
+
+def listed(ticket: Ticket) -> list[Any]:
+    """Return what a file keeps of an open ticket."""
+    context = ticket.context
+    parts = None if context is None else {name: getattr(context, name).tolist() for name in context.parts}
+    return [ticket.number, ticket.super_arm.tolist(), ticket.pulls, parts]
+
+
+def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -> None:
+    """Refuse a file of another format, of other base arms, or of another policy."""
+    present = fingerprint(policy)
+    if header["format"] != _FORMAT:
+        raise ValueError(f"its format must be {_FORMAT}, got {shown(header['format'])}")
+    kept, arms = header["arms"], present["arms"]
+    if kept["n_arms"] != arms["n_arms"]:
+        raise ValueError(f"it must hold {arms['n_arms']} base arms, got {shown(kept['n_arms'])}")
+    mine, its = present["policy"], header["policy"]
+    if its["class"] != mine["class"]:
+        raise ValueError(f"it must be of policy {mine['class']}, got policy {shown(its['class'])}")
+    if strange := differences(kept, arms):
+        raise ValueError(
+            f"its base arms must be these in the same order, got {'; '.join(strange)}. What was learned would"
+            " go to the wrong arms: read the graph in the order in which it was read before"
+        )
+    changed = differences(its, mine)
+    if changed and not accept_changes:
+        raise ValueError(
+            f"its parameters must be these, got {shown('; '.join(changed), 300)};"
+            " Session.load(..., accept_changes=True) goes on with the present ones"
+        )
