@@ -128,7 +128,7 @@ def _compiled(function: Function) -> Function:
     compiled = _njit(**_OPTIONS)(function)
     # What belongs to no module, as code that a program executes, could not be linked again.
     if function.__module__ in sys.modules and _cache_folder():
-        # numba may change what is behind its doors: then each process compiles, and nothing else happens.
+        # numba may change what is inside it: then each process compiles, and nothing else happens.
         with suppress(Exception):
             compiled._cache = _quick_cache(function)
     return cast(Function, compiled)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import hashlib
 import io
 import json
@@ -131,7 +130,7 @@ def copied(state: Any) -> Any:
         return state
     if kind is np.ndarray and not state.dtype.hasobject:
         return state.copy()
-    if not _is_plain(kind):
+    if not dataclasses.is_dataclass(kind) or hasattr(kind, "__slots__"):
         return copy.deepcopy(state)
     # A subclass of the dataclass may keep more than its fields.
     twin = object.__new__(kind)
@@ -139,12 +138,6 @@ def copied(state: Any) -> Any:
     for name, part in state.__dict__.items():
         parts[name] = part if type(part) in _ATOMS else copied(part)
     return twin
-
-
-@functools.cache
-def _is_plain(kind: type) -> bool:
-    """Return whether objects of a class are copied by copying their attributes."""
-    return dataclasses.is_dataclass(kind) and not hasattr(kind, "__slots__")
 
 
 def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:
