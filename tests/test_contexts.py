@@ -286,7 +286,7 @@ def test_super_arms_that_are_not_available_are_refused():
 def test_a_session_of_the_format_before_is_refused_in_words(tmp_path, monkeypatch):
     session = Session(CUCB(ORACLE), rng=0)
     with monkeypatch.context() as older:
-        older.setattr("cmab.session._FORMAT", 2)
+        older.setattr("cmab.saving._sessions._FORMAT", 2)
         session.save(tmp_path / "session.npz")
     with pytest.raises(ValueError, match="its format must be 4, got 2"):
         Session.load(tmp_path / "session.npz", session.policy)

@@ -86,9 +86,9 @@ prefetch: Any = _intrinsic(_prefetching) if IS_COMPILING else _nothing
 def typed_kernel(signature: Any) -> Callable[[Function], Function]:
     """Return a decorator for functions of one fixed signature.
 
-    Only such a function can be handed to another kernel without that one being compiled anew. Ours are compiled
-    (or read) when they are first used, for a module holds rules that a run does without; those of others at
-    once, so that what is wrong with them is told where they are written.
+    Only such a function can be handed to another kernel without that one being compiled anew. Ours are
+    compiled (or read) when they are first used, for a module holds rules that a run does without; those of
+    others at once, so that what is wrong with them is told where they are written.
     """
 
     def decorate(function: Function) -> Function:
