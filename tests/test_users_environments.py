@@ -3,13 +3,15 @@
 import itertools
 import random
 import threading
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from functools import cached_property
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
 import pytest
 from cases import ENVIRONMENTS
+from scipy import sparse
 
 from cmab import CUCB, Environment, Feedback, Greedy, HoeffdingRace, UniformlyRandom, identify, simulate
 from instances import BernoulliArms
@@ -23,6 +25,9 @@ class Part:
 
     def __init__(self):
         self.t = 0
+
+    def tick(self):
+        self.t += 1
 
     @cached_property
     def table(self):
@@ -38,6 +43,21 @@ class Slotted:
 
 def nested(environment):
     environment.clock[0].t += 1
+
+
+def closing():
+    """Return a function that counts in what it closes over."""
+    t = 0
+
+    def count():
+        nonlocal t
+        t += 1
+
+    return count
+
+
+def written_on(environment):
+    environment.clock.t = getattr(environment.clock, "t", 0) + 1
 
 
 # What an environment may keep, and how it changes it in a round.
@@ -60,8 +80,23 @@ CLOCKS = {
     "rows": (lambda: iter(list(range(1000))), lambda e: next(e.clock)),
     "part": (lambda: [Part()], nested),
     "slots": (lambda: (Slotted(),), nested),
+    "steps": (lambda: (t for t in itertools.count()), lambda e: next(e.clock)),
+    "closure": (closing, lambda e: e.clock()),
+    "bound method": (lambda: Part().tick, lambda e: e.clock()),
+    "dicts": (lambda: {"a": {"b": [0]}}, lambda e: e.clock["a"]["b"].append(0)),
+    "ordered dict": (lambda: OrderedDict(a=0, b=1), lambda e: e.clock.update(b=e.clock["b"] + 1)),
+    "part's part": (
+        lambda: SimpleNamespace(part=Part()),
+        lambda e: setattr(e.clock.part, "t", e.clock.part.t + 1),
+    ),
+    "on a function": (closing, written_on),
+    "matrix": (lambda: sparse.eye_array(3, format="csr"), lambda e: e.clock.data.__iadd__(1.0)),
     "graph": (nx.Graph, lambda e: e.clock.add_edge(len(e.clock), len(e.clock) + 1)),
 }
+PAIRS = [
+    *((ENVIRONMENTS[0], clock) for clock in CLOCKS),
+    *((case, clock) for case in ENVIRONMENTS[1:] for clock in ("number", "generator", "dicts")),
+]
 
 
 def with_clock(case, make=None, tick=None, **attributes):
@@ -82,8 +117,7 @@ def with_clock(case, make=None, tick=None, **attributes):
     return UniformlyRandom(BruteForce(plain.n_arms, case.super_arms)), plain
 
 
-@pytest.mark.parametrize("clock", CLOCKS)
-@pytest.mark.parametrize("case", ENVIRONMENTS, ids=lambda case: case.name)
+@pytest.mark.parametrize(("case", "clock"), PAIRS, ids=lambda given: getattr(given, "name", given))
 def test_what_changes_while_it_is_played_is_refused(case, clock):
     policy, environment = with_clock(case, *CLOCKS[clock])
     with pytest.raises(ValueError, match=r"environment must not change while it is played.*'clock'"):
@@ -132,11 +166,18 @@ def remember(environment):
     environment.left_out += 1
     with environment.lock:
         pass
+    nested = environment.nested
+    nested.table = np.ones(3)
+    nested.others[0].later = 1
+    nested.by_name["a"]["b"] = 2
+    nested.counts[len(nested.counts) % 5] += 0
+    nested.ordered.setdefault("b", 0)
+    nested.matrix.max(), nested.matrix.multiply(nested.matrix)
 
 
 @pytest.mark.parametrize("case", ENVIRONMENTS, ids=lambda case: case.name)
 def test_caches_are_not_taken_for_a_change(case):
-    """By `cached_property`, here and in a part; in a dict; made once; left out of pickles; with a lock."""
+    """By `cached_property`, in a dict, made once, left out of pickles, with a lock: here and in parts."""
 
     def table(self):
         return np.arange(3)
@@ -150,6 +191,11 @@ def test_caches_are_not_taken_for_a_change(case):
     policy, environment = with_clock(case, dict, remember, own_table=cached, __getstate__=state, lazily=None)
     environment.part, environment.graph_of_its_own = Part(), nx.path_graph(3)
     environment.left_out, environment.lock = 0, threading.Lock()
+    environment.nested = SimpleNamespace(
+        table=None, others=[Part()], by_name={"a": {}}, counts=defaultdict(int), ordered=OrderedDict(a=1)
+    )
+    environment.nested.itself, environment.nested.whose = environment.nested, environment
+    environment.nested.matrix = sparse.csr_array((np.ones(3), ([0, 1, 2], [2, 1, 0])))
     found = simulate(policy, environment, 20, replications=3, rng=0)
     plain = simulate(policy, case.make(), 20, replications=3, rng=0)
     assert found.path == "python"
