@@ -319,3 +319,23 @@ def test_what_is_unknown_or_unbounded_is_allowed():
         {"earned": np.float32(1.0)},
     ):
         simulate(UniformlyRandom(TopK(3, 1)), Plain(**right), 5, rng=0)
+
+
+@pytest.mark.parametrize("kind", ["policy", "environment", "explorer"])
+def test_what_cannot_go_to_workers_is_named(kind):
+    class Held(Plain):
+        kept = threading.Lock() if kind == "environment" else None
+
+    class Learner(UniformlyRandom):
+        kept = threading.Lock() if kind == "policy" else None
+
+    class Racer(HoeffdingRace):
+        kept = threading.Lock() if kind == "explorer" else None
+
+    with pytest.raises(
+        TypeError, match=f"^{kind} must be picklable to go to worker processes, which .* is not"
+    ):
+        if kind == "explorer":
+            identify(Racer(3, 1, delta=0.1, max_pulls=10), Plain(), replications=2, n_jobs=2)
+        else:
+            simulate(Learner(TopK(3, 1)), Held(), 5, replications=2, n_jobs=2)

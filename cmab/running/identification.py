@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,11 @@ from cmab.results._columns import IDENTIFIED, gathered
 from cmab.results.identification import Identification
 from cmab.running._compiled_exploration import Watch, compiled_exploration, explore_compiled
 from cmab.running._declared import check_answer, check_declared
+from cmab.running._parallel import Prefer, in_workers
 from cmab.running._stillness import Stillness
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_jobs, integer, shown
-
-Prefer = Literal["threads", "processes"]
 
 #: Where runs of rules without a bound of their own are cut off.
 DEFAULT_CAP = 10**9
@@ -154,9 +153,7 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
         )
 
 
-def _runs(
-    run: Callable[[int], Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool
-) -> Iterator[Run]:
+def _runs(run: partial[Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool) -> Iterator[Run]:
     from tqdm.auto import tqdm
 
     with tqdm(total=replications, unit=" runs", disable=not progress) as bar:
@@ -165,10 +162,8 @@ def _runs(
                 yield run(index)
                 bar.update()
             return
-        from joblib import Parallel, delayed
-
-        workers = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered")
-        for result in workers(delayed(run)(index) for index in range(replications)):
+        sent = dict(zip(("explorer", "environment"), run.args, strict=False))
+        for _, result in in_workers(run, range(replications), n_jobs, prefer, sent):
             bar.update()
             yield result
 

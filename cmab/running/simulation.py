@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +20,13 @@ from cmab.running._arrivals import Arrival, Delay
 from cmab.running._batched_replications import groups, replicate_group
 from cmab.running._compiled_rounds import compiled_run
 from cmab.running._declared import check_declared, check_support
+from cmab.running._parallel import Prefer, in_workers
 from cmab.running._replication import Record
 from cmab.running._rounds import check_context
 from cmab.running._truth import Truth
 from cmab.seeding import Seed, root
 from cmab.validation import check_jobs, integer, shown
 
-Prefer = Literal["threads", "processes"]
 #: Most rounds of a run: up to here all round numbers are exact as floats.
 LONGEST = 2**53
 
@@ -197,7 +197,7 @@ def check_rounds(checkpoints: Sequence[int] | IntArray | None, horizon: int) -> 
 
 
 def _played(
-    run: Callable[..., list[Record]],
+    run: partial[list[Record]],
     together: list[list[int]],
     n_jobs: int,
     prefer: Prefer,
@@ -210,10 +210,8 @@ def _played(
             for group in together:
                 yield group, run(group, bar.update if bar is not None else None)
             return
-        from joblib import Parallel, delayed
-
-        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", prefer=prefer)
-        for group, played in workers(delayed(_named)(run, group) for group in together):
+        sent = dict(zip(("policy", "environment"), run.args, strict=False))
+        for group, played in in_workers(run, together, n_jobs, prefer, sent):
             if bar is not None:
                 bar.update(len(group) * horizon)
             yield group, played
@@ -223,10 +221,6 @@ def _bar(total: int) -> Any:
     from tqdm.auto import tqdm
 
     return tqdm(total=total, unit=" rounds", unit_scale=True)
-
-
-def _named(run: Callable[..., list[Record]], group: list[int]) -> tuple[list[int], list[Record]]:
-    return group, run(group)
 
 
 def _collect(
