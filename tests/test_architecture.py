@@ -20,7 +20,7 @@ FLOORS = [
     {"arrays", "seeding", "_metering", "_options", "_streams"},
     {"validation", "intervals", "compiled", "guards"},
     {"feedback", "smoothness", "kernels", "context"},
-    {"oracle", "environment", "statistics", "ticket"},
+    {"oracle", "environment", "statistics", "ticket", "rules"},
     {"policy", "goals", "confidence", "plotting", "saving"},
     {"explorer", "policies", "results", "theory"},
     {"_ask_tell", "exploration"},
