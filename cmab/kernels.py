@@ -31,8 +31,6 @@ Examples
 True
 """
 
-from typing import Any
-
 from cmab.compiled._kernels import kernel, prefetch
 from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, keyed_word, mix, normal_quantile
 from cmab.compiled._kernels_select import descending_order, top_k
@@ -44,6 +42,7 @@ from cmab.compiled._kernels_signatures import (
     play_kernel,
     solve_kernel,
 )
+from cmab.compiled._kernels_top_k import solve_top_k
 from cmab.compiled.forms import Kernel
 
 __all__ = [
@@ -62,14 +61,6 @@ __all__ = [
     "play_kernel",
     "prefetch",
     "solve_kernel",
+    "solve_top_k",
     "top_k",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Look up the one rule that is compiled as soon as it is imported."""
-    if name == "solve_top_k":
-        from cmab.compiled._kernels_top_k import solve_top_k
-
-        return solve_top_k
-    raise AttributeError(f"module 'cmab.kernels' has no attribute {name!r}")

@@ -166,14 +166,15 @@ def _listed(name: str, values: ArrayLike | Set[int]) -> AnyArray:
         raise ValueError(f"{name} must be a 1-D integer array, got {shown(values)}") from None
 
 
-def interval(name: str, value: tuple[float, float]) -> None:
-    """Raise unless `value` is a pair of finite numbers, the first below the second."""
+def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:
+    """Return the ends of an interval, refused unless they are finite numbers, the first below the second."""
     try:
         low, high = (real(name, end) for end in value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be two finite numbers, got {shown(value)}") from None
     if not (low < high and math.isfinite(high - low)):
-        raise ValueError(f"{name} must be two increasing numbers, got {shown(value)}")
+        raise ValueError(f"{name} must be an interval (low, high) with low < high, got {shown(value)}")
+    return low, high
 
 
 def frozen(array: FloatArray) -> FloatArray:

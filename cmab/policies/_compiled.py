@@ -14,7 +14,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import check_vector, real, vector
+from cmab.validation import check_vector, interval, real, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +112,6 @@ class OptimisticPolicy(CompiledIndexPolicy):
         return kernel._replace(is_lazy=is_plain and self.oracle.sense == "max")
 
 
-def interval(support: tuple[float, float]) -> tuple[float, float]:
-    """Return the ends of `support`, refused unless finite and in order."""
-    low, high = (real("support", end) for end in support)
-    if not low < high:
-        raise ValueError(f"support must be an interval (low, high) with low < high, got {support}")
-    return low, high
-
-
 def per_arm(
     name: str, value: ArrayLike, n_arms: int, low: float = -np.inf, high: float = np.inf
 ) -> FloatArray:
@@ -142,7 +134,7 @@ def pack_optimism(
 
     With `scale` 0 there is no radius, and optimism is left for arms never seen only.
     """
-    low, high = interval(support)
+    low, high = interval("support", support)
     weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)
     if (prior_mean is None) != (not weights.any()):
         raise ValueError(

@@ -9,10 +9,10 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.feedback import Feedback
-from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, interval, pack_optimism
+from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer, real, vector
+from cmab.validation import integer, interval, real, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ class ExploreThenCommit(IndexPolicy):
 
     def __post_init__(self) -> None:
         integer("exploration", self.exploration, 0)
-        interval(self.support)
+        interval("support", self.support)
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
         """Return random means while exploring, estimates afterwards, shape (n_arms,)."""

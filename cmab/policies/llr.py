@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.policies._compiled import CompiledIndexPolicy, interval
-from cmab.validation import integer, shown
+from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.validation import integer, interval, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,6 @@ class LLR(CompiledIndexPolicy):
         """Return the checked parameters of the rule."""
         if not self.oracle.is_linear:
             raise ValueError(f"oracle must be a LinearOracle, got {shown(self.oracle)}")
-        low, high = interval(self.support)
+        low, high = interval("support", self.support)
         size = self.oracle.max_size if self.size is None else integer("size", self.size, 1)
         return np.array([size, self.oracle.sign, low, high])

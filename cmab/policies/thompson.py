@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.policies._compiled import CompiledIndexPolicy, interval, per_arm
+from cmab.policies._compiled import CompiledIndexPolicy, per_arm
+from cmab.validation import interval
 
 # Jöhnk's algorithm for Beta(a, b) with a, b <= 1 rejects what underflows: all but about 1500 max(a, b) of its
 # draws. So the lighter the prior the longer an arm without outcomes takes, and beyond this for ever.
@@ -74,7 +75,7 @@ class CTS(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
-        low, high = interval(self.support)
+        low, high = interval("support", self.support)
         centre = (low + high) / 2 if self.prior_mean is None else self.prior_mean
         means = per_arm("prior_mean", centre, self.oracle.n_arms, low, high)
         weights = per_arm("prior_weight", self.prior_weight, self.oracle.n_arms, 0.0)

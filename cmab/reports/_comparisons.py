@@ -13,7 +13,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.intervals import holm, paired_p_value, sign_p_value
-from cmab.results._summaries import interval
+from cmab.results._summaries import mean_and_interval
 from cmab.results._tables import Row
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
@@ -188,7 +188,7 @@ def _compared(
     level: float,
 ) -> dict[str, Any]:
     numbers, less, more = _common(finished, values, *rivals)
-    difference, between = interval(more - less, "t", level)
+    difference, between = mean_and_interval(more - less, "t", level)
     return {
         "instance": rivals[0][0],
         names[0]: rivals[0][1],

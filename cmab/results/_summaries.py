@@ -13,7 +13,7 @@ from cmab.results._tables import Row, shown
 from cmab.results.regret import without_noise
 
 
-def interval(values: FloatArray, kind: Band = "t", level: float = 0.95) -> tuple[float, str]:
+def mean_and_interval(values: FloatArray, kind: Band = "t", level: float = 0.95) -> tuple[float, str]:
     """Return the mean and its interval as text."""
     mean, low, high = (float(end[0]) for end in band(values[:, None], kind, level))
     return mean, f"{shown(low)} to {shown(high)}" if np.isfinite(low) else "-"
@@ -24,8 +24,10 @@ def final_rows(results: Mapping[str, Played], kind: Band = "t", level: float = 0
     rows: list[Row] = []
     for name, result in results.items():
         last = without_noise(result.exact_regret[:, -1], result.optimum, int(result.rounds[-1]))
-        regret, band_of_regret = interval(last, kind, level)
-        reward, band_of_reward = interval(result.expected_rewards[:, -1] / result.rounds[-1], kind, level)
+        regret, band_of_regret = mean_and_interval(last, kind, level)
+        reward, band_of_reward = mean_and_interval(
+            result.expected_rewards[:, -1] / result.rounds[-1], kind, level
+        )
         inside = 100 * float(result.oracle_seconds.sum() / result.seconds.sum())
         # No clock runs inside the compiled loop.
         share = {"in the oracle": f"{inside:.0f} %"} if np.isfinite(inside) else {}
@@ -50,7 +52,7 @@ def sample_rows(results: Mapping[str, Explored], kind: Band = "t", level: float 
     rows: list[Row] = []
     for name, found in results.items():
         runs, wrong, capped = len(found.samples), int(found.wrong.sum()), int((~found.stopped).sum())
-        samples, band_of_samples = interval(found.samples.astype(np.float64), kind, level)
+        samples, band_of_samples = mean_and_interval(found.samples.astype(np.float64), kind, level)
         low, high = proportion_interval(wrong, runs, level)
         rows.append(
             {
@@ -80,7 +82,7 @@ def told_rows(told: Sequence[Sequence[Row]], kind: Band = "t", level: float = 0.
         labels = {name: value for name, value in each[0].items() if isinstance(value, str)}
         summed: dict[str, object] = {"replications": len(each)}
         for name in [name for name in each[0] if name not in labels]:
-            summed[name], summed[f"interval of {name}"] = interval(
+            summed[name], summed[f"interval of {name}"] = mean_and_interval(
                 np.array([row[name] for row in each], np.float64), kind, level
             )
         rows.append(labels | summed)

@@ -19,7 +19,7 @@ Live = Callable[[np.random.Generator], BoolArray]
 LiveInto = Callable[[AnyArray, IntArray, np.random.Generator], BoolArray]
 
 
-def stream(key: int, number: int) -> np.random.Generator:
+def keyed_generator(key: int, number: int) -> np.random.Generator:
     """Return a stream of its own; Philox needs no seeding, which would take longest on small graphs."""
     return np.random.Generator(np.random.Philox(key=np.array([key, number], np.uint64)))
 
@@ -56,7 +56,7 @@ class WholeWorlds(ReverseGraph):
         for j in range(last - first):
             if start + n > len(pool):
                 return j, hits, examined
-            rng = stream(key, first + j)
+            rng = keyed_generator(key, first + j)
             pool[start] = _roots(shares, 1, rng)[0]
             end, hit, arcs = reach_back(
                 *self.graph.in_arcs,
@@ -132,7 +132,7 @@ class TriggeringSets(ReverseGraph):
         from oracles.diffusion._kernels_live_edges import side_by_side, widen
 
         assert self.live_into is not None
-        graph, rng, n_sets = self.graph, stream(key, number), self.n_together
+        graph, rng, n_sets = self.graph, keyed_generator(key, number), self.n_together
         sets, nodes = np.arange(n_sets), _roots(_shares(self.masses), n_sets, rng)
         members, examined = np.zeros((n_sets, self.n_components), np.bool_), np.zeros(n_sets, np.int64)
         members[sets, nodes] = True

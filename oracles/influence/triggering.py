@@ -9,7 +9,7 @@ import numpy as np
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, shown
-from oracles.diffusion._triggering_sets import TriggeringSets, WholeWorlds, stream
+from oracles.diffusion._triggering_sets import TriggeringSets, WholeWorlds, keyed_generator
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import MOST_CASCADES, standard_error, summable
@@ -120,7 +120,7 @@ class TriggeringInfluence(InfluenceMaximization):
         )
         spreads = np.empty(cascades)
         for i in range(cascades):
-            live = self._live(probabilities, stream(_KEY, i))
+            live = self._live(probabilities, keyed_generator(_KEY, i))
             nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, super_arm)
             spreads[i] = worth[nodes].sum()
         mean = float(spreads.mean())
