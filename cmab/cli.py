@@ -20,6 +20,7 @@ from cmab.results import _tables
 from cmab.studies import _registry
 from cmab.studies._pieces import StudyFailed
 from cmab.studies._workers import Backend, backend
+from cmab.studies.store import STORE
 
 _INTERRUPTED = 130
 
@@ -223,7 +224,8 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         _finish(rows, out)
         kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
-        return _fail(f"interrupted{kept}", _INTERRUPTED)
+        more = "; the same command goes on" if out is not None and (out / STORE).exists() else ""
+        return _fail(f"interrupted{kept}{more}", _INTERRUPTED)
     _finish(rows, out)
     return 0
 

@@ -5,11 +5,12 @@ import csv
 import numpy as np
 import pytest
 
-from cmab import CUCB, SimulationInterrupted, simulate
+from cmab import CUCB, Study, simulate
 from cmab.cli import main
+from cmab.studies import _pieces
 from instances import BernoulliArms, IndependentCascade, SemiBandit
 from instances.demos import _comparison
-from instances.demos._comparison import Comparison, late_rewards
+from instances.demos._comparison import late_rewards
 from instances.demos.influence import draw_cascade
 from oracles import DirectedGraph, TopK
 
@@ -18,7 +19,7 @@ plt.switch_backend("Agg")
 PICTURES = {
     f"{name}.{kind}" for name in ("learned", "picture", "regret", "reward") for kind in ("png", "pdf")
 }
-NUMBERS = {"arms.csv", "curves.csv", "table.csv"}
+NUMBERS = {"arms.csv", "curves.csv", "table.csv", "results.sqlite"}
 
 
 def table(folder, name="table"):
@@ -107,27 +108,72 @@ def test_blocks_add_up_to_the_whole():
     np.testing.assert_allclose(middles, np.arange(25) * 4 + 2.5)
 
 
-def test_interruption_keeps_finished_learners_and_the_partial_one(tmp_path, monkeypatch):
-    oracle = TopK(4, 1)
-    environment = SemiBandit(BernoulliArms([0.9, 0.5, 0.2, 0.1]), oracle)
-    comparison = Comparison(
-        environment, {"one": CUCB(oracle), "two": CUCB(oracle), "three": CUCB(oracle)}, "x", "y", "one"
-    )
-    played = iter(range(3))
+def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
+    """Ctrl-C in replication 1 of the second learner: all that is stored is told, and not played again."""
+    replicate, calls = _pieces.replicate, []
 
-    def stops(*arguments, **settings):
-        result = simulate(*arguments, **settings)
-        if next(played) == 1:
-            result.expected_rewards[:, 30:] = result.rewards[:, 30:] = np.nan
-            raise SimulationInterrupted(result)
-        return result
+    def stops(policy, environment, rounds, seed, replication):
+        record = replicate(policy, environment, rounds, seed, replication)
+        calls.append((type(policy).__name__, replication))
+        record.interrupted = calls[-1] == ("CUCB", 1)
+        return record
 
-    monkeypatch.setattr(_comparison, "simulate", stops)
-    rows = []
-    with pytest.raises(SimulationInterrupted):
-        rows.extend(comparison.run(60, 2, 0, 1, tmp_path))
-    assert {row["learner"] for row in table(tmp_path, "curves")} == {"one", "two"}
+    monkeypatch.setattr(_pieces, "replicate", stops)
+    arguments = ["demo", "coverage", "--rounds", "20", "--replications", "2", "--out", str(tmp_path)]
+    assert main(arguments) == 130
+    rows = {row["learner"] for row in table(tmp_path)}
+    assert rows == {"Thompson"} | {
+        f"{name} (interrupted)" for name in ("CUCB", "CUCB, radius / 4", "Epsilon-greedy", "Random")
+    }
+    assert "the same command goes on" in capsys.readouterr().err
+    assert {row["replication"] for row in table(tmp_path, "curves")} == {"0", "1"}
     assert (tmp_path / "regret.png").is_file()
+    monkeypatch.setattr(_pieces, "replicate", replicate)
+    assert main(arguments) == 0
+    assert len(table(tmp_path)) == 5
+    whole = (tmp_path / "curves.csv").read_bytes()
+    assert main([*arguments[:-1], str(tmp_path / "anew")]) == 0
+    assert (tmp_path / "anew" / "curves.csv").read_bytes() == whole
+    assert main(["report", str(tmp_path)]) == 0
+
+
+def test_a_demo_in_a_study_file(tmp_path):
+    """Its problem is an instance as any other, and its numbers are those of `simulate`."""
+    (tmp_path / "edges.txt").write_text("".join(f"{u} {u + 1} 0.{u + 1}\n" for u in range(5)))
+    table = {"demo": "influence", "graph": {"file": "edges.txt"}, "k": 1, "rng": 0}
+    learners = {"Random": {"class": "UniformlyRandom"}}
+    tables = {"horizon": 10, "instances": {"chain": table}, "learners": learners}
+    study = Study(tables, files=tmp_path)
+    environment = study.plan.problems["chain"]
+    assert environment.means.tolist() == [0.1, 0.2, 0.3, 0.4, 0.5]
+    study.run(tmp_path / "out")
+    found = simulate(study.plan.policies["chain", "Random"], environment, 10, rng=0)
+    (result,) = study.results(tmp_path / "out").values()
+    np.testing.assert_array_equal(result.rewards, found.rewards)
+    before = study.pieces[0].key
+    (tmp_path / "edges.txt").write_text("".join(f"{u} {u + 1} 0.{u + 2}\n" for u in range(5)))
+    assert Study(tables, files=tmp_path).pieces[0].key != before
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"demo": "nothing"}, "instances.x: demo must be one of those registered"),
+        ({"demo": "influence", "graph": "/etc/passwd"}, "x.graph must be a table { file"),
+        ({"demo": "influence", "graph": {"file": "/etc/passwd"}}, "x.graph must be a file in"),
+        ({"demo": "top-k", "arms": {"file": "edges.txt"}}, "x.arms must be a file in"),
+        ({"demo": "top-k", "arms": 10**12}, "instances.x: arms must be an integer"),
+        ({"demo": "top-k", "oracle": {}}, "x.oracle must be a table { file"),
+        (
+            {"demo": "top-k", "colour": 1},
+            "x: there must be no entries but arms, k, rng; got colour",
+        ),
+    ],
+)
+def test_demos_that_cannot_be_instances(table, message, tmp_path):
+    tables = {"horizon": 1, "instances": {"x": table}, "learners": {"Random": {"class": "UniformlyRandom"}}}
+    with pytest.raises(ValueError, match=message):
+        Study(tables, files=tmp_path)
 
 
 def test_the_cascade_drawn_is_a_forest_from_the_seeds():

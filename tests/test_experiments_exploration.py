@@ -50,10 +50,10 @@ def is_wrong(means, named):
 def test_aggregate_regret_verdicts(monkeypatch):
     """Rates far apart in an independent implementation: .69 and .94, .03 and 0, with 50 runs each.
 
-    CLUCB-PAC takes most of the time and fails never: 15 runs tell that from .69, and one cell needs none.
+    CLUCB-PAC takes most of the time and fails never: 25 runs tell that from .69, and one cell needs none.
     """
     rows, slow = [], experiments_aggregate.clucb_pac
-    for cell, runs in zip(experiments_aggregate.cells(quick=True), (15, 1), strict=True):
+    for cell, runs in zip(experiments_aggregate.cells(quick=True), (25, 1), strict=True):
         monkeypatch.setattr(experiments_aggregate, "clucb_pac", lambda *_, **__: [])
         rows += measured(experiments_aggregate.AGGREGATE_REGRET, cell, 50)
         means, budgets = experiments_aggregate._means(cell["instance"], cell["k"]), cell["budgets"]

@@ -109,12 +109,11 @@ class DescribedStudy:
 
     def _origins_now(self) -> dict[Pair, Origin]:
         outline, plan = self.outline, self.plan
-        if outline.trials:
-            packages = {pair: trial.package for pair, trial in plan.trials.items()}
-            return origins_of(outline.trials, plan.graphs, packages)
         tables = outline.learners | outline.explorers
-        used = {pair: [outline.instances[pair[0]], tables[pair[1]]] for pair in outline.pairs}
-        return origins_of(used, plan.graphs)
+        used = dict(outline.trials) or {
+            pair: [outline.instances[pair[0]], tables[pair[1]]] for pair in outline.pairs
+        }
+        return origins_of(used, plan.graphs, plan.packages)
 
     def __repr__(self) -> str:
         outline = self.outline

@@ -154,6 +154,21 @@ def _inside(name: str, folder: Path, where: str) -> Path:
     raise ValueError(f"{where} must be a file in {folder} or below, got {shown(name)}")
 
 
+def inside(table: Any, folder: Path | None, where: str) -> Path:
+    """Return the path of ``{file = "name"}``.
+
+    Raises
+    ------
+    ValueError
+        If the table is another, or the file is not below the study's folder.
+    """
+    if not isinstance(table, dict) or set(table) != {"file"} or not isinstance(table["file"], str):
+        raise ValueError(f'{where} must be a table {{ file = "name" }}, got {shown(table)}')
+    if folder is None:
+        raise ValueError(f"{where} needs the folder that it is in: give the study its `files`")
+    return _inside(table["file"], folder, where)
+
+
 def _rows(text: str, where: str) -> list[list[str]]:
     # Not `splitlines`, which also splits at form feeds and the like, in the midst of comments.
     numbered = [(number, line.split()) for number, line in enumerate(text.split("\n"), 1)]

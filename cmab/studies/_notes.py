@@ -49,12 +49,14 @@ class About:
 
 
 def origins_of(
-    used: Mapping[Pair, Any], graphs: Mapping[Pair, list[str]], packages: Mapping[Pair, str] | None = None
+    used: Mapping[Pair, Any], graphs: Mapping[Pair, list[str]], packages: Mapping[str, str]
 ) -> dict[Pair, Origin]:
-    """Return what pairs are made of, as of now, given their specifications, graphs and further packages."""
-    more = packages or {}
+    """Return what pairs are made of, as of now: given their specifications, graphs, instances' packages."""
     names = {
-        pair: (frozenset(classes(specification)), frozenset({more[pair]} if pair in more else ()))
+        pair: (
+            frozenset(classes(specification)),
+            frozenset(packages[name] for name in {pair[0]} & packages.keys()),
+        )
         for pair, specification in used.items()
     }
     refresh()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import traceback
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.environment import Environment, changes
@@ -60,7 +63,9 @@ class Simulating:
         told: dict[str, Any] = {"alpha": oracle.alpha, "beta": oracle.beta, "sense": oracle.sense}
         told |= {"rounds": self.rounds, "optimum": self.environment.optimum}
         outside = record.seconds - record.oracle_seconds
-        return stored(SIMULATED, vars(record) | told) | {"outside_seconds": outside}
+        counts = getattr(record.state, "counts", None)
+        observed = float(np.mean(counts > 0)) if isinstance(counts, np.ndarray) else math.nan
+        return stored(SIMULATED, vars(record) | told) | {"outside_seconds": outside, "observed": observed}
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.oracle import Oracle
@@ -16,6 +17,7 @@ from cmab.policy import AnyPolicy, Policy
 from cmab.results.regret import benchmark
 from cmab.running import simulation
 from cmab.running.identification import check_fit
+from cmab.studies._demos import demo_of
 from cmab.studies._outline import Outline
 from cmab.studies._specification import Builder, class_of
 from cmab.studies._trials import Trial, trial_of
@@ -34,6 +36,9 @@ class Plan:
     policies: dict[Pair, AnyPolicy] = field(default_factory=dict)
     explorations: dict[Pair, AnyExplorer] = field(default_factory=dict)
     trials: dict[Pair, Trial] = field(default_factory=dict)
+    #: What draws a super arm of an instance, and whose code makes instances and trials, where that is told.
+    pictures: dict[str, Callable[[IntArray], Any]] = field(default_factory=dict)
+    packages: dict[str, str] = field(default_factory=dict)
     graphs: dict[Pair, list[str]] = field(default_factory=dict)
 
     @classmethod
@@ -59,7 +64,8 @@ class Plan:
         for pair, table in outline.trials.items():
             plan.graphs[pair] = []
             try:
-                plan.trials[pair] = trial_of(table, f"trials.{pair[0]}")
+                trial = plan.trials[pair] = trial_of(table, f"trials.{pair[0]}")
+                plan.packages[pair[0]] = trial.package
             except ValueError as error:
                 wrong.append(str(error))
         if wrong:
@@ -70,9 +76,18 @@ class Plan:
         """Add an instance; return what its learners may refer to."""
         where = f"instances.{name}"
         wanted = {"oracle", "environment"} if self.outline.learners else {"environment"}
-        if not wanted <= set(table) <= {"oracle", "environment"}:
+        if "demo" not in table and not wanted <= set(table) <= {"oracle", "environment"}:
             raise ValueError(f"{where} must have {' and '.join(sorted(wanted))}, got {sorted(table)}")
         names: dict[str, Any] = {}
+        if "demo" in table:
+            made = demo_of(table, builder.files, where)
+            builder.graphs += made.files
+            self.packages[name] = made.package
+            environment, names["oracle"] = made.problem.environment, made.problem.oracle
+            if made.problem.draw is not None:
+                self.pictures[name] = made.problem.draw
+            self.problems[name] = environment
+            return names | {"means": environment.means, "n_arms": environment.n_arms}
         if "oracle" in table:
             oracle = names["oracle"] = builder.build(table["oracle"], {}, f"{where}.oracle")
             if not isinstance(oracle, Oracle):

@@ -78,18 +78,18 @@ class Builder:
         given = {key: entry for key, entry in value.items() if key != kinds[0]}
         arguments = {key: self.build(entry, names, f"{where}.{key}") for key, entry in given.items()}
         if kinds == ["class"]:
-            return _called(class_of(value["class"], where), extra | arguments, where)
+            return called(class_of(value["class"], where), extra | arguments, where)
         name = value["networkx"]
         maker = generator(name, where, nearest(name, GENERATORS))
         check_generator(maker, arguments, where)
-        return self._noted(_called(maker, extra | arguments, where))
+        return self._noted(called(maker, extra | arguments, where))
 
     def _noted(self, graph: Any) -> Any:
         self.graphs.append(digest(graph))
         return graph
 
 
-def _called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
+def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
     """Return what a class or function makes of arguments that anybody may have written."""
     try:
         parameters = inspect.signature(maker).parameters.values()

@@ -165,15 +165,17 @@ class StudyFolder(Generic[Described]):
         """Return what the finished replications of each trial told, where there are any."""
         return {pair[0]: told_by(rows) for pair, rows in self.rows("trials").items()}
 
-    def rows(self, kind: Kind, instance: str | None = None) -> dict[Pair, list[Row]]:
+    def rows(
+        self, kind: Kind, *, instance: str | None = None, learner: str | None = None
+    ) -> dict[Pair, list[Row]]:
         """Return what is stored of finished replications by (instance, learner), where there are any.
 
         Parameters
         ----------
         kind : {"simulations", "identifications", "trials"}
             The table.
-        instance : str, optional
-            Only those of this instance or trial.
+        instance, learner : str, optional
+            Only those of this instance or trial, and of this learner or experiment.
 
         Raises
         ------
@@ -184,7 +186,9 @@ class StudyFolder(Generic[Described]):
         pieces = [
             piece
             for piece in study.pieces
-            if study.kind(piece) == kind and instance in (None, piece.instance)
+            if study.kind(piece) == kind
+            and instance in (None, piece.instance)
+            and learner in (None, piece.learner)
         ]
         stored: dict[Pair, list[Row]] = {pair: [] for pair in study.outline.pairs}
         for piece in pieces:

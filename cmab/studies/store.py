@@ -20,6 +20,8 @@ Kind = Literal["simulations", "identifications", "trials"]
 By = Literal["key", "alike"]
 
 _FORMAT = 4
+#: The file in a folder of results.
+STORE = "results.sqlite"
 _ARRAYS = {name: np.int64 if dtype is None else np.float64 for name, sql, dtype in SIMULATED if sql == "BLOB"}
 _SHARED = (
     "key TEXT PRIMARY KEY",
@@ -40,7 +42,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
         *_SHARED,
         *(f"{name} {sql}" for name, sql, _ in SIMULATED),
         # Told once more, for those who read the table without cmab.
-        *(f"{name} REAL" for name in ("outside_seconds", *FINALS)),
+        *(f"{name} REAL" for name in ("outside_seconds", "observed", *FINALS)),
         "checksum TEXT",
     ),
     "identifications": (*_SHARED, *(f"{name} {sql}" for name, sql, _ in IDENTIFIED), "checksum TEXT"),
@@ -86,7 +88,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str], *, reading: bool = False) -> None:
         directory = Path(folder)
-        self.file = directory / "results.sqlite"
+        self.file = directory / STORE
         if not reading:
             directory.mkdir(parents=True, exist_ok=True)
         self._file = StoreFile(self.file, _COLUMNS, _INDEXES, _FORMAT, reading=reading)

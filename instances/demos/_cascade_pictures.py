@@ -74,8 +74,9 @@ def draw_cascade(
 def animate_learning(
     policy: AnyPolicy,
     environment: IndependentCascade,
-    rounds: int,
-    seed: int,
+    *,
+    horizon: int,
+    rng: int,
     path: Path,
     network: nx.Graph[Any] | None = None,
 ) -> None:
@@ -89,9 +90,9 @@ def animate_learning(
         The learner.
     environment : IndependentCascade
         Where it plays.
-    rounds : int
-        Up to 24 of them are shown, spaced as on a log axis.
-    seed : int
+    horizon : int
+        Rounds; up to 24 of them are shown, spaced as on a log axis.
+    rng : int
         As for `cmab.simulate`.
     path : Path
         Ends in ``.gif`` or ``.mp4``.
@@ -100,11 +101,11 @@ def animate_learning(
     """
     from cmab.plotting import animate, layout
 
-    wanted = set(np.geomspace(1, rounds, _FRAMES).round().astype(int).tolist())
-    session = Session(policy, stream(root(seed), Purpose.LEARNER, 0))
-    coins = stream(root(seed), Purpose.ENVIRONMENT, 0)
+    wanted = set(np.geomspace(1, horizon, _FRAMES).round().astype(int).tolist())
+    session = Session(policy, stream(root(rng), Purpose.LEARNER, 0))
+    coins = stream(root(rng), Purpose.ENVIRONMENT, 0)
     frames = []
-    for number in range(1, rounds + 1):
+    for number in range(1, horizon + 1):
         chosen = session.ask().super_arm
         session.tell(environment.play(chosen, coins))
         if number in wanted:

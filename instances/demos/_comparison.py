@@ -1,121 +1,248 @@
-"""What every demo does: several learners on one problem, a row for each, then pictures and numbers."""
+"""What every demo does: a study of learners on a problem; a row for each, then pictures and numbers."""
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
-from cmab import Environment, Simulation, SimulationInterrupted, simulate
+from cmab import Environment, Oracle, Simulation, Study, simulate
 from cmab.arrays import FloatArray, IntArray
-from cmab.policy import AnyPolicy
 from cmab.results._tables import Row, write_csv
+from cmab.studies._progress import Progress
+from cmab.studies._results import simulation
+from cmab.studies.folder import StudyFolder
 from cmab.validation import integer
+
+Learners = dict[str, dict[str, Any]]
 
 _LATE = 0.9
 _BLOCKS = 25
+_TEXT = """horizon : int
+    Rounds of a replication
+replications : int
+    Independent replications of each learner
+n_jobs : int
+    Worker processes, -1 for all cores
+out : Path, optional
+    Folder for the store, pictures (PNG and PDF) and numbers (CSV); what is stored is not run again"""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Learners on one environment.
+class Problem:
+    """What the learners of a demo meet, and how the last super arm of one is drawn."""
+
+    environment: Environment
+    oracle: Oracle
+    draw: Callable[[IntArray], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A demo: a study of learners on a problem.
 
     Parameters
     ----------
-    environment : Environment
-        The problem.
-    learners : mapping of str to Policy
-        In the order of the table.
+    name : str
+        What it is called as a command and in studies.
+    problem : callable
+        Returns the `Problem` for its parameters, among them ``rng``.
+    learners : mapping of str to dict
+        As in a study, in the order of the table.
     reward : str
         What the reward of a round is: "spread".
     unit : str
         Its unit: "nodes".
     featured : str
         The learner whose estimates and last choice are drawn.
-    draw : callable, optional
-        Draws the last super arm of the featured learner; returns matplotlib axes.
     """
 
-    environment: Environment
-    learners: Mapping[str, AnyPolicy]
+    name: str
+    problem: Callable[..., Problem]
+    learners: Mapping[str, Mapping[str, Any]]
     reward: str
     unit: str
     featured: str
-    draw: Callable[[IntArray], Any] | None = None
 
-    def run(
-        self, rounds: int, replications: int, seed: int, jobs: int, out: Path | None
-    ) -> Iterator[dict[str, Any]]:
-        """Yield a row for each learner as it finishes; then, or on Ctrl-C, write the files to `out`."""
+    def study(self, given: Mapping[str, Any], *, horizon: int, replications: int, rng: int) -> Study:
+        """Return the demo as a study, given the parameters of its problem."""
+        files, horizon = None, integer("rounds", horizon, 1)
+        instance = {name: value for name, value in given.items() if value is not None}
+        for name, value in instance.items():
+            if isinstance(value, Path):  # a study names files below its own folder only
+                path = value.resolve()
+                instance[name], files = {"file": path.name}, path.parent
+        tables = {
+            "horizon": horizon,
+            "checkpoints": checkpoints(horizon).tolist(),
+            "replications": replications,
+            "seed": rng,
+            "instances": {self.name: {"demo": self.name, **instance, "rng": rng}},
+            "learners": self.learners,
+        }
+        return Study(tables, files=files)
+
+    def run(self, study: Study, *, n_jobs: int, out: Path | None) -> Iterator[dict[str, Any]]:
+        """Yield a row for each learner when it is finished; then, or on Ctrl-C, write the files to `out`.
+
+        What the store of `out` holds already is not played again.
+        """
         if out is not None:
             from cmab.plotting import pyplot
 
             pyplot()  # a missing matplotlib must show before the run, not after it
-        checkpoints = _checkpoints(integer("rounds", rounds, 1))
-        results: dict[str, Simulation] = {}
-        try:
-            for name, policy in self.learners.items():
-                terminal = sys.stderr.isatty()
-                if terminal:
-                    sys.stderr.write(f"{name}\n")
-                try:
-                    results[name] = simulate(
-                        policy,
-                        self.environment,
-                        rounds,
-                        replications=replications,
-                        checkpoints=checkpoints,
-                        rng=seed,
-                        n_jobs=jobs,
-                        progress=terminal,
-                    )
-                except SimulationInterrupted as stopped:
-                    if np.isfinite(stopped.partial.rewards).any():
-                        results[name] = stopped.partial
-                        yield self._row(f"{name} (interrupted)", stopped.partial)
-                    raise
-                yield self._row(name, results[name])
-        finally:
-            if out is not None and results:
-                self._write(results, out)
+        with contextlib.ExitStack() as stack:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if out is None else out
+            folder = stack.enter_context(study.at(place))
+            is_whole = False
+            try:
+                yield from self._rows(folder, n_jobs)
+                is_whole = True
+            finally:
+                if out is not None:
+                    self._write(folder, out, is_whole=is_whole)
 
-    def _row(self, name: str, result: Simulation) -> dict[str, Any]:
-        late, played = late_rewards(result), _rounds_played(result)
-        observed = [np.mean(state.counts > 0) for state in result.states if hasattr(state, "counts")]
+    def _rows(self, folder: StudyFolder[Study], n_jobs: int) -> Iterator[dict[str, Any]]:
+        folder.repair()
+        missing = folder.missing()
+        left, waiting = Counter(piece.learner for piece in missing), list(self.learners)
+
+        def done(*, even_parts: bool = False) -> Iterator[dict[str, Any]]:
+            while waiting and (even_parts or not left[waiting[0]]):
+                name = waiting.pop(0)
+                stored = folder.rows("simulations", learner=name)
+                note = " (interrupted)" if left[name] else ""
+                yield from (self._row(name + note, rows, folder.study) for rows in stored.values())
+
+        yield from done()
+        total = len(folder.study.pieces)
+        progress = Progress(total, total - len(missing), sys.stderr) if sys.stderr.isatty() else None
+        try:
+            with contextlib.closing(folder.play(n_jobs=n_jobs)) as played:
+                for piece, found in played:
+                    left[piece.learner] -= 1
+                    if progress is not None:
+                        progress(piece, found)
+                    yield from done()
+        except KeyboardInterrupt:
+            yield from done(even_parts=True)
+            raise
+        finally:
+            if progress is not None:
+                progress.close()
+
+    def _row(self, name: str, rows: Sequence[Row], study: Study) -> dict[str, Any]:
+        result = simulation(name, rows)
+        late = late_rewards(result)
+        observed = [row["observed"] for row in rows if row["observed"] is not None]
         error = late.std(ddof=1) / np.sqrt(len(late)) if len(late) > 1 else np.nan
         return {
             "learner": name,
             f"late {self.reward}": float(late.mean()),
             "s.e.": float(error),
-            "of best known": float(late.mean() / self.environment.optimum),
+            "of best known": float(late.mean() / study.plan.problems[self.name].optimum),
             "arms observed": float(np.mean(observed)) if observed else None,
             # The median, for the first replication in a process may compile.
-            "ms a round": 1000 * float(np.median(result.seconds[played > 0] / played[played > 0])),
+            "ms a round": 1000 * float(np.median(result.seconds / result.rounds[-1])),
         }
 
-    def _write(self, results: Mapping[str, Simulation], out: Path) -> None:
-        from cmab.plotting import curves_with_bands, learned_against_true, regret_curves, save
+    def _write(self, folder: StudyFolder[Study], out: Path, *, is_whole: bool) -> None:
+        from cmab.plotting import curves_with_bands, regret_curves, save
 
+        results = {learner: result for (_, learner), result in folder.results().items()}
+        if not results:
+            return
         write_csv(out / "curves.csv", list(_curve_rows(results)))
         save(regret_curves(results, exact=True), out / "regret")
         blocks = {name: _blocks(result) for name, result in results.items()}
         label = f"Expected {self.reward} of a round ({self.unit})"
         save(curves_with_bands(blocks, "Round", label), out / "reward")
-        featured = results.get(self.featured)
-        if featured is None or not len(featured.states):
-            return
-        state, truth = featured.states[0], self.environment.means
-        if hasattr(state, "counts"):
-            rows = zip(range(len(truth)), truth, state.means, state.counts, strict=True)
-            names = ("arm", "true mean", "learned mean", "observations")
-            write_csv(out / "arms.csv", [dict(zip(names, row, strict=True)) for row in rows])
-            save(learned_against_true(state.means, truth, state.counts), out / "learned")
-        if self.draw is not None:
-            save(self.draw(featured.super_arms[0]), out / "picture")
+        if is_whole:
+            self._write_featured(folder.study, out)
+
+    def _write_featured(self, study: Study, out: Path) -> None:
+        """Draw what the featured learner knows and chooses at the end, in its replication 0 played again."""
+        from cmab.plotting import learned_against_true, save
+
+        assert study.rounds is not None
+        last, environment = int(study.rounds[-1]), study.plan.problems[self.name]
+        policy = study.plan.policies[self.name, self.featured]
+        played = simulate(policy, environment, last, checkpoints=[last], rng=study.seed)
+        state, truth = played.states[0], environment.means
+        rows = zip(range(len(truth)), truth, state.means, state.counts, strict=True)
+        names = ("arm", "true mean", "learned mean", "observations")
+        write_csv(out / "arms.csv", [dict(zip(names, row, strict=True)) for row in rows])
+        save(learned_against_true(state.means, truth, state.counts), out / "learned")
+        if (draw := study.plan.pictures.get(self.name)) is not None:
+            save(draw(played.super_arms[0]), out / "picture")
+
+
+def command(
+    *,
+    learners: Mapping[str, Mapping[str, Any]],
+    reward: str,
+    unit: str,
+    featured: str,
+    horizon: int,
+    replications: int,
+    n_jobs: int = 1,
+    then: Callable[..., Callable[[Study], object] | None] | None = None,
+) -> Callable[[Callable[..., Problem]], Callable[..., Iterator[dict[str, Any]]]]:
+    """Make the command of a demo of the function that makes its problem, with these defaults.
+
+    `then` has further parameters of the command; it is called before the run, and what it returns after it.
+    """
+
+    def of(make: Callable[..., Problem]) -> Callable[..., Iterator[dict[str, Any]]]:
+        demo = Demo(make.__name__.replace("_", "-"), make, learners, reward, unit, featured)
+
+        def run(
+            *,
+            horizon: int = horizon,
+            replications: int = replications,
+            rng: int = 0,
+            n_jobs: int = n_jobs,
+            out: Path | None = None,
+            **given: Any,
+        ) -> Iterator[dict[str, Any]]:
+            wanted = {name: given.pop(name) for name in more if name in given}
+            last = then(**wanted) if then is not None else None
+            study = demo.study(given, horizon=horizon, replications=replications, rng=rng)
+            yield from demo.run(study, n_jobs=n_jobs, out=out)
+            if last is not None:
+                last(study)
+
+        more = inspect.signature(then).parameters if then is not None else {}
+        _describe(run, make, demo, then)
+        return run
+
+    return of
+
+
+def _describe(
+    run: Callable[..., Any], make: Callable[..., Problem], demo: Demo, then: Callable[..., Any] | None
+) -> None:
+    """Give a command the parameters and the text of the problem before its own."""
+    own = [p for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    first = [p for p in inspect.signature(make).parameters.values() if p.name != "rng"]
+    hints = get_type_hints(make) | get_type_hints(run)
+    if then is not None:
+        first += inspect.signature(then).parameters.values()
+        hints |= get_type_hints(then)
+    made: Any = run
+    made.demo, made.__module__ = demo, make.__module__
+    made.__name__ = made.__qualname__ = make.__name__
+    made.__annotations__ = hints
+    made.__signature__ = inspect.Signature([*first, *own])
+    made.__doc__ = f"{inspect.cleandoc(make.__doc__ or '')}\n{_TEXT}\n"
 
 
 def late_rewards(result: Simulation) -> FloatArray:
@@ -131,13 +258,7 @@ def late_rewards(result: Simulation) -> FloatArray:
     return np.array(late)
 
 
-def _rounds_played(result: Simulation) -> IntArray:
-    """Return the number of rounds of each replication, up to the last checkpoint that it reached."""
-    played: IntArray = np.where(np.isfinite(result.rewards), result.rounds, 0).max(axis=1, initial=0)
-    return played
-
-
-def _checkpoints(rounds: int) -> IntArray:
+def checkpoints(rounds: int) -> IntArray:
     """Return up to 500 evenly spaced rounds and 100 log-spaced ones, for both kinds of axes."""
     even = np.linspace(1, rounds, min(rounds, 500))
     return np.unique(np.concatenate((even, np.geomspace(1, rounds, 100))).round().astype(np.int64))

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.seeding import Purpose, root, stream
+from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.coverage import Coverage
-from instances.demos._comparison import Comparison
-from instances.demos.linear import learners
+from instances.demos._comparison import Problem, command
+from instances.demos.linear import LINEAR, NONLINEAR
 from oracles import Matching, ShortestPath
 
 if TYPE_CHECKING:
     import networkx as nx
 
+_MOST_STREETS = 500
 
-def coverage(
-    *,
-    k: int = 3,
-    rounds: int = 2000,
-    replications: int = 10,
-    seed: int = 0,
-    jobs: int = 1,
-    out: Path | None = None,
-) -> Iterator[dict[str, Any]]:
+
+@command(
+    learners=NONLINEAR,
+    reward="reward",
+    unit="events",
+    featured="Thompson",
+    horizon=2000,
+    replications=10,
+)
+def coverage(*, k: int = 3, rng: int = 0) -> Problem:
     """Choose k hosts among the women of Davis's Southern study so that most events find one.
 
     A woman takes up each event that she attended in the study with an unknown probability; every round the
@@ -37,21 +38,13 @@ def coverage(
     ----------
     k : int
         Women chosen in a round
-    rounds : int
-        Rounds of a replication
-    replications : int
-        Independent replications of each learner
-    seed : int
+    rng : int
         Seed of all randomness
-    jobs : int
-        Worker processes, -1 for all cores
-    out : Path, optional
-        Folder for pictures (PNG and PDF) and numbers (CSV)
     """
     import networkx as nx
 
     graph: nx.Graph[Any] = nx.davis_southern_women_graph()
-    environment = Coverage(graph, k, probability=_means(graph, seed))
+    environment = Coverage(graph, k, probability=_means(graph, rng))
     oracle = environment.oracle
 
     def draw(hosts: IntArray) -> Any:
@@ -61,18 +54,18 @@ def coverage(
         nodes = {"Chosen women": names, "Events they may take up": list(dict.fromkeys(reached))}
         return _draw(graph, "Davis's Southern women", nodes=nodes, edges={"Attendance": edges}, labels=names)
 
-    comparison = Comparison(environment, learners(oracle), "reward", "events", "Thompson", draw)
-    yield from comparison.run(rounds, replications, seed, jobs, out)
+    return Problem(environment, oracle, draw)
 
 
-def matching(
-    *,
-    rounds: int = 2000,
-    replications: int = 10,
-    seed: int = 0,
-    jobs: int = 1,
-    out: Path | None = None,
-) -> Iterator[dict[str, Any]]:
+@command(
+    learners=LINEAR,
+    reward="reward",
+    unit="pairs",
+    featured="Thompson",
+    horizon=2000,
+    replications=10,
+)
+def matching(*, rng: int = 0) -> Problem:
     """Learn who should go to which event: a matching of Davis's Southern women with events.
 
     Each pair of the study succeeds with an unknown probability; every round the learner sends each woman to
@@ -80,22 +73,14 @@ def matching(
 
     Parameters
     ----------
-    rounds : int
-        Rounds of a replication
-    replications : int
-        Independent replications of each learner
-    seed : int
+    rng : int
         Seed of all randomness
-    jobs : int
-        Worker processes, -1 for all cores
-    out : Path, optional
-        Folder for pictures (PNG and PDF) and numbers (CSV)
     """
     import networkx as nx
 
     graph: nx.Graph[Any] = nx.davis_southern_women_graph()
     oracle = Matching(graph, method="assignment")
-    environment = SemiBandit(BernoulliArms(_means(graph, seed)), oracle)
+    environment = SemiBandit(BernoulliArms(_means(graph, rng)), oracle)
 
     def draw(chosen: IntArray) -> Any:
         edges: Any = oracle.labels(chosen)
@@ -105,19 +90,18 @@ def matching(
             graph, "Davis's Southern women", nodes=events, edges={"Matching of the last round": edges}
         )
 
-    comparison = Comparison(environment, learners(oracle), "reward", "pairs", "Thompson", draw)
-    yield from comparison.run(rounds, replications, seed, jobs, out)
+    return Problem(environment, oracle, draw)
 
 
-def routing(
-    *,
-    side: int = 6,
-    rounds: int = 2000,
-    replications: int = 10,
-    seed: int = 0,
-    jobs: int = 1,
-    out: Path | None = None,
-) -> Iterator[dict[str, Any]]:
+@command(
+    learners=LINEAR,
+    reward="cost",
+    unit="congested streets",
+    featured="Thompson",
+    horizon=2000,
+    replications=10,
+)
+def routing(*, side: int = 6, rng: int = 0) -> Problem:
     """Learn the way with the least congestion through a grid of streets.
 
     Each street is congested with an unknown probability; every round the learner drives from one corner to
@@ -127,23 +111,16 @@ def routing(
     ----------
     side : int
         Crossings on each side of the grid
-    rounds : int
-        Rounds of a replication
-    replications : int
-        Independent replications of each learner
-    seed : int
+    rng : int
         Seed of all randomness
-    jobs : int
-        Worker processes, -1 for all cores
-    out : Path, optional
-        Folder for pictures (PNG and PDF) and numbers (CSV)
     """
     import networkx as nx
 
+    integer("side", side, 2, _MOST_STREETS)
     graph: nx.Graph[Any] = nx.grid_2d_graph(side, side)
     corners = (0, 0), (side - 1, side - 1)
     oracle = ShortestPath(graph, *corners)
-    environment = SemiBandit(BernoulliArms(_means(graph, seed)), oracle)
+    environment = SemiBandit(BernoulliArms(_means(graph, rng)), oracle)
 
     def draw(path: IntArray) -> Any:
         edges: Any = oracle.labels(path)
@@ -151,13 +128,12 @@ def routing(
         nodes = {"From": corners[:1], "To": corners[1:]}
         return _draw(graph, "Streets", places, nodes=nodes, edges={"Way of the last round": edges})
 
-    comparison = Comparison(environment, learners(oracle), "cost", "congested streets", "Thompson", draw)
-    yield from comparison.run(rounds, replications, seed, jobs, out)
+    return Problem(environment, oracle, draw)
 
 
-def _means(graph: nx.Graph[Any], seed: int) -> FloatArray:
+def _means(graph: nx.Graph[Any], rng: int) -> FloatArray:
     """Return an unknown probability for each edge, the same for the same seed."""
-    return stream(root(seed), Purpose.ESTIMATION, 0).uniform(0.1, 0.9, graph.number_of_edges())
+    return stream(root(rng), Purpose.ESTIMATION, 0).uniform(0.1, 0.9, graph.number_of_edges())
 
 
 def _draw(graph: nx.Graph[Any], title: str, places: Any = None, **groups: Any) -> Any:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cmab import CTS, CUCB, Clairvoyant, EpsilonGreedy, UniformlyRandom
+from cmab import Study
 from cmab.arrays import FloatArray, IntArray
 from cmab.plotting import check_animation
-from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import real
 from instances.demos._cascade_pictures import animate_learning, draw_cascade
-from instances.demos._comparison import Comparison
+from instances.demos._comparison import Learners, Problem, command
 from instances.graphs import constant, read_edge_list, trivalency, weighted_cascade
 from instances.spreading.independent_cascade import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
@@ -24,8 +23,52 @@ if TYPE_CHECKING:
 
 Model = Literal["weighted-cascade", "constant", "trivalency"]
 _FEATURED = "Thompson, prior"
+# Influence is rare: a prior that says so spares the learner from buying every unseen edge.
+_PRIOR: dict[str, Any] = {"prior_mean": 0.05, "prior_weight": 20.0}
+_LEARNERS: Learners = {
+    "Clairvoyant": {"class": "Clairvoyant", "means": "$means"},
+    _FEATURED: {"class": "CTS", **_PRIOR},
+    "CUCB, prior": {"class": "CUCB", "scale": 0.05, **_PRIOR},
+    "CUCB": {"class": "CUCB"},
+    "Epsilon-greedy": {"class": "EpsilonGreedy"},
+    "Random": {"class": "UniformlyRandom"},
+}
 
 
+def _film(*, animate: Path | None = None) -> Callable[[Study], object] | None:
+    """Refuse a file that no film can have; return what makes it."""
+    if animate is None:
+        return None
+    check_animation(animate)
+
+    def make(study: Study) -> None:
+        (table,) = study.outline.instances.values()
+        network = None if "graph" in table else _les_miserables()
+        environment = study.plan.problems["influence"]
+        assert isinstance(environment, IndependentCascade)
+        assert study.rounds is not None
+        animate_learning(
+            study.plan.policies["influence", _FEATURED],
+            environment,
+            horizon=int(study.rounds[-1]),
+            rng=study.seed,
+            path=animate,
+            network=network,
+        )
+
+    return make
+
+
+@command(
+    learners=_LEARNERS,
+    reward="spread",
+    unit="nodes",
+    featured=_FEATURED,
+    horizon=500,
+    replications=10,
+    n_jobs=-1,
+    then=_film,
+)
 def influence(
     *,
     graph: Path | None = None,
@@ -33,14 +76,9 @@ def influence(
     model: Model | None = None,
     probability: float = 0.1,
     k: int = 5,
-    rounds: int = 500,
-    replications: int = 10,
     epsilon: float = 0.1,
-    seed: int = 0,
-    jobs: int = -1,
-    animate: Path | None = None,
-    out: Path | None = None,
-) -> Iterator[dict[str, Any]]:
+    rng: int = 0,
+) -> Problem:
     """Learn whom to convince first: online influence maximisation under the independent-cascade model.
 
     Parameters
@@ -57,40 +95,25 @@ def influence(
         Edge probability of the constant model
     k : int
         Seeds chosen in a round
-    rounds : int
-        Rounds of a replication
-    replications : int
-        Independent replications of each learner
     epsilon : float
         Accuracy of the oracle, whose guarantee is 1 - (1 - 1/k)^k - epsilon
-    seed : int
-        Seed of all randomness
-    jobs : int
-        Worker processes, -1 for all cores
     animate : Path, optional
         GIF or MP4 of the seeds that the Thompson learner with a prior chooses, and of what they reach
-    out : Path, optional
-        Folder for pictures (PNG and PDF) and numbers (CSV)
+    rng : int
+        Seed of all randomness
     """
-    if animate is not None:
-        check_animation(animate)
     network = _les_miserables() if graph is None else None
     if network is None:
         assert graph is not None
         directed = read_edge_list(graph, directed=not undirected)
     else:
         directed = as_directed_graph(network)
-    environment = IndependentCascade(directed, _truth(directed, model, probability, seed), k=k)
-    oracle = InfluenceMaximization(directed, k=k, epsilon=epsilon)
-    learners = _learners(oracle, environment)
+    environment = IndependentCascade(directed, _truth(directed, model, probability, rng), k=k)
 
     def draw(seeds: IntArray) -> Any:
         return draw_cascade(environment, seeds, network)
 
-    comparison = Comparison(environment, learners, "spread", "nodes", _FEATURED, draw)
-    yield from comparison.run(rounds, replications, seed, jobs, out)
-    if animate is not None:
-        animate_learning(learners[_FEATURED], environment, rounds, seed, animate, network)
+    return Problem(environment, InfluenceMaximization(directed, k=k, epsilon=epsilon), draw)
 
 
 def _les_miserables() -> nx.Graph[Any]:
@@ -100,24 +123,11 @@ def _les_miserables() -> nx.Graph[Any]:
     return network
 
 
-def _truth(graph: DirectedGraph, model: Model | None, probability: float, seed: int) -> FloatArray:
+def _truth(graph: DirectedGraph, model: Model | None, probability: float, rng: int) -> FloatArray:
     if model is None and graph.probabilities is not None:
         return graph.probabilities
     if model in (None, "weighted-cascade"):
         return weighted_cascade(graph)
     if model == "constant":
         return constant(graph, real("probability", probability, 0.0, 1.0))
-    return trivalency(graph, stream(root(seed), Purpose.ESTIMATION, 0))
-
-
-def _learners(oracle: InfluenceMaximization, environment: IndependentCascade) -> dict[str, AnyPolicy]:
-    # Influence is rare: a prior that says so spares the learner from buying every unseen edge.
-    prior: dict[str, Any] = {"prior_mean": 0.05, "prior_weight": 20.0}
-    return {
-        "Clairvoyant": Clairvoyant(oracle, environment.means),
-        _FEATURED: CTS(oracle, **prior),
-        "CUCB, prior": CUCB(oracle, scale=0.05, **prior),
-        "CUCB": CUCB(oracle),
-        "Epsilon-greedy": EpsilonGreedy(oracle),
-        "Random": UniformlyRandom(oracle),
-    }
+    return trivalency(graph, stream(root(rng), Purpose.ESTIMATION, 0))

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, LLR, EpsilonGreedy, Oracle, UniformlyRandom
 from cmab.arrays import IntArray
-from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, root, stream
+from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.demos._comparison import Comparison
+from instances.demos._comparison import Learners, Problem, command
 from oracles import GraphicMatroid, TopK
 
+_MOST_ARMS = 1_000_000
+#: The learners of these demos, of which LLR knows linear rewards only.
+NONLINEAR: Learners = {
+    "Thompson": {"class": "CTS"},
+    "CUCB": {"class": "CUCB"},
+    "CUCB, radius / 4": {"class": "CUCB", "scale": 0.25},
+    "Epsilon-greedy": {"class": "EpsilonGreedy"},
+    "Random": {"class": "UniformlyRandom"},
+}
+_ORDER = ("Thompson", "CUCB", "CUCB, radius / 4", "LLR", "Epsilon-greedy", "Random")
+LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORDER}
 
-def top_k(
-    *,
-    arms: int = 50,
-    k: int = 5,
-    rounds: int = 5000,
-    replications: int = 20,
-    seed: int = 0,
-    jobs: int = 1,
-    out: Path | None = None,
-) -> Iterator[dict[str, Any]]:
+
+@command(learners=LINEAR, reward="reward", unit="clicks", featured="CUCB", horizon=5000, replications=20)
+def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
     """Choose the k most clicked of many advertisements, shown together and each with its own click rate.
 
     Parameters
@@ -36,33 +37,24 @@ def top_k(
         Advertisements; their click rates fall evenly from 0.6 to 0.1
     k : int
         Places in a round
-    rounds : int
-        Rounds of a replication
-    replications : int
-        Independent replications of each learner
-    seed : int
+    rng : int
         Seed of all randomness
-    jobs : int
-        Worker processes, -1 for all cores
-    out : Path, optional
-        Folder for pictures (PNG and PDF) and numbers (CSV)
     """
-    oracle = TopK(arms, k)
+    oracle = TopK(integer("arms", arms, 1, _MOST_ARMS), k)
     # Shuffled: ties go to the lower index, and an ordered truth would make that a hint.
-    rates = stream(root(seed), Purpose.ESTIMATION, 0).permutation(np.linspace(0.6, 0.1, arms))
-    environment = SemiBandit(BernoulliArms(rates), oracle)
-    comparison = Comparison(environment, learners(oracle), "reward", "clicks", "CUCB")
-    yield from comparison.run(rounds, replications, seed, jobs, out)
+    rates = stream(root(rng), Purpose.ESTIMATION, 0).permutation(np.linspace(0.6, 0.1, arms))
+    return Problem(SemiBandit(BernoulliArms(rates), oracle), oracle)
 
 
-def spanning_tree(
-    *,
-    rounds: int = 3000,
-    replications: int = 10,
-    seed: int = 0,
-    jobs: int = 1,
-    out: Path | None = None,
-) -> Iterator[dict[str, Any]]:
+@command(
+    learners=LINEAR,
+    reward="reward",
+    unit="ties that hold",
+    featured="Thompson",
+    horizon=3000,
+    replications=10,
+)
+def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
     """Learn the most reliable spanning tree of Zachary's karate club, tie by tie.
 
     A tie holds a message with a probability that grows with the number of contexts in which the two members
@@ -70,16 +62,8 @@ def spanning_tree(
 
     Parameters
     ----------
-    rounds : int
-        Rounds of a replication
-    replications : int
-        Independent replications of each learner
-    seed : int
+    rng : int
         Seed of all randomness
-    jobs : int
-        Worker processes, -1 for all cores
-    out : Path, optional
-        Folder for pictures (PNG and PDF) and numbers (CSV)
     """
     import networkx as nx
 
@@ -94,18 +78,4 @@ def spanning_tree(
         chosen: Any = oracle.labels(tree)
         return draw_graph(graph, edges={"Tree of the last round": chosen}, title="Zachary's karate club")
 
-    comparison = Comparison(environment, learners(oracle), "reward", "ties that hold", "Thompson", draw)
-    yield from comparison.run(rounds, replications, seed, jobs, out)
-
-
-def learners(oracle: Oracle) -> dict[str, AnyPolicy]:
-    """Return the learners of these demos; LLR knows linear rewards only."""
-    linear: dict[str, AnyPolicy] = {"LLR": LLR(oracle)} if oracle.is_linear else {}
-    return {
-        "Thompson": CTS(oracle),
-        "CUCB": CUCB(oracle),
-        "CUCB, radius / 4": CUCB(oracle, scale=0.25),
-        **linear,
-        "Epsilon-greedy": EpsilonGreedy(oracle),
-        "Random": UniformlyRandom(oracle),
-    }
+    return Problem(environment, oracle, draw)

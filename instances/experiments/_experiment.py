@@ -101,7 +101,7 @@ def _rows(experiment: Experiment, folder: StudyFolder[Study], n_jobs: int) -> It
     def done() -> Iterator[Row]:
         while waiting and not left[waiting[0][1]]:
             cell, name = waiting.pop(0)
-            ((_, stored),) = folder.rows("trials", name).items()
+            ((_, stored),) = folder.rows("trials", instance=name).items()
             yield from experiment.sum_up(cell, told_by(stored))
 
     yield from done()
