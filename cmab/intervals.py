@@ -13,7 +13,7 @@ _RESAMPLES = 2000
 Band = Literal["t", "bootstrap"]
 
 
-def proportion_interval(hits: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+def proportion_interval(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
     """Return Clopper and Pearson's interval, whose coverage is at least `level` for every proportion."""
     from scipy.special import betaincinv
 
@@ -60,7 +60,7 @@ def holm(p_values: Sequence[float] | ArrayLike) -> FloatArray:
 
 
 def band(
-    values: FloatArray, kind: Band = "t", level: float = 0.95
+    values: FloatArray, kind: Band = "t", *, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the mean over replications and a confidence interval for it, at each checkpoint.
 

@@ -72,8 +72,6 @@ def test_numba_is_behind_one_decorator(package):
 INSIDE = {
     "cmab.results._tables",
     "cmab.running._compiled_exploration",
-    "cmab.studies._progress",
-    "cmab.studies._trials",
 }
 
 

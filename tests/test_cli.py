@@ -230,4 +230,4 @@ def test_rounding_is_no_regret():
     )
     assert result.exact_regret[0, -1] != 0.0
     assert regret_row(("instance", "clairvoyant"), result)["regret"] == 0.0
-    assert without_noise(np.array([1e-3, -1e-3, np.nan]), 0.7, 10_000).tolist()[:2] == [1e-3, -1e-3]
+    assert without_noise(np.array([1e-3, -1e-3, np.nan]), 0.7, rounds=10_000).tolist()[:2] == [1e-3, -1e-3]

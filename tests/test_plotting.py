@@ -41,7 +41,7 @@ def results():
 
 def test_t_band_is_scipys_interval():
     values = np.random.default_rng(0).normal(size=(7, 4))
-    mean, low, high = plotting.band(values, "t", 0.9)
+    mean, low, high = plotting.band(values, "t", level=0.9)
     expected = stats.t.interval(0.9, 6, values.mean(axis=0), stats.sem(values, axis=0))
     np.testing.assert_allclose([mean, low, high], [values.mean(axis=0), *expected])
 
@@ -51,7 +51,7 @@ def test_bootstrap_band_covers_the_mean():
     rng = np.random.default_rng(1)
     covered = 0
     for _ in range(400):
-        _, low, high = plotting.band(rng.exponential(size=(30, 1)), "bootstrap", 0.9)
+        _, low, high = plotting.band(rng.exponential(size=(30, 1)), "bootstrap", level=0.9)
         covered += bool(low[0] <= 1.0 <= high[0])
     assert 0.80 * 400 <= covered <= 0.97 * 400
 
@@ -69,7 +69,7 @@ def test_unfinished_replications_count_where_they_were_played(kind):
 @pytest.mark.parametrize(("kind", "level"), [("normal", 0.9), ("t", 1.0), ("t", 0.0)])
 def test_bad_bands(kind, level):
     with pytest.raises(ValueError, match="got"):
-        plotting.band(np.ones((2, 2)), kind, level)
+        plotting.band(np.ones((2, 2)), kind, level=level)
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -88,7 +88,7 @@ def test_curves_differ_without_colour(results, log):
 
 def test_bands_below_zero_do_not_stretch_log_axes():
     values = np.array([[0.1, 1.0, 10.0], [-5.0, 2.0, 12.0], [6.0, 3.0, 11.0]])
-    axes = plotting.curves_with_bands({"A": ([1, 10, 100], values)}, "x", "y", log=True)
+    axes = plotting.curves_with_bands({"A": ([1, 10, 100], values)}, x_label="x", y_label="y", log=True)
     low, high = axes.get_ylim()
     assert 0.01 < low < 0.37
     assert 12.0 < high < 100.0
@@ -108,7 +108,7 @@ def test_legend_stands_in_the_order_of_the_last_values(results):
 
 def test_only_observed_arms_are_drawn():
     counts = np.array([0, 3, 100])
-    axes = plotting.learned_against_true(np.array([0.0, 0.5, 0.2]), np.array([0.3, 0.4, 0.2]), counts)
+    axes = plotting.learned_against_true(np.array([0.0, 0.5, 0.2]), np.array([0.3, 0.4, 0.2]), counts=counts)
     points = axes.collections[0].get_offsets()
     np.testing.assert_allclose(points, [[0.4, 0.5], [0.2, 0.2]])
     assert "2 of 3" in axes.get_title(loc="left")
@@ -182,7 +182,7 @@ def test_an_animation_moves_and_its_nodes_do_not(tmp_path):
         axes.figure.canvas.draw()
         offsets.append(axes.transData.transform([places[node] for node in graph]))
 
-    plotting.animate(draw, range(3), tmp_path / "learning.gif", seconds=0.5)
+    plotting.animate(draw, range(3), path=tmp_path / "learning.gif", seconds=0.5)
     with Image.open(tmp_path / "learning.gif") as image:
         shown = []
         for number in range(image.n_frames):
@@ -194,7 +194,7 @@ def test_an_animation_moves_and_its_nodes_do_not(tmp_path):
     for frame in offsets[1:]:
         np.testing.assert_array_equal(frame, offsets[0])
     with pytest.raises(ValueError, match=r"must end in \.gif or \.mp4, got"):
-        plotting.animate(draw, range(3), tmp_path / "learning.png")
+        plotting.animate(draw, range(3), path=tmp_path / "learning.png")
 
 
 def draw_level(axes, level):
@@ -205,7 +205,7 @@ def draw_level(axes, level):
 def test_an_animation_as_mp4(tmp_path):
     """ffmpeg reads it back: five pictures, the last three alike, and lighter from one to the next."""
     path = tmp_path / "learning.mp4"
-    plotting.animate(draw_level, range(3), path, seconds=0.5)
+    plotting.animate(draw_level, range(3), path=path, seconds=0.5)
     decode = [
         "ffmpeg",
         "-v",
@@ -231,7 +231,7 @@ def test_mp4_without_ffmpeg(tmp_path):
         plt.rc_context({"animation.ffmpeg_path": str(tmp_path / "none")}),
         pytest.raises(FileNotFoundError, match=r"learning\.mp4 needs the program ffmpeg"),
     ):
-        plotting.animate(draw_level, range(3), tmp_path / "learning.mp4")
+        plotting.animate(draw_level, range(3), path=tmp_path / "learning.mp4")
     assert not list(tmp_path.iterdir())
 
 
@@ -274,7 +274,7 @@ def test_every_letter_of_the_labels_is_in_the_font(results, font):
 @pytest.mark.parametrize("counts", [[3, 3, 3], [1, 1, 1], [127, 500, 300], [1, 90, 3000]])
 def test_the_scale_of_counts_ends_with_them(counts):
     axes = plotting.learned_against_true(
-        np.array([0.5, 0.2, 0.1]), np.array([0.4, 0.2, 0.2]), np.array(counts)
+        np.array([0.5, 0.2, 0.1]), np.array([0.4, 0.2, 0.2]), counts=np.array(counts)
     )
     norm = axes.collections[0].norm
     assert (norm.vmin, norm.vmax) == (min(counts), max(max(counts), min(counts) + 1))
@@ -283,8 +283,8 @@ def test_the_scale_of_counts_ends_with_them(counts):
 
 CELLS = [
     "import matplotlib.pyplot as plt\nfrom cmab import plotting\n"
-    "plotting.curves_with_bands({'a': ([1, 2], [[1.0, 2.0], [2.0, 2.5]])}, 'x', 'y');",
-    "plotting.curves_with_bands({'a': ([1, 2], [[1.0, 2.0], [2.0, 2.5]])}, 'x', 'y');",
+    "plotting.curves_with_bands({'a': ([1, 2], [[1.0, 2.0], [2.0, 2.5]])}, x_label='x', y_label='y');",
+    "plotting.curves_with_bands({'a': ([1, 2], [[1.0, 2.0], [2.0, 2.5]])}, x_label='x', y_label='y');",
     "plt.plot([1, 2]);",
 ]
 

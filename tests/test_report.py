@@ -61,7 +61,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(("hits", "trials"), [(0, 7), (7, 7), (3, 20)])
 def test_proportion_interval_is_scipys(hits, trials):
     expected = stats.binomtest(hits, trials).proportion_ci(0.9, "exact")
-    np.testing.assert_allclose(proportion_interval(hits, trials, 0.9), expected)
+    np.testing.assert_allclose(proportion_interval(hits, trials, level=0.9), expected)
 
 
 def test_p_values_are_scipys():
@@ -308,7 +308,8 @@ def test_names_are_shown_as_they_are(tmp_path):
     shown = drawn_names(STRANGE)
     assert len(set(shown.values())) == len(STRANGE)
     assert all(text.isprintable() and len(text) < 60 for text in shown.values())
-    axes = plotting.curves_with_bands({text: ([1, 2], np.ones((2, 2))) for text in shown.values()}, "x", "y")
+    curves = {text: ([1, 2], np.ones((2, 2))) for text in shown.values()}
+    axes = plotting.curves_with_bands(curves, x_label="x", y_label="y")
     axes.figure.canvas.draw()
     assert len(axes.get_legend().get_texts()) == len(STRANGE)
 

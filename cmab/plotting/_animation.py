@@ -31,8 +31,8 @@ def check_animation(path: str | os.PathLike[str]) -> None:
 def animate(
     draw: Callable[[Any, Frame], object],
     frames: Sequence[Frame],
-    path: str | os.PathLike[str],
     *,
+    path: str | os.PathLike[str],
     seconds: float = 0.7,
 ) -> None:
     """Write a GIF or MP4 that shows one frame after the other, the last one three times as long.

@@ -54,14 +54,16 @@ def regret_curves(
         label: (result.rounds, result.exact_regret if exact else result.regret)
         for label, result in labelled(results).items()
     }
-    return curves_with_bands(curves, "Round", name, band_kind=band_kind, level=level, log=log, ax=ax)
+    return curves_with_bands(
+        curves, x_label="Round", y_label=name, band_kind=band_kind, level=level, log=log, ax=ax
+    )
 
 
 def curves_with_bands(
     curves: Mapping[str, tuple[ArrayLike, FloatArray]],
+    *,
     x_label: str,
     y_label: str,
-    *,
     band_kind: Band = "t",
     level: float = 0.95,
     log: bool = False,
@@ -71,7 +73,7 @@ def curves_with_bands(
     with style():
         axes = pyplot().figure().add_subplot() if ax is None else ax
         bands = {
-            name: band(np.asarray(values, np.float64), band_kind, level)
+            name: band(np.asarray(values, np.float64), band_kind, level=level)
             for name, (_, values) in curves.items()
         }
         # On a log axis a band that goes on below 0 goes on to the lower edge of what can be drawn.
@@ -135,7 +137,7 @@ def _legend(axes: Any) -> None:
     axes.legend(handles=lines, **place, frameon=False, handlelength=3.2)
 
 
-def learned_against_true(learned: FloatArray, truth: FloatArray, counts: IntArray, *, ax: Any = None) -> Any:
+def learned_against_true(learned: FloatArray, truth: FloatArray, *, counts: IntArray, ax: Any = None) -> Any:
     """Draw the learned against the true mean of every base arm that was observed.
 
     Parameters

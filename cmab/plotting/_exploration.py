@@ -61,7 +61,7 @@ def sample_bars(
             )
             spread = 0.5 * (np.arange(len(samples)) % 7 - 3) / 7
             axes.plot(samples, place + spread, "o", color="0.25", markersize=1.6, alpha=0.6, linewidth=0)
-            mean, low, high = (float(end[0]) for end in band(samples[:, None], "t", level))
+            mean, low, high = (float(end[0]) for end in band(samples[:, None], "t", level=level))
             if np.isfinite(low):
                 axes.plot([low, high], [place, place], color="black", linewidth=1.8, marker="|", markersize=8)
             if not found.stopped.all():
@@ -100,7 +100,9 @@ def failure_curves(
         for number, (name, points) in enumerate(curves.items()):
             budgets, failures, runs = (np.array(column) for column in zip(*sorted(points), strict=True))
             shares = failures / runs
-            ends = [proportion_interval(int(f), int(n), level) for f, n in zip(failures, runs, strict=True)]
+            ends = [
+                proportion_interval(int(f), int(n), level=level) for f, n in zip(failures, runs, strict=True)
+            ]
             low, high = np.array(ends).T
             lowest = min(lowest, float((0.5 / runs).min()))
             # Side by side, so that intervals at the same budget do not hide each other.

@@ -18,7 +18,7 @@ _NODE_MARKERS = ("s", "o", "^")
 _EDGE_DASHES = ("-", "--", ":")
 
 
-def layout(graph: nx.Graph[Any], seed: int = 0) -> Positions:
+def layout(graph: nx.Graph[Any], *, rng: int = 0) -> Positions:
     """Return a place in the plane for every node, the same at every call.
 
     Hand it to each `draw_graph` of a series, so that nodes stay where they are from frame to frame.
@@ -27,7 +27,7 @@ def layout(graph: nx.Graph[Any], seed: int = 0) -> Positions:
     ----------
     graph : networkx graph
         Up to some thousand nodes; every component is laid out on its own and they are packed side by side.
-    seed : int
+    rng : int
         Another number gives another layout.
 
     Returns
@@ -49,13 +49,13 @@ def layout(graph: nx.Graph[Any], seed: int = 0) -> Positions:
         side = max(0.9, np.sqrt(len(part)))
         if x + side > width and x > 0:
             x, y, height = 0.0, y - height, 0.0
-        for node, place in _unit_layout(piece, seed).items():
+        for node, place in _unit_layout(piece, rng).items():
             places[node] = np.array([x, y - side]) + side * (0.08 + 0.84 * place)
         x, height = x + side, max(height, side)
     return places
 
 
-def _unit_layout(piece: nx.Graph[Any], seed: int) -> dict[Hashable, Any]:
+def _unit_layout(piece: nx.Graph[Any], rng: int) -> dict[Hashable, Any]:
     """Return positions in the unit square."""
     import networkx as nx
 
@@ -64,7 +64,7 @@ def _unit_layout(piece: nx.Graph[Any], seed: int) -> dict[Hashable, Any]:
     if len(piece) <= _DETAILED:
         places = nx.kamada_kawai_layout(piece, weight=None, pos=nx.circular_layout(piece))
     else:
-        places = nx.spring_layout(piece, seed=seed, weight=None)
+        places = nx.spring_layout(piece, seed=rng, weight=None)
     spots = np.array([places[node] for node in piece])
     low, extent = spots.min(axis=0), max(1e-9, float(np.ptp(spots, axis=0).max()))
     spots = (spots - low) / extent

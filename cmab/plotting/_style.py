@@ -84,7 +84,7 @@ def _shade(colour: str, share: float) -> str:
     return "#" + "".join(f"{round(part + abs(share) * (other - part)):02X}" for part in parts)
 
 
-def save(axes: Any, stem: str | os.PathLike[str], suffixes: Sequence[str] = (".png", ".pdf")) -> None:
+def save(axes: Any, stem: str | os.PathLike[str], *, suffixes: Sequence[str] = (".png", ".pdf")) -> None:
     """Write the figure of `axes` to ``stem.png`` and ``stem.pdf``, without margins, and close it.
 
     Other suffixes are other formats. The same figure gives the same bytes.

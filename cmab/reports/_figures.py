@@ -85,7 +85,9 @@ def _of_learners(
     settings: dict[str, Any] = {"band_kind": kind, "level": level}
     if not all(np.isfinite(result.optimum) for result in results.values()):
         curves = {name: (r.rounds, r.expected_rewards / r.rounds) for name, r in results.items()}
-        axes = curves_with_bands(curves, "Round", "Expected reward a round", **settings, ax=_axes())
+        axes = curves_with_bands(
+            curves, x_label="Round", y_label="Expected reward a round", **settings, ax=_axes()
+        )
         yield "reward", f"Expected reward a round up to now; the optimum is unknown. {bands}", axes
         return
     is_exact = all(about[name].optimum_is_exact for name in played)
@@ -103,8 +105,9 @@ def _of_learners(
         )
     yield from _bounds(finished, instance, played, settings)
     seconds = {name: (_clock(result), result.exact_regret) for name, result in results.items()}
-    labels = "Wall-clock seconds", "Cumulative regret"
-    axes = curves_with_bands(seconds, *labels, **settings, log=True, ax=_axes())
+    axes = curves_with_bands(
+        seconds, x_label="Wall-clock seconds", y_label="Cumulative regret", **settings, log=True, ax=_axes()
+    )
     yield (
         "seconds",
         f"Regret against {against} and wall-clock time: rounds times a learner's median seconds a round (the"

@@ -195,7 +195,7 @@ def _instance(finished: Finished, name: str, place: Path, kind: Band, level: flo
 
 def _figure(figure: Figure, place: Path) -> str:
     stem = place / figure.stem
-    save(figure.axes, stem, _FORMATS)
+    save(figure.axes, stem, suffixes=_FORMATS)
     data = base64.b64encode(stem.with_suffix(".svg").read_bytes()).decode("ascii")
     caption = escape(figure.caption)
     return (

@@ -15,7 +15,7 @@ from cmab.results.regret import without_noise
 
 def mean_and_interval(values: FloatArray, kind: Band = "t", level: float = 0.95) -> tuple[float, str]:
     """Return the mean and its interval as text."""
-    mean, low, high = (float(end[0]) for end in band(values[:, None], kind, level))
+    mean, low, high = (float(end[0]) for end in band(values[:, None], kind, level=level))
     return mean, f"{shown(low)} to {shown(high)}" if np.isfinite(low) else "-"
 
 
@@ -23,7 +23,7 @@ def final_rows(results: Mapping[str, Played], kind: Band = "t", level: float = 0
     """Return a row for each learner, the best one first."""
     rows: list[Row] = []
     for name, result in results.items():
-        last = without_noise(result.exact_regret[:, -1], result.optimum, int(result.rounds[-1]))
+        last = without_noise(result.exact_regret[:, -1], result.optimum, rounds=int(result.rounds[-1]))
         regret, band_of_regret = mean_and_interval(last, kind, level)
         reward, band_of_reward = mean_and_interval(
             result.expected_rewards[:, -1] / result.rounds[-1], kind, level
@@ -53,7 +53,7 @@ def sample_rows(results: Mapping[str, Explored], kind: Band = "t", level: float 
     for name, found in results.items():
         runs, wrong, capped = len(found.samples), int(found.wrong.sum()), int((~found.stopped).sum())
         samples, band_of_samples = mean_and_interval(found.samples.astype(np.float64), kind, level)
-        low, high = proportion_interval(wrong, runs, level)
+        low, high = proportion_interval(wrong, runs, level=level)
         rows.append(
             {
                 "explorer": name,

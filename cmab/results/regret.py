@@ -33,7 +33,7 @@ def benchmark(oracle: Oracle, optimum: float) -> float:
 
 
 def cumulative_regret(
-    earned: FloatArray, rounds: IntArray | FloatArray, per_round: float, sense: str
+    earned: FloatArray, rounds: IntArray | FloatArray, *, per_round: float, sense: str
 ) -> FloatArray:
     """Return the regret after each of `rounds` against `per_round`, never from realised rewards.
 
@@ -56,6 +56,6 @@ def cumulative_regret(
     return difference if sense == "max" else -difference
 
 
-def without_noise(regret: FloatArray, optimum: float, rounds: int) -> FloatArray:
+def without_noise(regret: FloatArray, optimum: float, *, rounds: int) -> FloatArray:
     """Return regret with 0 for what is the rounding of sums of `rounds` rewards."""
     return np.where(np.abs(regret) <= _NOISE * abs(optimum) * rounds, 0.0, regret)

@@ -92,9 +92,12 @@ class Simulation:
 
     def _regret(self, share: float) -> FloatArray:
         """Return the regret against a share of the optimum."""
+        rounds: IntArray | FloatArray
         if self.optima is None:
-            return cumulative_regret(self.expected_rewards, self.rounds, share * self.optimum, self.sense)
-        return cumulative_regret(self.expected_rewards, self.optima, share, self.sense)
+            rounds, per_round = self.rounds, share * self.optimum
+        else:
+            rounds, per_round = self.optima, share
+        return cumulative_regret(self.expected_rewards, rounds, per_round=per_round, sense=self.sense)
 
     @property
     def reward_per_round(self) -> FloatArray:

@@ -110,7 +110,7 @@ def finals(result: Simulation | Identification) -> dict[str, float]:
 
 def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:
     """Return the summary of a policy on an instance."""
-    regret = without_noise(result.exact_regret[:, -1], result.optimum, int(result.rounds[-1]))
+    regret = without_noise(result.exact_regret[:, -1], result.optimum, rounds=int(result.rounds[-1]))
     return {
         "instance": pair[0],
         "learner": pair[1],

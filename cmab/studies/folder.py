@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from cmab.studies._described import DescribedStudy
 from cmab.studies._notes import describe
 from cmab.studies._pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
 from cmab.studies._plan import Pair
+from cmab.studies._progress import Progress
 from cmab.studies._results import (
     Results,
     Row,
@@ -101,8 +103,23 @@ class StudyFolder(Generic[Described]):
                 if report is not None:
                     report(piece, found)
 
-    def play(self, *, n_jobs: int = 1) -> Generator[tuple[Piece, Score], None, None]:
-        """Yield each missing piece and its score once it is stored; raise what `Study.run` does."""
+    def play(self, *, n_jobs: int = 1, progress: bool = False) -> Generator[tuple[Piece, Score], None, None]:
+        """Yield each missing piece and its score once it is stored; raise what `Study.run` does.
+
+        With `progress`, a terminal shows on a line how many are done and how long the others take.
+        """
+        missing, total = len(self.missing()), len(self.study.pieces)
+        line = Progress(total, total - missing, sys.stderr) if progress and sys.stderr.isatty() else None
+        try:
+            for piece, found in self._played(n_jobs):
+                if line is not None:
+                    line(piece, found)
+                yield piece, found
+        finally:
+            if line is not None:
+                line.close()
+
+    def _played(self, n_jobs: int) -> Iterator[tuple[Piece, Score]]:
         check_jobs(n_jobs)
         _ = self.study.plan  # which one opened from results has not
         self.study.check_current()
@@ -152,18 +169,19 @@ class StudyFolder(Generic[Described]):
         result = result_of(pair[1], [values])
         return values | finals(result), score(result)
 
-    def results(self) -> dict[Pair, Simulation]:
-        """Return the finished replications of policies by (instance, learner), where there are any."""
-        return Results({pair: simulation(pair[1], rows) for pair, rows in self.rows("simulations").items()})
+    def results(self, *, learner: str | None = None) -> dict[Pair, Simulation]:
+        """Return the finished replications of policies, or of one, by (instance, learner)."""
+        stored = self.rows("simulations", learner=learner)
+        return Results({pair: simulation(pair[1], rows) for pair, rows in stored.items()})
 
     def identifications(self) -> dict[Pair, Identification]:
         """Return the finished replications of explorers by (instance, explorer), where there are any."""
         stored = self.rows("identifications")
         return Results({pair: identification(pair[1], rows) for pair, rows in stored.items()})
 
-    def trials(self) -> dict[str, list[Told]]:
-        """Return what the finished replications of each trial told, where there are any."""
-        return {pair[0]: told_by(rows) for pair, rows in self.rows("trials").items()}
+    def trials(self, *, trial: str | None = None) -> dict[str, list[Told]]:
+        """Return what the finished replications of all trials, or of one, told, where there are any."""
+        return {pair[0]: told_by(rows) for pair, rows in self.rows("trials", instance=trial).items()}
 
     def rows(
         self, kind: Kind, *, instance: str | None = None, learner: str | None = None

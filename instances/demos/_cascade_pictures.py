@@ -120,7 +120,7 @@ def animate_learning(
         title = f"Round {frame[0]:,}, worth {environment.expected_reward(frame[1]):.3g} nodes on average\n"
         draw_cascade(environment, frame[1], network, title=title, positions=places, ax=axes)
 
-    animate(draw, frames, path)
+    animate(draw, frames, path=path)
 
 
 def _cascade(environment: IndependentCascade, seeds: IntArray, key: int) -> tuple[IntArray, IntArray]:

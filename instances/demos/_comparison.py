@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,8 +16,6 @@ import numpy as np
 from cmab import Environment, Oracle, Simulation, Study, simulate
 from cmab.arrays import FloatArray, IntArray
 from cmab.results._tables import Row, write_csv
-from cmab.studies._progress import Progress
-from cmab.studies._results import simulation
 from cmab.studies.folder import StudyFolder
 from cmab.validation import integer
 
@@ -118,31 +115,24 @@ class Demo:
         def done(*, even_parts: bool = False) -> Iterator[dict[str, Any]]:
             while waiting and (even_parts or not left[waiting[0]]):
                 name = waiting.pop(0)
-                stored = folder.rows("simulations", learner=name)
+                rows = folder.rows("simulations", learner=name)
                 note = " (interrupted)" if left[name] else ""
-                yield from (self._row(name + note, rows, folder.study) for rows in stored.values())
+                for pair, result in folder.results(learner=name).items():
+                    observed = [row["observed"] for row in rows[pair] if row["observed"] is not None]
+                    yield self._row(name + note, result, observed, folder.study)
 
         yield from done()
-        total = len(folder.study.pieces)
-        progress = Progress(total, total - len(missing), sys.stderr) if sys.stderr.isatty() else None
         try:
-            with contextlib.closing(folder.play(n_jobs=n_jobs)) as played:
-                for piece, found in played:
+            with contextlib.closing(folder.play(n_jobs=n_jobs, progress=True)) as played:
+                for piece, _ in played:
                     left[piece.learner] -= 1
-                    if progress is not None:
-                        progress(piece, found)
                     yield from done()
         except KeyboardInterrupt:
             yield from done(even_parts=True)
             raise
-        finally:
-            if progress is not None:
-                progress.close()
 
-    def _row(self, name: str, rows: Sequence[Row], study: Study) -> dict[str, Any]:
-        result = simulation(name, rows)
+    def _row(self, name: str, result: Simulation, observed: Sequence[float], study: Study) -> dict[str, Any]:
         late = late_rewards(result)
-        observed = [row["observed"] for row in rows if row["observed"] is not None]
         error = late.std(ddof=1) / np.sqrt(len(late)) if len(late) > 1 else np.nan
         return {
             "learner": name,
@@ -164,7 +154,7 @@ class Demo:
         save(regret_curves(results, exact=True), out / "regret")
         blocks = {name: _blocks(result) for name, result in results.items()}
         label = f"Expected {self.reward} of a round ({self.unit})"
-        save(curves_with_bands(blocks, "Round", label), out / "reward")
+        save(curves_with_bands(blocks, x_label="Round", y_label=label), out / "reward")
         if is_whole:
             self._write_featured(folder.study, out)
 
@@ -180,7 +170,7 @@ class Demo:
         rows = zip(range(len(truth)), truth, state.means, state.counts, strict=True)
         names = ("arm", "true mean", "learned mean", "observations")
         write_csv(out / "arms.csv", [dict(zip(names, row, strict=True)) for row in rows])
-        save(learned_against_true(state.means, truth, state.counts), out / "learned")
+        save(learned_against_true(state.means, truth, counts=state.counts), out / "learned")
         if (draw := study.plan.pictures.get(self.name)) is not None:
             save(draw(played.super_arms[0]), out / "picture")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from cmab import Study
-from cmab.studies._progress import Progress
-from cmab.studies._trials import told_by
 from cmab.studies.folder import StudyFolder
 from instances.experiments._explorations import Row
 
@@ -101,20 +98,13 @@ def _rows(experiment: Experiment, folder: StudyFolder[Study], n_jobs: int) -> It
     def done() -> Iterator[Row]:
         while waiting and not left[waiting[0][1]]:
             cell, name = waiting.pop(0)
-            ((_, stored),) = folder.rows("trials", instance=name).items()
-            yield from experiment.sum_up(cell, told_by(stored))
+            yield from experiment.sum_up(cell, folder.trials(trial=name)[name])
 
     yield from done()
-    total = len(folder.study.pieces)
-    progress = Progress(total, total - left.total(), sys.stderr) if sys.stderr.isatty() else None
-    with contextlib.closing(folder.play(n_jobs=n_jobs)) as played:
-        for piece, found in played:
+    with contextlib.closing(folder.play(n_jobs=n_jobs, progress=True)) as played:
+        for piece, _ in played:
             left[piece.instance] -= 1
-            if progress is not None:
-                progress(piece, found)
             yield from done()
-    if progress is not None:
-        progress.close()
 
 
 def _write_claims(experiment: Experiment, rows: list[Row], out: Path) -> None:
