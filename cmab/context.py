@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class Context:
 
     available: BoolArray | None = None
     features: FloatArray | None = None
+    _: KW_ONLY
     values: FloatArray | None = None
 
     def __post_init__(self) -> None:

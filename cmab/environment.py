@@ -50,7 +50,8 @@ class Environment(ABC):
     ...     '''Only the first arm of the super arm shows its (certain) outcome.'''
     ...     n_arms, means = 3, np.array([0.0, 1.0, 1.0])
     ...     def play(self, super_arm, rng):
-    ...         return Feedback(super_arm[:1], self.means[super_arm[:1]], self.expected_reward(super_arm))
+    ...         shown, reward = super_arm[:1], self.expected_reward(super_arm)
+    ...         return Feedback(shown, self.means[shown], reward=reward)
     ...     def pull(self, arms, rng):
     ...         return self.means[arms]
     ...     def expected_reward(self, super_arm):

@@ -64,6 +64,7 @@ class Feedback:
         self,
         arms: ArrayLike,
         outcomes: ArrayLike,
+        *,
         reward: float = float("nan"),
         pulls: ArrayLike | None = None,
         squares: ArrayLike | None = None,
@@ -210,7 +211,8 @@ def check_told(feedback: Feedback) -> None:
         arm_indices("feedback.arms", feedback.arms, MOST_ARMS + 1)
         return
     check_arrays(feedback)
-    Feedback(feedback.arms, feedback.outcomes, feedback.reward, feedback.pulls, feedback.squares)
+    Feedback(feedback.arms, feedback.outcomes, pulls=feedback.pulls, squares=feedback.squares)
+    _reward(feedback.reward)
 
 
 def check_outcomes(

@@ -18,7 +18,7 @@ _PROBLEMS: dict[int, tuple[list[float], int]] = {
 }
 
 
-def two_groups(n_arms: int, k: int, high: float = 0.7, low: float = 0.3) -> FloatArray:
+def two_groups(n_arms: int, k: int, *, high: float = 0.7, low: float = 0.3) -> FloatArray:
     """Return `k` means of `high` and the rest `low` (TWOGROUP; ``high=0.5, low=0`` is 1-sparse).
 
     Parameters
@@ -38,7 +38,7 @@ def two_groups(n_arms: int, k: int, high: float = 0.7, low: float = 0.3) -> Floa
     return np.where(np.arange(n_arms) < k, high, low)
 
 
-def synthetic(n_arms: int, k: int, exponent: float = 1.0) -> FloatArray:
+def synthetic(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray:
     """Return means that leave the border as a power (SYNTHETIC-p); UNIFORM ``1 - i/n`` at ``exponent=1``.
 
     Below 1 the means are far from the border of the k best, above 1 close to it.
@@ -114,7 +114,7 @@ def audibert_bubeck_munos(problem: int) -> tuple[FloatArray, int]:
     return np.array(means), budget
 
 
-def lucb_lower_bound(n_arms: int, good: ArrayLike, epsilon: float) -> FloatArray:
+def lucb_lower_bound(n_arms: int, good: ArrayLike, *, epsilon: float) -> FloatArray:
     """Return the instance of the lower bound for (epsilon, m)-optimal arms (Kalyanakrishnan et al. 2012).
 
     Parameters

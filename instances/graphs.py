@@ -240,7 +240,7 @@ def constant(graph: DirectedGraph, probability: float) -> FloatArray:
 
 
 def trivalency(
-    graph: DirectedGraph, rng: np.random.Generator, values: Sequence[float] = (0.1, 0.01, 0.001)
+    graph: DirectedGraph, rng: np.random.Generator, *, values: Sequence[float] = (0.1, 0.01, 0.001)
 ) -> FloatArray:
     """Return one of `values`, drawn uniformly, for each arc (Chen, Wang and Wang 2010).
 
@@ -265,7 +265,7 @@ def trivalency(
 
 
 def uniform(
-    graph: DirectedGraph, rng: np.random.Generator, low: float = 0.0, high: float = 0.1
+    graph: DirectedGraph, rng: np.random.Generator, *, low: float = 0.0, high: float = 0.1
 ) -> FloatArray:
     """Return a number drawn uniformly from ``[low, high)`` for each arc.
 

@@ -393,13 +393,15 @@ ORACLES = [
 POLICIES = [
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
     PolicyCase("cts", CTS),
-    PolicyCase("cts_prior", lambda oracle: CTS(oracle, np.linspace(0.2, 0.8, oracle.n_arms), 0.5)),
+    PolicyCase(
+        "cts_prior", lambda oracle: CTS(oracle, np.linspace(0.2, 0.8, oracle.n_arms), prior_weight=0.5)
+    ),
     PolicyCase("cucb", CUCB),
     PolicyCase("cucb_tight", lambda oracle: CUCB(oracle, radius=LogRadius.tight())),
     PolicyCase("cucb_prior", lambda oracle: CUCB(oracle, scale=0.1, prior_mean=0.1, prior_weight=10.0)),
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
-    PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration=20)),
+    PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
     PolicyCase("greedy", Greedy),
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("llr", LLR),

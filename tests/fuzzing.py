@@ -170,7 +170,7 @@ class Subject:
             "threads": 1,
             "rng": np.random.default_rng(3),
             "name": "super_arm",
-            "feedback": Feedback(np.arange(self.n_arms), np.full(self.n_arms, 0.5), 1.0),
+            "feedback": Feedback(np.arange(self.n_arms), np.full(self.n_arms, 0.5), reward=1.0),
             "is_high": np.zeros(self.n_arms, bool),
             "available": np.ones(self.n_choices, bool),
             "context": None,

@@ -28,7 +28,7 @@ class Links(Environment):
         return self.shown(super_arm, self.arms.play(super_arm, rng).outcomes, rng)
 
     def shown(self, arms, outcomes, rng):
-        return Feedback(arms, outcomes, float(outcomes.sum()))
+        return Feedback(arms, outcomes, reward=float(outcomes.sum()))
 
     def pull(self, arms, rng):
         return self.arms.pull(arms, rng)
@@ -65,14 +65,16 @@ class CommonCoin(Links):
 class Untriggered(Links):
     def play(self, super_arm, rng):
         everything = self.arms.play(np.arange(len(MEANS)), rng)
-        return Feedback(everything.arms, everything.outcomes, float(everything.outcomes[super_arm].sum()))
+        return Feedback(
+            everything.arms, everything.outcomes, reward=float(everything.outcomes[super_arm].sum())
+        )
 
 
 class RewardApart(Links):
     """The reward has the right mean, and nothing to do with the outcomes."""
 
     def shown(self, arms, outcomes, rng):
-        return Feedback(arms, outcomes, float((rng.random(len(arms)) < self.means[arms]).sum()))
+        return Feedback(arms, outcomes, reward=float((rng.random(len(arms)) < self.means[arms]).sum()))
 
 
 class Lying(Links):
@@ -341,7 +343,7 @@ class Distracted(IndependentCascade):
     def play(self, super_arm, rng):
         whole = super().play(super_arm, rng)
         seen = rng.random(len(whole.arms)) < 0.9
-        return Feedback(whole.arms[seen], whole.outcomes[seen], whole.reward)
+        return Feedback(whole.arms[seen], whole.outcomes[seen], reward=whole.reward)
 
 
 def biased():

@@ -95,7 +95,9 @@ def test_only_a_certain_guarantee_is_remembered():
 
 def test_a_rule_that_stopped_learning_asks_once():
     plain, memo = TopK(8, 3), MemoisedOracle(TopK(8, 3))
-    runs = [simulate(ExploreThenCommit(o, exploration=5), bandit(plain), 500, rng=0) for o in (plain, memo)]
+    runs = [
+        simulate(ExploreThenCommit(o, exploration_rounds=5), bandit(plain), 500, rng=0) for o in (plain, memo)
+    ]
     assert np.array_equal(runs[0].rewards, runs[1].rewards)
     assert memo.calls == runs[1].oracle_calls[0] == 500
     assert memo.solved < 30

@@ -236,12 +236,12 @@ def test_probability_models():
     assert {0.1, 0.01, 0.001} == set(drawn.tolist())
     # 9,000 draws: a share is off by 0.025 with probability below 1e-6 (five standard errors of 0.005).
     assert all(abs((drawn == p).mean() - 1 / 3) < 0.025 for p in (0.1, 0.01, 0.001))
-    spread = uniform(large, np.random.default_rng(0), 0.2, 0.4)
+    spread = uniform(large, np.random.default_rng(0), low=0.2, high=0.4)
     assert 0.2 <= spread.min() < spread.max() < 0.4
     with pytest.raises(ValueError, match="probability"):
         constant(graph, 1.5)
     with pytest.raises(ValueError, match="high"):
-        uniform(graph, np.random.default_rng(0), 0.5, 0.4)
+        uniform(graph, np.random.default_rng(0), low=0.5, high=0.4)
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_random_super_arms_are_uniform_for_top_k(sense):
 def test_explore_then_commit_commits(sense):
     """Before the end of exploration it plays at random; after it, feedback changes nothing."""
     oracle = TopK(6, 2, sense=sense)
-    session = Session(ExploreThenCommit(oracle, exploration=60), rng=0)
+    session = Session(ExploreThenCommit(oracle, exploration_rounds=60), rng=0)
     environment, coins = SemiBandit(BernoulliArms(MEANS), oracle), np.random.default_rng(0)
     early = set()
     for _ in range(60):
@@ -206,7 +206,7 @@ def test_explore_then_commit_commits(sense):
 
 @SENSES
 def test_a_commitment_avoids_the_unknown(sense):
-    policy = ExploreThenCommit(TopK(4, 2, sense=sense), exploration=5)
+    policy = ExploreThenCommit(TopK(4, 2, sense=sense), exploration_rounds=5)
     state = state_of(policy, np.array([1, 0, 1, 0]), np.array([0.4, 0.0, 0.6, 0.0]), 5)
     assert policy.select(state, np.random.default_rng(0)).tolist() == [0, 2]
 
@@ -248,17 +248,17 @@ def test_learners_do_better_than_chance(make, sense):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda o: CTS(o, 0.0, 1.0), "prior_mean"),
-        (lambda o: CTS(o, [0.5, 0.5], 1.0), "length 3"),
-        (lambda o: CTS(o, 0.5, 0.0), "prior_weight"),
+        (lambda o: CTS(o, 0.0, prior_weight=1.0), "prior_mean"),
+        (lambda o: CTS(o, [0.5, 0.5], prior_weight=1.0), "length 3"),
+        (lambda o: CTS(o, 0.5, prior_weight=0.0), "prior_weight"),
         (lambda o: CTS(o, support=(1.0, 1.0)), "support"),
         (lambda o: CTS(o, support=(0.0, math.inf)), "support"),
-        (lambda o: LLR(o, size=0), "size"),
+        (lambda o: LLR(o, max_super_arm_size=0), "max_super_arm_size"),
         (lambda o: LLR(o, support=(2.0, 1.0)), "support"),
         (lambda o: EpsilonGreedy(o, 1.5), "epsilon"),
         (lambda o: EpsilonGreedy(o, -1.0, decay=True), "epsilon"),
         (lambda o: Greedy(o, prior_mean=0.5), "together"),
-        (lambda o: ExploreThenCommit(o, exploration=-1), "exploration"),
+        (lambda o: ExploreThenCommit(o, exploration_rounds=-1), "exploration_rounds"),
         (lambda o: ExploreThenCommit(o, support=(0.0, 0.0)), "support"),
         (lambda o: UniformlyRandom(o, support=(0.0, math.nan)), "support"),
         (lambda o: Clairvoyant(o, [0.5]), "length 3"),

@@ -4,11 +4,20 @@ import inspect
 
 import pytest
 
+import cmab
+import instances
 import oracles
 
 # A pair, as networkx has it.
 TERMINALS = {oracles.ShortestPath, oracles.MostReliablePath}
 CLASSES = [thing for thing in map(oracles.__dict__.get, oracles.__all__) if inspect.isclass(thing)]
+CLASSES += [
+    thing for thing in vars(instances).values() if getattr(thing, "__module__", "").startswith("instances.")
+]
+CLASSES += [
+    *(cmab.CTS, cmab.CUCB, cmab.LLR, cmab.EpsilonGreedy, cmab.ExploreThenCommit, cmab.Greedy),
+    *(cmab.RarelySwitchingCUCB, cmab.Session, cmab.Context, cmab.Feedback),
+]
 # Values that answers are made of, or errors: no user makes them.
 RESULTS = (oracles.Certificate, oracles.SolverCertificate, oracles.SolverError)
 

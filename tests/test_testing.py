@@ -326,7 +326,7 @@ class Leaving(BernoulliArms):
 class Unpaired(BernoulliArms):
     def play(self, super_arm, rng):
         outcomes = self.pull(super_arm, rng)
-        return Feedback(super_arm, outcomes, float(outcomes.sum()))
+        return Feedback(super_arm, outcomes, reward=float(outcomes.sum()))
 
 
 class WrongSums(BernoulliArms):
@@ -361,7 +361,7 @@ class Distracted(IndependentCascade):
     def play(self, super_arm, rng):
         whole = super().play(super_arm, rng)
         seen = rng.random(len(whole.arms)) < 0.9
-        return Feedback(whole.arms[seen], whole.outcomes[seen], whole.reward)
+        return Feedback(whole.arms[seen], whole.outcomes[seen], reward=whole.reward)
 
 
 def test_a_cascade_that_shows_too_little_is_named():

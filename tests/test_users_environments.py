@@ -222,7 +222,9 @@ class Plain(Environment):
             setattr(self, name, value)
 
     def play(self, super_arm, rng):
-        return self.shown if hasattr(self, "shown") else Feedback(super_arm, Plain.means[super_arm], 0.5)
+        return (
+            self.shown if hasattr(self, "shown") else Feedback(super_arm, Plain.means[super_arm], reward=0.5)
+        )
 
     def pull(self, arms, rng):
         return Plain.means[arms]

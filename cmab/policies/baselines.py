@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +46,7 @@ class Greedy(OptimisticPolicy):
     """
 
     prior_mean: ArrayLike | None = None
+    _: KW_ONLY
     prior_weight: ArrayLike = 0.0
     support: tuple[float, float] = (0.0, 1.0)
 
@@ -91,6 +92,7 @@ class EpsilonGreedy(CompiledIndexPolicy):
     """
 
     epsilon: float = 0.1
+    _: KW_ONLY
     decay: bool = False
     support: tuple[float, float] = (0.0, 1.0)
     is_random: ClassVar[bool] = True
@@ -161,7 +163,7 @@ class ExploreThenCommit(IndexPolicy):
     ----------
     oracle : Oracle
         The family of super arms.
-    exploration : int
+    exploration_rounds : int
         Rounds of exploration, as in `UniformlyRandom`.
     support : tuple of float
         Interval of the outcomes.
@@ -175,31 +177,32 @@ class ExploreThenCommit(IndexPolicy):
     --------
     >>> from cmab import ExploreThenCommit, Feedback, Session
     >>> from oracles import TopK
-    >>> session = Session(ExploreThenCommit(TopK(n_arms=3, k=1), exploration=1), rng=0)
+    >>> session = Session(ExploreThenCommit(TopK(n_arms=3, k=1), exploration_rounds=1), rng=0)
     >>> session.tell(Feedback(session.ask(), outcomes=[0.7]))
     >>> session.tell(Feedback(session.ask(), outcomes=[0.0]))
     >>> session.state.means
     array([0.7, 0. , 0. ])
     """
 
-    exploration: int = 1000
+    exploration_rounds: int = 1000
+    _: KW_ONLY
     support: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        integer("exploration", self.exploration, 0)
+        integer("exploration_rounds", self.exploration_rounds, 0)
         interval("support", self.support)
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
         """Return random means while exploring, estimates afterwards, shape (n_arms,)."""
         low, high = self.support
-        if stats.rounds < self.exploration:
+        if stats.rounds < self.exploration_rounds:
             return low + (high - low) * rng.random(stats.n_arms)
         worst = low if self.oracle.sense == "max" else high
         return np.where(stats.counts == 0, worst, np.clip(stats.means, low, high))
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
         """Take in one round of feedback; after the exploration, count it only."""
-        if state.rounds < self.exploration:
+        if state.rounds < self.exploration_rounds:
             state.update(feedback)
         else:
             state.rounds += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.confidence.radii import LogRadius
@@ -55,6 +55,7 @@ class CUCB(OptimisticPolicy):
     """
 
     radius: LogRadius = field(default_factory=LogRadius)
+    _: KW_ONLY
     scale: float = 1.0
     prior_mean: ArrayLike | None = None
     prior_weight: ArrayLike = 0.0

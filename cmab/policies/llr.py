@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class LLR(CompiledIndexPolicy):
     ----------
     oracle : LinearOracle
         The family of super arms.
-    size : int, optional
+    max_super_arm_size : int, optional
         L, the size of the largest super arm; ``oracle.max_size`` if left out.
     support : tuple of float
         Interval of the outcomes; the radius scales with its length.
@@ -55,7 +55,8 @@ class LLR(CompiledIndexPolicy):
     implementation, not against the paper's text.
     """
 
-    size: int | None = None
+    max_super_arm_size: int | None = None
+    _: KW_ONLY
     support: tuple[float, float] = (0.0, 1.0)
 
     def rule(self) -> Any:
@@ -69,5 +70,6 @@ class LLR(CompiledIndexPolicy):
         if not self.oracle.is_linear:
             raise ValueError(f"oracle must be a LinearOracle, got {shown(self.oracle)}")
         low, high = interval("support", self.support)
-        size = self.oracle.max_size if self.size is None else integer("size", self.size, 1)
+        size = self.max_super_arm_size
+        size = self.oracle.max_size if size is None else integer("max_super_arm_size", size, 1)
         return np.array([size, self.oracle.sign, low, high])

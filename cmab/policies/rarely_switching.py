@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Self
 
 import numpy as np
@@ -116,6 +116,7 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
 
     oracle: Oracle
     growth: float = 1.0
+    _: KW_ONLY
     radius: LogRadius = field(default_factory=LogRadius)
     scale: float = 1.0
     support: tuple[float, float] = (0.0, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,6 +63,7 @@ class CTS(CompiledIndexPolicy):
     """
 
     prior_mean: ArrayLike | None = None
+    _: KW_ONLY
     prior_weight: ArrayLike = 2.0
     support: tuple[float, float] = (0.0, 1.0)
     is_random: ClassVar[bool] = True

@@ -160,7 +160,7 @@ def check_feedback(subject: Subject) -> None:
         super_arm = subject.select(policy, state, rng)
         feedback = subject.place.play(super_arm, rng)
         arms, outcomes = feedback.arms.copy(), feedback.outcomes.copy()
-        given = Feedback(arms.copy(), outcomes.copy(), feedback.reward)
+        given = Feedback(arms.copy(), outcomes.copy(), reward=feedback.reward)
         tried = copy.deepcopy(state)
         subject.learn(tried, super_arm.copy(), given, np.random.default_rng(subject.seed))
         subject.learn(state, super_arm, feedback, rng)
@@ -178,7 +178,7 @@ def check_feedback(subject: Subject) -> None:
 def check_empty_feedback(subject: Subject) -> None:
     """A round that shows no arm is no reason to fail, and the next super arm is feasible."""
     policy, rng = subject.policy, np.random.default_rng(subject.seed)
-    nothing = Feedback(np.empty(0, np.int64), np.empty(0), 0.0)
+    nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for rounds in (0, 20):
         state = policy.start(rng)
         list(subject.game(policy, subject.environment, subject.seed, state, rounds))

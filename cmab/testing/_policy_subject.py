@@ -39,7 +39,7 @@ class World:
         chances = (self.means[arms] - low) / (high - low)
         outcomes = np.where(rng.random(len(arms)) < chances, high, low)
         reward = float(outcomes.sum()) if self.oracle.is_linear else self.value(super_arm)
-        return Feedback(arms, outcomes, reward)
+        return Feedback(arms, outcomes, reward=reward)
 
     def value(self, super_arm: IntArray) -> float:
         """Return the expected reward, with the sign of rewards for costs too."""

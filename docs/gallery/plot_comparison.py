@@ -24,7 +24,7 @@ environment = SemiBandit(BernoulliArms(shuffled), oracle)
 learners = [
     UniformlyRandom(oracle),
     LLR(oracle),
-    ExploreThenCommit(oracle, exploration=500),
+    ExploreThenCommit(oracle, exploration_rounds=500),
     CUCB(oracle),
     EpsilonGreedy(oracle, epsilon=200.0, decay=True),
     Greedy(oracle),

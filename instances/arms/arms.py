@@ -59,7 +59,7 @@ class Arms(Environment):
         from instances.arms._kernels_bernoulli import sum_in_order
 
         outcomes = unguarded(self.quantile)(super_arm, keyed_uniforms(round_key(rng), super_arm))
-        return Feedback(super_arm, outcomes, sum_in_order(outcomes))
+        return Feedback(super_arm, outcomes, reward=sum_in_order(outcomes))
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the sum of the true means."""

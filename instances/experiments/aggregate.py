@@ -97,7 +97,7 @@ def claims(rows: list[Row]) -> Verdicts:
 def _means(name: str, k: int) -> FloatArray:
     if name == "TWOGROUP":
         return two_groups(N_ARMS, k)
-    return synthetic(N_ARMS, k, _POWERS[name])
+    return synthetic(N_ARMS, k, exponent=_POWERS[name])
 
 
 def _loses_more(means: FloatArray, named: IntArray, k: int) -> bool:

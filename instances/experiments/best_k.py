@@ -124,9 +124,9 @@ def claims(rows: list[Row]) -> Verdicts:
 
 def _means(instance: str, n_arms: int, k: int) -> FloatArray:
     if instance == "1-sparse":
-        return two_groups(n_arms, k, 0.5, 0.0)
+        return two_groups(n_arms, k, high=0.5, low=0.0)
     if instance == "0.3-exponential":
-        return synthetic(n_arms, k, 0.3)
+        return synthetic(n_arms, k, exponent=0.3)
     return lil_exponential(n_arms, float(instance.split()[0]))
 
 

@@ -148,7 +148,7 @@ def _is_close(rows: list[Row], lucb: list[Row]) -> bool:
 def _means(instance: str, arms: int, epsilon: float) -> FloatArray:
     if instance == "two groups":
         return two_groups(arms, K)
-    return lucb_lower_bound(arms, np.arange(1, K if instance == "arm 0 good" else K + 1), epsilon)
+    return lucb_lower_bound(arms, np.arange(1, K if instance == "arm 0 good" else K + 1), epsilon=epsilon)
 
 
 LUCB_HALVING = Experiment(

@@ -54,6 +54,7 @@ class SpreadingInfluence(Environment):
         self,
         graph: nx.Graph[Any] | DirectedGraph,
         named: str,
+        *,
         values: str | ArrayLike,
         k: int | None,
         feedback: Shown,

@@ -104,7 +104,7 @@ class IndependentCascade(SpreadingInfluence):
         feedback: Literal["edge", "node", "credit", "none"] = "edge",
         pool: int = 2**20,
     ) -> None:
-        super().__init__(graph, "probability", probability, k, feedback, pool)
+        super().__init__(graph, "probability", values=probability, k=k, feedback=feedback, pool=pool)
 
     @checks_itself
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:

@@ -94,7 +94,7 @@ class LinearThreshold(SpreadingInfluence):
         feedback: Literal["edge", "node", "none"] = "edge",
         pool: int = 2**20,
     ) -> None:
-        super().__init__(graph, "weight", weight, k, feedback, pool)
+        super().__init__(graph, "weight", values=weight, k=k, feedback=feedback, pool=pool)
         sums = np.bincount(self.graph.heads, self.means, self.graph.n_nodes)
         if sums.max() > 1.0 + _ROUNDING:
             node = int(sums.argmax())
