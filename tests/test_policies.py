@@ -50,7 +50,7 @@ def test_llr_is_its_formula(sense, support):
 
 
 def test_llr_takes_the_size_that_it_is_told():
-    policy = LLR(TopK(4, 2), size=7)
+    policy = LLR(TopK(4, 2), max_super_arm_size=7)
     found = policy.indices(state_of(policy, 4, 0.5, 9), None)
     assert np.allclose(found, 0.5 + math.sqrt(8 * math.log(10) / 4))
 
@@ -59,7 +59,7 @@ def test_llr_takes_the_size_that_it_is_told():
 def test_llr_sees_every_arm_first(outcome):
     """Each round until then shows a new arm, though small super arms compete with large; arm 6 is in none."""
     family = [(0, 1, 2, 3), (4,), (0, 5), (1, 2)]
-    session = Session(LLR(BruteForce(7, family), size=4, support=(-5.0, 7.0)), rng=0)
+    session = Session(LLR(BruteForce(7, family), 4, support=(-5.0, 7.0)), rng=0)
     seen = set()
     while len(seen) < 6:
         ticket = session.ask()
@@ -93,7 +93,7 @@ def test_llr_is_for_linear_oracles():
 def test_thompson_draws_from_the_posterior(prior, support):
     """Two Kolmogorov-Smirnov tests at 5e-7 each against scipy's Beta, after outcomes inside the support."""
     low, high = support
-    policy = CTS(TopK(2, 1), *prior, support=support)
+    policy = CTS(TopK(2, 1), prior[0], prior_weight=prior[1], support=support)
     state = policy.initial_state()
     history = {0: [low, high, high, (low + high) / 2, 0.25 * high + 0.75 * low], 1: []}
     for x in history[0]:

@@ -71,7 +71,8 @@ def check_tickets(subject: Subject) -> Finding:
         known = subject.place.context
         available = rng.random(oracle.n_choices) < 0.5
         available[super_arm] = True
-        context = Context(available, rng.random((oracle.n_arms, 2)), rng.random(oracle.n_arms))
+        features, values = rng.random((oracle.n_arms, 2)), rng.random(oracle.n_arms)
+        context = Context(available, features, values=values)
         if known is not None:
             context = replace(context, **{part: getattr(known, part) for part in known.parts})
         for part in context.parts:  # writeable, so that a fault shows here and not as an error of numpy
