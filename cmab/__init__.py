@@ -18,6 +18,7 @@ from cmab.exploration.mixture import MixtureGLR
 from cmab.exploration.phases import PhasedExplorer
 from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
+from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.top_two import EBTCI, TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop
 from cmab.exploration.ugape import MultiBanditUGapEc, UGapEc, UGapEcV
@@ -94,6 +95,7 @@ __all__ = [
     "Policy",
     "RadiusRule",
     "RarelySwitchingCUCB",
+    "RuledExplorer",
     "SequentialHalving",
     "Session",
     "Simulation",

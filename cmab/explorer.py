@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -62,6 +62,11 @@ class Explorer(Policy[State]):
     n_arms: int
     sigma: float | None = None
     is_bounded: bool = False
+    #: What the compiled loop does by itself: a subclass that overrides one of these, but not `kernel`, means
+    #: its own method, and is run in Python.
+    in_kernel: ClassVar[tuple[str, ...]] = (
+        *("select", "step", "is_done", "update", "learn", "initial_state", "pulls", "unseen"),
+    )
 
     @property
     def is_proven(self) -> bool:
@@ -76,6 +81,13 @@ class Explorer(Policy[State]):
     def kernel(self) -> ExplorerKernel | None:
         """Return a compiled form of the rule for the compiled loop; none unless overridden."""
         return None
+
+    def unseen(self, state: State) -> IntArray:  # noqa: ARG002
+        """Return the arms that need a sample before the compiled loop begins, which asks again after each.
+
+        None by default; the compiled rule then meets arms without an outcome.
+        """
+        return np.empty(0, np.int64)
 
     def step(self, state: State, rng: np.random.Generator) -> IntArray:
         """Return the arms to sample next, none once the stopping rule holds.

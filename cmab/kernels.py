@@ -9,8 +9,9 @@ holds the compiled function.
 - ``learn_kernel``: ``(arms, n, outcomes, t, reals, memory)``: take the first ``n`` outcomes into the memory.
 - ``play_kernel``: an environment's ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``.
 - ``draw_kernel``: an environment's ``(arm, integers, reals, rng) -> outcome``, for explorers.
-- ``decide_kernel``: an explorer's ``(counts, means, deviations, rounds, samples, coin, integers, reals,
-  chosen) -> size``: write the base arms to sample next to ``chosen``; negative once the stopping rule holds.
+- ``decide_kernel``: an explorer's ``(seen, coin, integers, reals, chosen) -> size``: write the base arms to
+  sample next to ``chosen``; negative once the stopping rule holds. ``seen`` has ``counts``, ``means``,
+  ``deviations`` and ``clock = (rounds, samples)``.
 - ``kernel``: any function that these call, compiled when it is first called and cached on disk.
 
 ``integers`` and ``reals`` are the parameters and scratch arrays of the ``Kernel`` that ``kernel()`` returns.
@@ -32,10 +33,10 @@ True
 """
 
 from cmab.compiled._kernels import kernel, prefetch
+from cmab.compiled._kernels_exploration import decide_kernel
 from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, keyed_word, mix, normal_quantile
 from cmab.compiled._kernels_select import descending_order, top_k
 from cmab.compiled._kernels_signatures import (
-    decide_kernel,
     draw_kernel,
     index_kernel,
     learn_kernel,
@@ -43,10 +44,11 @@ from cmab.compiled._kernels_signatures import (
     solve_kernel,
 )
 from cmab.compiled._kernels_top_k import solve_top_k
-from cmab.compiled.forms import Kernel
+from cmab.compiled.forms import Kernel, Rule
 
 __all__ = [
     "Kernel",
+    "Rule",
     "decide_kernel",
     "descending_order",
     "draw_kernel",

@@ -138,8 +138,10 @@ class Scaled(LilRandLUCB):
 
     factor = 1.0
 
-    def radii(self, state, is_high):
-        return self.factor * super().radii(state, is_high)
+    def kernel(self):
+        found = super().kernel()
+        found.parameters[0].reals[1] *= self.factor  # sigma, which the radius is proportional to
+        return found
 
 
 class LostUnion(LilRandLUCB):
@@ -186,13 +188,16 @@ def test_samples_lie_in_the_window(mode):
 @pytest.mark.parametrize("mutant", [Halved, LostFactor, LostUnion])
 def test_mutants_leave_the_window(mutant):
     low, high = WINDOWS["heuristic"]
-    assert not low <= mean_samples(mutant(10, 2, 0.01, mode="heuristic"), 100) <= high
+    assert not low <= mean_samples(mutant(10, 2, delta=0.01, mode="heuristic"), 100) <= high
 
 
 def test_swapped_sides_take_more_samples_than_the_rule():
     """Ten percent more at a hundred arms, whose sides differ much; in the window at ten."""
     arms = GaussianArms(np.repeat([0.5, 0.0], [2, 98]), sigma=0.5)
-    rules = (LilRandLUCB(100, 2, delta=0.01, mode="heuristic"), SwappedSides(100, 2, 0.01, mode="heuristic"))
+    rules = (
+        LilRandLUCB(100, 2, delta=0.01, mode="heuristic"),
+        SwappedSides(100, 2, delta=0.01, mode="heuristic"),
+    )
     right, wrong = [identify(rule, arms, replications=100, rng=2).samples for rule in rules]
     spread = np.hypot(right.std(), wrong.std()) / 10
     assert wrong.mean() - right.mean() > 5 * spread
@@ -208,9 +213,11 @@ def test_radius_rules_are_open_to_subclasses():
     """A rule of one's own, in Python, needs its radii only."""
 
     class Plain(RadiusRule):
+        sigma = 0.5
+
         def radii(self, state, is_high):
             return 2.0 / np.sqrt(state.counts)
 
-    found = identify(Plain(3, 1, 0.1), GaussianArms([2.0, 0.0, 0.0], sigma=0.5), replications=3, rng=0)
+    found = identify(Plain(3, 1, delta=0.1), GaussianArms([2.0, 0.0, 0.0], sigma=0.5), replications=3, rng=0)
     assert found.correct.all()
     assert found.path == "python"

@@ -183,7 +183,9 @@ def test_ugapec_of_several_bandits_by_definition():
             pulls.append(first + pull)
         assert rule.recommend(state).tolist() == answers
         assert rule.select(state, rng).tolist() == [pulls[int(np.argmax(bounds))]]
-        assert rule.selection(state).gap == pytest.approx(max(bounds))
+        above, below = (replace(rule, epsilon=max(bounds) * (1 + sign * 1e-9)) for sign in (1, -1))
+        assert above.can_stop(state)
+        assert not below.can_stop(state)
 
 
 @pytest.mark.parametrize(("sizes", "k"), [((), 1), ((3, 1), 1), ((3, 2), 2)])

@@ -134,7 +134,7 @@ def test_ttucb_tracks_the_share_of_every_leader():
     while session.state.rounds < 600:
         session.tell(arms.sample(session.ask().super_arm, 1, coins))
     led, own = session.state.memory[:8].reshape(2, 4)
-    assert led.sum() == 599
+    assert led.sum() == 600  # each feedback from the first on, which is of all arms
     assert (led > 20).sum() >= 2
     assert (np.abs(own - 0.3 * led) <= 1.0).all()
 

@@ -37,30 +37,10 @@ solve_kernel = typed_kernel(SOLVE)
 #: expected one.
 play_kernel = typed_kernel(PLAY)
 
-DECIDE = t.int64(_integers, _reals, _reals, t.int64, t.int64, t.float64, _integers, _reals, _integers)
 DRAW = t.float64(t.int64, _integers, _reals, _generator)
-
-#: ``(counts, means, deviations, rounds, samples, coin, integers, reals, chosen) -> size``: write the base
-#: arms to sample next to `chosen`; the size is negative once the stopping rule holds.
-decide_kernel = typed_kernel(DECIDE)
 
 #: ``(arm, integers, reals, rng) -> outcome``: draw one outcome of a base arm.
 draw_kernel = typed_kernel(DRAW)
-
-_STATE = (_integers, _reals, _reals)
-_DRAWING = (t.FunctionType(DRAW), _integers, _reals)
-_GENERATORS = (_generator, _generator)
-#: Rounds and samples so far, most samples, most steps of this call.
-_LIMITS = (_integers, t.int64, t.int64)
-EXPLORE = t.boolean(
-    t.FunctionType(DECIDE), t.boolean, _integers, _reals, *_DRAWING, *_STATE, *_GENERATORS, *_LIMITS
-)
-EXPLORE_ORACLE = t.boolean(
-    t.FunctionType(SOLVE),
-    *(_integers, _reals, _integers, _reals),
-    *(*_DRAWING, *_STATE, *_GENERATORS, *_LIMITS),
-)
-EXPLORE_TREES = t.boolean(_integers, _reals, *_DRAWING, *_STATE, *_GENERATORS, *_LIMITS)
 
 SOLVE_EACH = t.void(
     *(t.FunctionType(SOLVE), _integers, _reals),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,34 @@ class Kernel(NamedTuple):
     is_lazy: bool = False
 
 
+class Rule(NamedTuple):
+    """A compiled rule of exploration: what `RuledExplorer.rule` returns.
+
+    Attributes
+    ----------
+    decide : callable
+        Compiled by ``cmab.kernels.decide_kernel``.
+    integers : sequence of int
+        Whole-number parameters and scratch space.
+    reals : sequence of float
+        Real parameters.
+    memory : FloatArray
+        What the rule keeps in mind, before the first sample. It changes with each sample, and `decide` finds
+        it at the end of `reals`.
+    is_random : bool
+        Whether the rule needs a coin.
+    room : int
+        Zeros after the parameters, where a run remembers what it has computed; ask and tell go without.
+    """
+
+    decide: Any
+    integers: Sequence[int]
+    reals: Sequence[float]
+    memory: FloatArray = np.empty(0)
+    is_random: bool = False
+    room: int = 0
+
+
 class ExplorerKernel(NamedTuple):
     """A compiled loop of exploration with its parameters and scratch space, made afresh for each run.
 
@@ -46,7 +75,7 @@ class ExplorerKernel(NamedTuple):
         Samples until the stopping rule holds; its last arguments are those of
         ``cmab.exploration._kernels_explore.explore`` from ``draw`` on.
     parameters : tuple
-        What comes before them.
+        What comes before them, the `Arguments` of the rule last.
     """
 
     loop: Any

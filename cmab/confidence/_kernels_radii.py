@@ -1,14 +1,17 @@
 """Confidence radii of exploration: the one place where their formulas are."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel
 
-#: Entries of `reals` before the table of radii.
+#: Entries of `reals` before the table of radii: epsilon, sigma and the levels of the two sides.
 PARAMETERS = 4
+#: Room for the radii of the first counts: a megabyte of zeros, which costs nothing before it is used.
+RADII = 2 * 65_536
 
 
 @kernel
@@ -45,16 +48,41 @@ def lil_radii_of(counts: IntArray, levels: FloatArray, epsilon: float, sigma: fl
 
 
 @kernel
+def lucb1_rate(n_arms: int, t: int, delta: float) -> float:
+    """Return LUCB1's exploration rate in round `t`: Kalyanakrishnan et al. (ICML 2012), k_1 = 5/4."""
+    return exploration_rate(n_arms, t, delta, 1.25, 4.0)
+
+
+@kernel
+def anytime_rate(n_arms: int, t: int, delta: float) -> float:
+    """Return the rate of UGapEc (Gabillon et al. 2012) and CLUCB (Chen et al. 2014) at sample `t`."""
+    return exploration_rate(n_arms, t, delta, 4.0, 3.0)
+
+
+@kernel
+def bernstein_rate(n_arms: int, t: int, delta: float) -> float:
+    """Return the rate of UGapE-V at sample `t`; its constants are ours, see `UGapEcV`."""
+    return exploration_rate(n_arms, t, delta, 7.0, 3.0)
+
+
+@kernel
 def exploration_rate(n_arms: int, t: int, delta: float, factor: float, power: float) -> float:
     """Return ``ln(factor n_arms t^power / delta)``, the exploration rate of a radius with a clock."""
     return math.log(factor * n_arms / delta) + power * math.log(t)
 
 
 @kernel
+def scaled_radii(counts: Any, log: float, out: FloatArray) -> None:
+    """Write ``sqrt(log / count)`` of every arm to `out`, infinite where there is no outcome."""
+    for i in range(counts.shape[0]):
+        out[i] = math.sqrt(log / counts[i]) if counts[i] > 0 else np.inf
+
+
+@kernel
 def hoeffding_radii(counts: IntArray, log: float, sigma: float, out: FloatArray) -> None:
     """Write ``sigma sqrt(2 log / count)`` of every arm to `out`, infinite where there is no outcome."""
-    for i in range(counts.shape[0]):
-        out[i] = math.sqrt(2.0 * sigma * sigma * log / counts[i]) if counts[i] > 0 else np.inf
+    # Hoeffding: the mean of T outcomes is r too large with probability at most exp(-T r^2 / (2 sigma^2)).
+    scaled_radii(counts, 2.0 * sigma * sigma * log, out)
 
 
 @kernel

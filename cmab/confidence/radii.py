@@ -19,11 +19,11 @@ MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
 
 def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
     """Return ``sqrt(log_term / counts)``, infinite where `counts` is 0."""
-    counts = np.asarray(counts, dtype=np.float64)
-    radii = np.full(counts.shape, np.inf)
-    seen = counts > 0
-    np.divide(log_term, counts, out=radii, where=seen)
-    np.sqrt(radii, out=radii)
+    from cmab.confidence._kernels_radii import scaled_radii
+
+    plain = np.ascontiguousarray(counts, np.float64)
+    radii = np.empty(plain.shape)
+    scaled_radii(plain.ravel(), log_term, radii.ravel())
     return radii
 
 
@@ -116,21 +116,23 @@ def lil_radii(
 
 def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
     """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``."""
-    return _with_clock(counts, t, delta, sigma, 1.25, 4.0)
+    from cmab.confidence._kernels_radii import lucb1_rate
+
+    return _radii(counts, lucb1_rate(len(counts), t, delta), sigma)
 
 
 def anytime_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
     """Return the radius of UGapEc and CLUCB after `t` samples: ``sigma sqrt(2 ln(4 N t^3 / delta) / T)``."""
-    return _with_clock(counts, t, delta, sigma, 4.0, 3.0)
+    from cmab.confidence._kernels_radii import anytime_rate
+
+    return _radii(counts, anytime_rate(len(counts), t, delta), sigma)
 
 
-def _with_clock(
-    counts: IntArray, t: int, delta: float, sigma: float, factor: float, power: float
-) -> FloatArray:
-    from cmab.confidence._kernels_radii import exploration_rate, hoeffding_radii
+def _radii(counts: IntArray, rate: float, sigma: float) -> FloatArray:
+    from cmab.confidence._kernels_radii import hoeffding_radii
 
     whole, radii = np.ascontiguousarray(counts, np.int64), np.empty(len(counts))
-    hoeffding_radii(whole, exploration_rate(len(whole), t, delta, factor, power), sigma, radii)
+    hoeffding_radii(whole, rate, sigma, radii)
     return radii
 
 
@@ -149,10 +151,10 @@ def bernstein_radii(
     array([5.76 , 0.617])
     """
     from cmab.confidence._kernels_radii import bernstein_radii as write
-    from cmab.confidence._kernels_radii import exploration_rate
+    from cmab.confidence._kernels_radii import bernstein_rate
 
     counts, radii = state.counts, np.empty(state.n_arms)
-    rate = exploration_rate(len(counts), t, delta, 7.0, 3.0)
+    rate = bernstein_rate(len(counts), t, delta)
     write(counts, state.deviations, rate, support[1] - support[0], radii)
     return radii
 

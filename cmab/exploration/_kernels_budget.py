@@ -1,14 +1,16 @@
 """Rules with a fixed budget that sample one arm at a time."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
 from cmab.compiled._kernels_select import descending_order
-from cmab.compiled._kernels_signatures import decide_kernel
-from cmab.exploration._kernels_ugape import least_sure
+from cmab.compiled.forms import Rule
+from cmab.exploration._kernels_ugape import least_certain_bandit
 from cmab.theory._kernels_gaps import gaps_of_best, sum_of_inverse_squares
 
 
@@ -21,45 +23,53 @@ def gaps_of_bandits(means: FloatArray, sizes: IntArray, k: int, out: FloatArray)
         first += size
 
 
+# decide_ugapeb: `integers` holds the budget, k and the arms of each bandit; the memory is the least bound of
+# each bandit, then the marks of the arms that had it.
+BUDGET, K, BANDITS = range(3)
+A, EPSILON, LENGTH, C, LEAST = range(5)
+
+
+def ugapeb_rule(
+    budget: int,
+    k: int,
+    arms_per_bandit: Sequence[int],
+    a: float | None,
+    epsilon: float,
+    length: float,
+    c: float,
+) -> Rule:
+    """Return the rule of UGapEb for a support of `length`, before any bound is known."""
+    memory = np.concatenate((np.full(len(arms_per_bandit), np.inf), np.zeros(sum(arms_per_bandit))))
+    return Rule(decide_ugapeb, [budget, k, *arms_per_bandit], [a or 0.0, epsilon, length, c], memory)
+
+
 @kernel
-def estimated_exploration(
-    counts: IntArray, means: FloatArray, sizes: IntArray, k: int, unspent: int, epsilon: float, b: float
-) -> float:
-    """Return UGapEb's a for the hardness that the empirical gaps plus ``b sqrt(1 / 2T)`` would make."""
-    widths = np.empty(means.shape[0])
-    gaps_of_bandits(means, sizes, k, widths)
+def estimated_exploration(seen: Seen, integers: IntArray, reals: FloatArray) -> float:
+    """Return UGapEb's a for the hardness that the empirical gaps plus ``b sqrt(1 / 2T)`` would make.
+
+    ``a = c (n - N) / (4 H_eps)``, the largest of Gabillon et al. (NIPS 2012), Theorem 1, times c.
+    """
+    widths, b, epsilon = np.empty(seen.means.shape[0]), reals[LENGTH], reals[EPSILON]
+    gaps_of_bandits(seen.means, integers[BANDITS:], integers[K], widths)
     for i in range(widths.shape[0]):
-        gap = widths[i] + b * math.sqrt(0.5 / counts[i])
+        gap = widths[i] + b * math.sqrt(0.5 / seen.counts[i])
         widths[i] = max((gap + epsilon) / 2.0, epsilon)
-    return unspent / (4.0 * b * b * sum_of_inverse_squares(widths))
+    unspent = integers[BUDGET] - widths.shape[0]
+    return float(reals[C] * (unspent / (4.0 * b * b * sum_of_inverse_squares(widths))))
 
 
 @decide_kernel
-def decide_ugapeb(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """UGapEb; `integers` holds the budget, k and the bandits' sizes, `reals` a (or 0), epsilon, b and c.
-
-    The rest of `reals` remembers the least bound of each bandit, then the marks of the arms that had it. The
-    paper's minimum is over t = 1, ..., n, before the last sample.
-    """
-    n, budget, k, sizes = means.shape[0], integers[0], integers[1], integers[2:]
-    a, epsilon, b, bounds, answer = reals[0], reals[1], reals[2], reals[4:], reals[4 + sizes.shape[0] :]
+def decide_ugapeb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """UGapEb, Figures 1 and 2 of its paper, whose minimum is over t = 1, ..., n, before the last sample."""
+    n, sizes = seen.means.shape[0], integers[BANDITS:]
+    a, bounds, answer = reals[A], reals[LEAST:], reals[LEAST + sizes.shape[0] :]
     if a == 0.0:
-        a = reals[3] * estimated_exploration(counts, means, sizes, k, budget - n, epsilon, b)
+        a = estimated_exploration(seen, integers, reals)
     radii, is_chosen, present = np.empty(n), np.empty(n, np.bool_), np.empty(sizes.shape[0])
     for i in range(n):
-        radii[i] = b * math.sqrt(a / counts[i])
-    chosen[0] = least_sure(means, radii, sizes, k, is_chosen, present)
-    if samples >= budget:
+        radii[i] = reals[LENGTH] * math.sqrt(a / seen.counts[i])
+    chosen[0] = least_certain_bandit(seen.means, radii, sizes, integers[K], is_chosen, present)
+    if seen.clock[SAMPLES] >= integers[BUDGET]:
         return -1
     first = 0
     for bandit in range(sizes.shape[0]):
@@ -72,25 +82,24 @@ def decide_ugapeb(
     return 1
 
 
+# decide_gape: `integers` holds the budget and the arms of each bandit.
+GAPE_A, GAPE_LENGTH = range(2)
+
+
+def gape_rule(budget: int, arms_per_bandit: Sequence[int], a: float, length: float) -> Rule:
+    """Return the rule of GapE for a support of `length`."""
+    return Rule(decide_gape, [budget, *arms_per_bandit], [a, length])
+
+
 @decide_kernel
-def decide_gape(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """GapE; `integers` holds the budget and the bandits' sizes, `reals` a and b."""
-    index = np.empty(means.shape[0])
-    gaps_of_bandits(means, integers[1:], 1, index)
-    for i in range(means.shape[0]):
-        index[i] = reals[1] * math.sqrt(reals[0] / counts[i]) - index[i]
+def decide_gape(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Sample the largest ``-gap + b sqrt(a / T)``: Gabillon et al. (NIPS 2011), Figure 1."""
+    index = np.empty(seen.means.shape[0])
+    gaps_of_bandits(seen.means, integers[1:], 1, index)
+    for i in range(index.shape[0]):
+        index[i] = reals[GAPE_LENGTH] * math.sqrt(reals[GAPE_A] / seen.counts[i]) - index[i]
     chosen[0] = np.argmax(index)
-    return -1 if samples >= integers[0] else 1
+    return -1 if seen.clock[SAMPLES] >= integers[BUDGET] else 1
 
 
 @kernel
@@ -112,25 +121,25 @@ def refresh_complexity(means: FloatArray, samples: int, ends: IntArray, memory: 
             memory[0] = max(memory[0], (n - place) / (gap * gap))
 
 
+# decide_ucbe: `integers` holds the budget and the ends of phases; the memory is that of `refresh_complexity`.
+UCBE_A, UCBE_C, COMPLEXITY = range(3)
+
+
+def ucbe_rule(n_arms: int, budget: int, phase_ends: Sequence[int], a: float | None, c: float) -> Rule:
+    """Return the rule of UCB-E, with the paper's H_0 = N in phase 0."""
+    return Rule(decide_ucbe, [budget, *phase_ends], [a or 0.0, c], np.array([float(n_arms), 0.0]))
+
+
 @decide_kernel
-def decide_ucbe(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """UCB-E; `integers` holds the budget and the ends of the phases, `reals` a (or 0), c and the memory."""
-    a, largest = reals[0], -np.inf
+def decide_ucbe(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Sample the largest ``mean + sqrt(a / T)``: Audibert et al. (COLT 2010), Figures 2 and 4."""
+    counts, means, samples = seen.counts, seen.means, seen.clock[SAMPLES]
+    a, largest = reals[UCBE_A], -np.inf
     if a == 0.0:
-        refresh_complexity(means, samples, integers[1:], reals[2:])
-        a = reals[1] * integers[0] / reals[2]
+        refresh_complexity(means, samples, integers[1:], reals[COMPLEXITY:])
+        a = reals[UCBE_C] * integers[BUDGET] / reals[COMPLEXITY]
     for i in range(means.shape[0]):
         index = means[i] + math.sqrt(a / counts[i])
         if index > largest:
             chosen[0], largest = i, index
-    return -1 if samples >= integers[0] else 1
+    return -1 if samples >= integers[BUDGET] else 1

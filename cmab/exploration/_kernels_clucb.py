@@ -6,12 +6,34 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels_exploration import (
+    EXPLORE_ORACLE,
+    MOST_SAMPLES,
+    ROUNDS,
+    SAMPLES,
+    STEPS,
+    Arguments,
+    Seen,
+    Streams,
+)
 from cmab.compiled._kernels_select import restore_best
-from cmab.compiled._kernels_signatures import EXPLORE_ORACLE
 from cmab.compiled._kernels_statistics import observe_outcome
-from cmab.confidence._kernels_radii import exploration_rate, hoeffding_radii, lil_radius
+from cmab.confidence._kernels_radii import anytime_rate, hoeffding_radii, lil_radius
+from cmab.oracle import LinearOracle
 
-LIL, CLOCK = 0, 1
+LIL, ANYTIME = 0, 1
+# Places in `integers` and `reals`; a lil radius has a level and an exponent, the other one delta.
+KIND, IS_UNIFORM = range(2)
+SIGN, SIGMA, EPSILON, LEVEL, LEAST = range(5)
+
+
+def clucb_parameters(
+    kind: int, oracle: LinearOracle, sigma: float, epsilon: float, level: float
+) -> tuple[IntArray, FloatArray]:
+    """Return the parameters of `explore_oracle` for what `oracle` says of its family."""
+    sign = 1.0 if oracle.sense == "max" else -1.0
+    reals = np.array([sign, sigma, epsilon, level, oracle.least_mean])
+    return np.array([kind, oracle.uniform_size is not None], np.int64), reals
 
 
 @kernel
@@ -20,6 +42,7 @@ def revise(
 ) -> None:
     """Write the means as seen by a pessimist inside the `best` super arm and an optimist outside.
 
+    Chen et al. (NIPS 2014), Algorithm 1, lines 9 to 15; for costs the signs are turned.
     No true mean is below `least`, so no bound needs to be.
     """
     for i in range(means.shape[0]):
@@ -53,61 +76,54 @@ def _mark(super_arm: IntArray, size: int, marked: BoolArray) -> None:
 
 
 @kernel
-def _radii(kind: int, counts: IntArray, samples: int, reals: FloatArray, out: FloatArray) -> None:
-    """Write the radii; `reals` holds the sign, sigma, then epsilon and level, or tolerance and delta."""
+def write_radii(
+    counts: IntArray, samples: int, integers: IntArray, reals: FloatArray, out: FloatArray
+) -> None:
+    """Write the radii of the rule, after so many samples."""
     n = counts.shape[0]
-    if kind == LIL:
+    if integers[KIND] == LIL:
         for i in range(n):
-            out[i] = lil_radius(counts[i], reals[3], reals[2], reals[1])
+            out[i] = lil_radius(counts[i], reals[LEVEL], reals[EPSILON], reals[SIGMA])
     else:
-        hoeffding_radii(counts, exploration_rate(n, samples, reals[3], 4.0, 3.0), reals[1], out)
+        hoeffding_radii(counts, anytime_rate(n, samples, reals[LEVEL]), reals[SIGMA], out)
+
+
+@kernel
+def has_won(arm: int, gap: float, integers: IntArray, reals: FloatArray) -> bool:
+    """Return whether no arm is disputed or, for CLUCB-PAC, the rival's advantage is within the tolerance."""
+    return arm < 0 or (integers[KIND] == ANYTIME and gap <= reals[EPSILON])
 
 
 @typed_kernel(EXPLORE_ORACLE)
 def explore_oracle(
-    solve: Any,
-    oracle_integers: IntArray,
-    oracle_reals: FloatArray,
-    integers: IntArray,
-    reals: FloatArray,
-    draw: Any,
-    arm_integers: IntArray,
-    arm_reals: FloatArray,
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rng: np.random.Generator,
-    coins: np.random.Generator,
-    clock: IntArray,
-    max_samples: int,
-    max_steps: int,
+    solve: Any, oracle: Arguments, rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams
 ) -> bool:
     """Do what `explore` does, with the oracle's compiled form called twice a step.
 
-    `integers` holds the kind of radius, and whether every set as large as the oracle's is a super arm: one
-    answer is then made from the one before. `reals` are those of the radii and the least possible mean.
+    Where every set as large as the oracle's is a super arm, one answer is made from the one before.
     """
-    n, kind, is_uniform, sign = means.shape[0], integers[0], integers[1], reals[0]
-    tolerance, least = reals[2] if kind == CLOCK else 0.0, reals[4]
+    (counts, means, deviations, clock), (integers, reals) = seen, rule
+    (draw_integers, draw_reals), (oracle_integers, oracle_reals), coins = arms, oracle, streams.coins
+    n, is_uniform, sign, least = means.shape[0], integers[IS_UNIFORM], reals[SIGN], reals[LEAST]
     radii, revised, super_arm = np.empty(n), np.empty(n), np.empty(n, np.int64)
     best, rival = np.empty(n, np.bool_), np.empty(n, np.bool_)
     _mark(super_arm, solve(_possible(means, least), oracle_integers, oracle_reals, super_arm), best)
     rival[:] = best
-    for _ in range(max_steps):
+    for _ in range(clock[STEPS]):
         if is_uniform:
             restore_best(sign * means, best)
         else:
             _mark(super_arm, solve(_possible(means, least), oracle_integers, oracle_reals, super_arm), best)
-        _radii(kind, counts, clock[1], reals, radii)
+        write_radii(counts, clock[SAMPLES], integers, reals, radii)
         revise(means, radii, best, sign, least, revised)
         if is_uniform:
             restore_best(sign * revised, rival)
         else:
             _mark(super_arm, solve(revised, oracle_integers, oracle_reals, super_arm), rival)
         arm, gap = dispute(revised, radii, best, rival, sign)
-        if arm < 0 or (kind == CLOCK and gap <= tolerance) or clock[1] + 1 > max_samples:
+        if has_won(arm, gap, integers, reals) or clock[SAMPLES] + 1 > clock[MOST_SAMPLES]:
             return True
-        observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
-        clock[0] += 1
-        clock[1] += 1
+        observe_outcome(arm, draw(arm, draw_integers, draw_reals, coins), counts, means, deviations)
+        clock[ROUNDS] += 1
+        clock[SAMPLES] += 1
     return False

@@ -6,16 +6,34 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels_exploration import (
+    EXPLORE_TREES,
+    MOST_SAMPLES,
+    ROUNDS,
+    SAMPLES,
+    STEPS,
+    Arguments,
+    Seen,
+    Streams,
+)
 from cmab.compiled._kernels_select import mark_best
-from cmab.compiled._kernels_signatures import EXPLORE_TREES
 from cmab.compiled._kernels_statistics import observe_outcome
 from cmab.compiled._kernels_trees import plant, put, tree_size
-from cmab.confidence._kernels_radii import radius_at
+from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
 
 # Which arms are the best (by means), and which their rivals (by revised means): the worst arm inside and
 # the best outside of each set; and the radii of the arms in one of the two sets only.
 _WORST, _NEXT, _WORST_RIVAL, _NEXT_RIVAL, _DISPUTED = 0, 1, 2, 3, 4
 _OUT = -np.inf
+# Places in `integers`; `reals` are those of `radius_at`.
+K, SIGN = 0, 1
+
+
+def clucb_trees(k: int, sign: float, epsilon: float, sigma: float, level: float) -> Arguments:
+    """Return the parameters of `explore_clucb_trees`, with room for radii."""
+    reals = np.zeros(PARAMETERS + RADII)
+    reals[:PARAMETERS] = epsilon, sigma, level, level
+    return Arguments(np.array([k, sign], np.int64), reals)
 
 
 @kernel
@@ -75,23 +93,11 @@ def _dispute(
 
 
 @typed_kernel(EXPLORE_TREES)
-def explore_clucb_trees(
-    integers: IntArray,
-    reals: FloatArray,
-    draw: Any,
-    arm_integers: IntArray,
-    arm_reals: FloatArray,
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rng: np.random.Generator,
-    coins: np.random.Generator,
-    clock: IntArray,
-    max_samples: int,
-    max_steps: int,
-) -> bool:
-    """Do what `explore_oracle` does for k of n arms; `integers` holds k and the sign."""
-    n, k, sign = means.shape[0], integers[0], integers[1]
+def explore_clucb_trees(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
+    """Do what `explore_oracle` does for k of n arms."""
+    (counts, means, deviations, clock), reals = seen, rule.reals
+    (draw_integers, draw_reals), coins = arms, streams.coins
+    n, k, sign = means.shape[0], rule.integers[K], rule.integers[SIGN]
     values, radii, revised = sign * means, np.empty(n), np.empty(n)
     is_best, is_rival = np.empty(n, np.bool_), np.empty(n, np.bool_)
     mark_best(values, k, is_best)
@@ -104,13 +110,13 @@ def explore_clucb_trees(
         _side(keys, winners, i, values[i], is_best[i], _WORST)
         _side(keys, winners, i, revised[i], is_rival[i], _WORST_RIVAL)
         _dispute(keys, winners, i, radii, is_best, is_rival)
-    for _ in range(max_steps):
-        if keys[_DISPUTED, 1] == _OUT or clock[1] + 1 > max_samples:
+    for _ in range(clock[STEPS]):
+        if keys[_DISPUTED, 1] == _OUT or clock[SAMPLES] + 1 > clock[MOST_SAMPLES]:
             return True
         arm = winners[_DISPUTED, 1]
-        observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+        observe_outcome(arm, draw(arm, draw_integers, draw_reals, coins), counts, means, deviations)
         values[arm], radii[arm] = sign * means[arm], radius_at(counts[arm], True, reals)
         _settle(keys, winners, arm, values, radii, is_best, is_rival)
-        clock[0] += 1
-        clock[1] += 1
+        clock[ROUNDS] += 1
+        clock[SAMPLES] += 1
     return False

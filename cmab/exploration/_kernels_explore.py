@@ -4,44 +4,41 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import typed_kernel
-from cmab.compiled._kernels_signatures import EXPLORE
+from cmab.compiled._kernels_exploration import (
+    EXPLORE,
+    MOST_SAMPLES,
+    ROUNDS,
+    SAMPLES,
+    STEPS,
+    Arguments,
+    Seen,
+    Streams,
+)
 from cmab.compiled._kernels_statistics import observe_outcome
 
 
 @typed_kernel(EXPLORE)
 def explore(
-    decide: Any,
-    is_random: bool,
-    integers: IntArray,
-    reals: FloatArray,
-    draw: Any,
-    arm_integers: IntArray,
-    arm_reals: FloatArray,
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rng: np.random.Generator,
-    coins: np.random.Generator,
-    clock: IntArray,
-    max_samples: int,
-    max_steps: int,
+    decide: Any, is_random: bool, rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams
 ) -> bool:
-    """Sample as `decide` says until it stops or `max_samples` would be exceeded; return whether it is over.
+    """Sample as `decide` says until it stops or the cap would be exceeded; return whether it is over.
 
-    Every arm has an outcome already. The state and ``clock = (rounds, samples)`` are changed in place. It
-    is not over after `max_steps` steps, when the caller may look at signals and call again.
+    Every arm has an outcome already. What was `seen` is changed in place. It is not over after the steps that
+    the clock allows, when the caller may look at signals and call again.
     """
+    # Bundles are opened here: each look into one inside the loop would count references, which takes long.
+    counts, means, deviations, clock = seen
+    (integers, reals), (draw_integers, draw_reals), (learner, coins) = rule, arms, streams
     chosen = np.empty(means.shape[0], np.int64)
-    for _ in range(max_steps):
-        coin = rng.random() if is_random else 0.0
-        size = decide(counts, means, deviations, clock[0], clock[1], coin, integers, reals, chosen)
-        if size < 0 or clock[1] + size > max_samples:
+    for _ in range(clock[STEPS]):
+        coin = learner.random() if is_random else 0.0
+        size = decide(seen, coin, integers, reals, chosen)
+        if size < 0 or clock[SAMPLES] + size > clock[MOST_SAMPLES]:
             return True
         for j in range(size):
             arm = chosen[j]
-            observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
-        clock[0] += 1
-        clock[1] += size
+            observe_outcome(arm, draw(arm, draw_integers, draw_reals, coins), counts, means, deviations)
+        clock[ROUNDS] += 1
+        clock[SAMPLES] += size
     return False

@@ -1,4 +1,4 @@
-"""lil'UCB's rule, by a scan and by a tree."""
+"""lil'UCB's rule (Jamieson et al., COLT 2014, Figure 1), by a scan and by a tree."""
 
 from typing import Any
 
@@ -6,20 +6,29 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel, typed_kernel
-from cmab.compiled._kernels_signatures import EXPLORE_TREES
+from cmab.compiled._kernels_exploration import (
+    EXPLORE_TREES,
+    MOST_SAMPLES,
+    ROUNDS,
+    SAMPLES,
+    STEPS,
+    Arguments,
+    Seen,
+    Streams,
+    decide_kernel,
+)
 from cmab.compiled._kernels_statistics import observe_outcome
 from cmab.compiled._kernels_trees import plant, put, tree_size
-from cmab.confidence._kernels_radii import radius_at
+from cmab.compiled.forms import Rule
+from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
+
+# decide_lil_ucb: `reals` are the parameters of `radius_at`, then these.
+FACTOR, RATIO = PARAMETERS, PARAMETERS + 1
 
 
-@kernel
-def largest_bound(means: FloatArray, radii: FloatArray, factor: float) -> int:
-    """Return the arm with the largest ``mean + factor radius``; ties go to the lower index."""
-    best = 0
-    for i in range(means.shape[0]):
-        if means[i] + factor * radii[i] > means[best] + factor * radii[best]:
-            best = i
-    return best
+def lil_ucb_rule(level: float, epsilon: float, sigma: float, factor: float, ratio: float) -> Rule:
+    """Return the rule of lil'UCB."""
+    return Rule(decide_lil_ucb, [], [epsilon, sigma, level, level, factor, ratio])
 
 
 @kernel
@@ -28,23 +37,33 @@ def dominates(most: int, samples: int, ratio: float) -> bool:
     return bool(most >= 1.0 + ratio * (samples - most))
 
 
+def lil_ucb_tree(level: float, epsilon: float, sigma: float, factor: float, ratio: float) -> Arguments:
+    """Return the parameters of `explore_lil_ucb`: with room for radii before the last two."""
+    reals = np.zeros(PARAMETERS + RADII + 2)
+    reals[:PARAMETERS], reals[-2:] = (epsilon, sigma, level, level), (factor, ratio)
+    return Arguments(np.empty(0, np.int64), reals)
+
+
+@decide_kernel
+def decide_lil_ucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Sample the arm of largest upper bound, with ties to the lower index; stop when one arm dominates."""
+    counts, means, table = seen.counts, seen.means, reals[:PARAMETERS]
+    largest = -np.inf
+    for i in range(means.shape[0]):
+        bound = means[i] + reals[FACTOR] * radius_at(counts[i], True, table)
+        if bound > largest:
+            chosen[0], largest = i, bound
+    return -1 if dominates(counts.max(), seen.clock[SAMPLES], reals[RATIO]) else 1
+
+
 @typed_kernel(EXPLORE_TREES)
-def explore_lil_ucb(
-    integers: IntArray,
-    reals: FloatArray,
-    draw: Any,
-    arm_integers: IntArray,
-    arm_reals: FloatArray,
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rng: np.random.Generator,
-    coins: np.random.Generator,
-    clock: IntArray,
-    max_samples: int,
-    max_steps: int,
-) -> bool:
-    """Do what `LilUCB` does, O(log n) a sample; `reals` as for trees, then factor and ratio."""
+def explore_lil_ucb(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
+    """Do what `explore` does with `decide_lil_ucb`, sample for sample, O(log n) a sample.
+
+    `reals` are those of `radius_at`, with room for radii, and last the factor and the ratio.
+    """
+    (counts, means, deviations, clock), reals = seen, rule.reals
+    (draw_integers, draw_reals), coins = arms, streams.coins
     n, table = means.shape[0], reals[:-2]
     factor, ratio = reals[reals.shape[0] - 2], reals[reals.shape[0] - 1]
     keys, winners = plant(1, tree_size(n))
@@ -52,13 +71,13 @@ def explore_lil_ucb(
     for i in range(n):
         put(keys, winners, 0, i, means[i] + factor * radius_at(counts[i], True, table), False)
         most = max(most, counts[i])
-    for _ in range(max_steps):
-        if dominates(most, clock[1], ratio) or clock[1] + 1 > max_samples:
+    for _ in range(clock[STEPS]):
+        if dominates(most, clock[SAMPLES], ratio) or clock[SAMPLES] + 1 > clock[MOST_SAMPLES]:
             return True
         arm = winners[0, 1]
-        observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+        observe_outcome(arm, draw(arm, draw_integers, draw_reals, coins), counts, means, deviations)
         most = max(most, counts[arm])
         put(keys, winners, 0, arm, means[arm] + factor * radius_at(counts[arm], True, table), False)
-        clock[0] += 1
-        clock[1] += 1
+        clock[ROUNDS] += 1
+        clock[SAMPLES] += 1
     return False

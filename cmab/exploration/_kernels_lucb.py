@@ -4,17 +4,21 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_exploration import ROUNDS, Seen, decide_kernel
 from cmab.compiled._kernels_select import mark_best_again
-from cmab.compiled._kernels_signatures import decide_kernel
+from cmab.compiled.forms import Rule
 from cmab.confidence._kernels_kl import kl_bounds_of, kl_lucb_rate
-from cmab.confidence._kernels_radii import exploration_rate, hoeffding_radii, radius_at
+from cmab.confidence._kernels_radii import RADII, hoeffding_radii, lucb1_rate, radius_at
 
 BOTH, RANDOM = 0, 1
 
 
 @kernel
 def critical_pair(lower: FloatArray, upper: FloatArray, is_high: BoolArray) -> tuple[int, int, float]:
-    """Return the high arm of least lower bound, the other arm of largest upper bound, and their overlap."""
+    """Return the high arm of least lower bound, the other arm of largest upper bound, and their overlap.
+
+    They are h* and l* of Kalyanakrishnan et al. (ICML 2012), section 3; ties go to the lower index.
+    """
     high, low = -1, -1
     for i in range(lower.shape[0]):
         if is_high[i]:
@@ -27,12 +31,17 @@ def critical_pair(lower: FloatArray, upper: FloatArray, is_high: BoolArray) -> t
 
 @kernel
 def takes_high(coin: float, n_high: int, n_low: int) -> bool:
-    """Return whether the high arm is sampled: with probability ``n_low / (n_high + n_low)``."""
+    """Return whether the high arm is sampled: with probability ``n_low / (n_high + n_low)``.
+
+    This is lil'RandLUCB, Algorithm 1 of Jiang, Li and Qiao (2017).
+    """
     return bool(coin * (n_high + n_low) < n_low)
 
 
 @kernel
-def sampled(high: int, low: int, sampling: int, counts: IntArray, coin: float, chosen: IntArray) -> int:
+def choose_critical(
+    high: int, low: int, sampling: int, counts: IntArray, coin: float, chosen: IntArray
+) -> int:
     """Write the arms of the pair that are sampled, in increasing order; return how many."""
     if sampling == RANDOM:
         chosen[0] = high if takes_high(coin, counts[high], counts[low]) else low
@@ -41,68 +50,74 @@ def sampled(high: int, low: int, sampling: int, counts: IntArray, coin: float, c
     return 2
 
 
+# decide_lil: `integers` holds which arms are sampled, then the k best arms of the last step, from where the
+# next search starts; `reals` are those of `radius_at`.
+SAMPLING, LAST_BEST = 0, 1
+
+
+def lil_rule(k: int, sampling: int, epsilon: float, sigma: float, high: float, low: float) -> Rule:
+    """Return the rule of the lil family, with the levels of the high and the low side."""
+    integers, reals = [sampling, *range(k)], [epsilon, sigma, high, low]
+    return Rule(decide_lil, integers, reals, is_random=sampling == RANDOM, room=RADII)
+
+
 @decide_kernel
-def decide_lil(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """Rule of the lil family; `integers` holds sampling and last k best, `reals` is that of `radius_at`."""
+def decide_lil(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Sample the critical pair by lil radii, or one of it; stop when the two sides no longer overlap."""
+    counts, means = seen.counts, seen.means
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
-    mark_best_again(means, integers[1:], is_high)
+    mark_best_again(means, integers[LAST_BEST:], is_high)
     for i in range(n):
         radii[i] = radius_at(counts[i], is_high[i], reals)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)
-    size = sampled(high, low, integers[0], counts, coin, chosen)
+    size = choose_critical(high, low, integers[SAMPLING], counts, coin, chosen)
     return -size if gap <= 0.0 else size
 
 
+# decide_lucb1: `integers` holds the k best arms of the last step.
+LUCB1_DELTA, LUCB1_SIGMA, LUCB1_EPSILON = range(3)
+
+
+def lucb1_rule(k: int, delta: float, sigma: float, epsilon: float) -> Rule:
+    """Return LUCB1 with its parameters."""
+    return Rule(decide_lucb1, [*range(k)], [delta, sigma, epsilon])
+
+
 @decide_kernel
-def decide_lucb1(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """LUCB1's radius; `integers` holds the k best arms of the last step, `reals` delta, sigma and epsilon."""
+def decide_lucb1(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Sample both critical arms; stop when the overlap is below epsilon, strictly.
+
+    Kalyanakrishnan et al. (ICML 2012), section 3; the radius is their beta.
+    """
+    counts, means = seen.counts, seen.means
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
     mark_best_again(means, integers, is_high)
-    hoeffding_radii(counts, exploration_rate(n, rounds, reals[0], 1.25, 4.0), reals[1], radii)
+    rate = lucb1_rate(n, seen.clock[ROUNDS], reals[LUCB1_DELTA])
+    hoeffding_radii(counts, rate, reals[LUCB1_SIGMA], radii)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)
-    size = sampled(high, low, BOTH, counts, coin, chosen)
-    return -size if gap < reals[2] else size
+    size = choose_critical(high, low, BOTH, counts, coin, chosen)
+    return -size if gap < reals[LUCB1_EPSILON] else size
+
+
+# decide_kl_lucb: `integers` holds the k best arms of the last step.
+KL_DELTA, KL_EPSILON = range(2)
+
+
+def kl_lucb_rule(k: int, delta: float, epsilon: float) -> Rule:
+    """Return KL-LUCB with its parameters."""
+    return Rule(decide_kl_lucb, [*range(k)], [delta, epsilon])
 
 
 @decide_kernel
-def decide_kl_lucb(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """KL-LUCB's bounds; `integers` holds the k best arms of the last step, `reals` delta and epsilon."""
+def decide_kl_lucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Do what LUCB1 does, with bounds by relative entropy (Kaufmann and Kalyanakrishnan, COLT 2013)."""
+    counts, means = seen.counts, seen.means
     n = means.shape[0]
     is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
     mark_best_again(means, integers, is_high)
-    kl_bounds_of(means, counts, kl_lucb_rate(n, rounds, reals[0]), lower, upper)
+    kl_bounds_of(means, counts, kl_lucb_rate(n, seen.clock[ROUNDS], reals[KL_DELTA]), lower, upper)
     high, low, gap = critical_pair(lower, upper, is_high)
-    size = sampled(high, low, BOTH, counts, coin, chosen)
-    return -size if gap < reals[1] else size
+    size = choose_critical(high, low, BOTH, counts, coin, chosen)
+    return -size if gap < reals[KL_EPSILON] else size

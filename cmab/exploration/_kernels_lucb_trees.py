@@ -6,16 +6,34 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels_exploration import (
+    EXPLORE_TREES,
+    MOST_SAMPLES,
+    ROUNDS,
+    SAMPLES,
+    STEPS,
+    Arguments,
+    Seen,
+    Streams,
+)
 from cmab.compiled._kernels_select import mark_best
-from cmab.compiled._kernels_signatures import EXPLORE_TREES
 from cmab.compiled._kernels_statistics import observe_outcome
 from cmab.compiled._kernels_trees import plant, put, tree_size
-from cmab.confidence._kernels_radii import radius_at
-from cmab.exploration._kernels_lucb import sampled
+from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
+from cmab.exploration._kernels_lucb import choose_critical
 
 # The trees: lower bounds of the best k (negated), upper bounds of the others; the means of either side.
 _LOWER, _UPPER, _WORST, _BEST = 0, 1, 2, 3
 _OUT = -np.inf
+# Places in `integers`; `reals` are those of `radius_at`.
+K, SAMPLED = 0, 1
+
+
+def lil_trees(k: int, sampling: int, epsilon: float, sigma: float, high: float, low: float) -> Arguments:
+    """Return the parameters of `explore_lil_trees`, with room for radii."""
+    reals = np.zeros(PARAMETERS + RADII)
+    reals[:PARAMETERS] = epsilon, sigma, high, low
+    return Arguments(np.array([k, sampling], np.int64), reals)
 
 
 @kernel
@@ -37,38 +55,26 @@ def _leave(keys: FloatArray, winners: IntArray, arm: int, was_high: bool) -> Non
 
 
 @typed_kernel(EXPLORE_TREES)
-def explore_lil_trees(
-    integers: IntArray,
-    reals: FloatArray,
-    draw: Any,
-    arm_integers: IntArray,
-    arm_reals: FloatArray,
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rng: np.random.Generator,
-    coins: np.random.Generator,
-    clock: IntArray,
-    max_samples: int,
-    max_steps: int,
-) -> bool:
+def explore_lil_trees(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
     """Do what `explore` does with `decide_lil`, sample for sample; parameters as there."""
-    n, k, sampling = means.shape[0], integers[0], integers[1]
+    (counts, means, deviations, clock), reals = seen, rule.reals
+    (draw_integers, draw_reals), (learner, coins) = arms, streams
+    n, k, sampling = means.shape[0], rule.integers[K], rule.integers[SAMPLED]
     chosen = np.empty(2, np.int64)
     keys, winners = plant(4, tree_size(n))
     is_high = np.empty(n, np.bool_)
     mark_best(means, k, is_high)
     for i in range(n):
         _enter(keys, winners, i, means[i], radius_at(counts[i], is_high[i], reals), is_high[i])
-    for _ in range(max_steps):
-        coin = rng.random() if sampling else 0.0
+    for _ in range(clock[STEPS]):
+        coin = learner.random() if sampling else 0.0
         high, low = winners[_LOWER, 1], winners[_UPPER, 1]
-        size = sampled(high, low, sampling, counts, coin, chosen)
-        if keys[_UPPER, 1] + keys[_LOWER, 1] <= 0.0 or clock[1] + size > max_samples:
+        size = choose_critical(high, low, sampling, counts, coin, chosen)
+        if keys[_UPPER, 1] + keys[_LOWER, 1] <= 0.0 or clock[SAMPLES] + size > clock[MOST_SAMPLES]:
             return True
         for j in range(size):
             arm = chosen[j]
-            observe_outcome(arm, draw(arm, arm_integers, arm_reals, coins), counts, means, deviations)
+            observe_outcome(arm, draw(arm, draw_integers, draw_reals, coins), counts, means, deviations)
             side = is_high[arm]
             _enter(keys, winners, arm, means[arm], radius_at(counts[arm], side, reals), side)
             # One mean moved, so at most one pair of arms changes sides.
@@ -80,6 +86,6 @@ def explore_lil_trees(
                     is_high[moved] = not side
                     radius = radius_at(counts[moved], not side, reals)
                     _enter(keys, winners, moved, means[moved], radius, not side)
-        clock[0] += 1
-        clock[1] += size
+        clock[ROUNDS] += 1
+        clock[SAMPLES] += size
     return False

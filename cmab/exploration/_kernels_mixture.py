@@ -6,19 +6,24 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_exploration import Seen, decide_kernel
 from cmab.compiled._kernels_select import mark_best
-from cmab.compiled._kernels_signatures import decide_kernel
-from cmab.exploration._kernels_lucb import RANDOM, sampled
+from cmab.compiled.forms import Rule
+from cmab.exploration._kernels_lucb import RANDOM, choose_critical
 
 
 @kernel
 def evidence(gap: float, spread: float, sigma: float) -> float:
-    """Return the likelihood ratio of two Gaussian arms; `spread` is the sum of their ``1 / T``."""
+    """Return the likelihood ratio of two Gaussian arms; `spread` is the sum of their ``1 / T``.
+
+    Z_ab(t) of Garivier and Kaufmann (COLT 2016), for Gaussian arms of one variance.
+    """
     return gap * gap / (2.0 * sigma * sigma * spread)
 
 
 @kernel
 def _penalty(count: int) -> float:
+    # Kaufmann and Koolen (JMLR 2021): twice ln(4 + ln T) for each arm of the pair.
     return 2.0 * math.log(4.0 + math.log(count))
 
 
@@ -51,7 +56,7 @@ def _enough(means: FloatArray, counts: IntArray, is_high: BoolArray, sigma: floa
 
 
 @kernel
-def doubtful_pair(
+def least_separated_pair(
     means: FloatArray, counts: IntArray, k: int, sigma: float, threshold: float, table: FloatArray
 ) -> tuple[int, int, bool]:
     """Return the pair of least evidence plus ``ln T_i + ln T_j``, and whether every pair has enough of it.
@@ -77,19 +82,20 @@ def doubtful_pair(
     return high, low, sure and _enough(means, counts, is_high, sigma, threshold)
 
 
+# decide_mixture: `integers` holds k; after `reals` there is room for logarithms.
+SIGMA, THRESHOLD, LOGARITHMS = range(3)
+
+
+def mixture_rule(k: int, sigma: float, threshold: float) -> Rule:
+    """Return the rule of `MixtureGLR`."""
+    return Rule(decide_mixture, [k], [sigma, threshold], is_random=True, room=65_536)
+
+
 @decide_kernel
-def decide_mixture(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """`MixtureGLR`; `integers` holds k, `reals` sigma, the threshold and room for logarithms."""
-    high, low, enough = doubtful_pair(means, counts, integers[0], reals[0], reals[1], reals[2:])
-    size = sampled(high, low, RANDOM, counts, coin, chosen)
+def decide_mixture(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Sample one arm of the least separated pair; stop when every pair has enough evidence."""
+    k, sigma, threshold = integers[0], reals[SIGMA], reals[THRESHOLD]
+    pair = least_separated_pair(seen.means, seen.counts, k, sigma, threshold, reals[LOGARITHMS:])
+    high, low, enough = pair
+    size = choose_critical(high, low, RANDOM, seen.counts, coin, chosen)
     return -size if enough else size

@@ -1,4 +1,7 @@
-"""Sampling rules for the best arm: top-two rules and tracking of the optimal proportions."""
+"""Sampling rules for the best arm: top-two rules and tracking of the optimal proportions.
+
+All stop as `MixtureGLR` does; the first two of their `reals` are sigma and the threshold.
+"""
 
 import math
 
@@ -6,25 +9,29 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_signatures import decide_kernel
-from cmab.exploration._kernels_mixture import doubtful_pair, evidence
+from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
+from cmab.compiled.forms import Rule
+from cmab.exploration._kernels_mixture import evidence, least_separated_pair
+
+SIGMA, THRESHOLD, BETA = range(3)
+
+
+@kernel
+def _closest_pair(seen: Seen, reals: FloatArray) -> tuple[int, int, bool]:
+    """Return the best mean, its rival of least penalised evidence, and whether all rivals are far enough."""
+    return least_separated_pair(seen.means, seen.counts, 1, reals[SIGMA], reals[THRESHOLD], np.empty(0))
+
+
+def eb_tci_rule(sigma: float, threshold: float, beta: float) -> Rule:
+    """Return the rule of `EBTCI`."""
+    return Rule(decide_eb_tci, [], [sigma, threshold, beta], is_random=True)
 
 
 @decide_kernel
-def decide_eb_tci(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """`EBTCI`; `reals` holds sigma, the threshold and beta."""
-    leader, challenger, enough = doubtful_pair(means, counts, 1, reals[0], reals[1], np.empty(0))
-    chosen[0] = leader if coin < reals[2] else challenger
+def decide_eb_tci(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Sample the best mean with probability beta, else its rival: EB-TCI of Jourdan et al. (NeurIPS 2022)."""
+    leader, challenger, enough = _closest_pair(seen, reals)
+    chosen[0] = leader if coin < reals[BETA] else challenger
     return -1 if enough else 1
 
 
@@ -52,53 +59,43 @@ def closest_rival(counts: IntArray, means: FloatArray, leader: int) -> int:
     return rival
 
 
-@kernel
-def ttucb_arm(
-    counts: IntArray, means: FloatArray, samples: int, leader: int, beta: float, memory: FloatArray
-) -> int:
-    """Return the leader as long as it lags behind its share of the steps that it has led, else its rival.
+# decide_ttucb: more of its `reals`. The memory counts the steps that each arm has led, then those of them in
+# which it was sampled itself; last come an arm and the number of samples at which it was chosen and counted.
+BONUS, LED = 3, 4
 
-    `memory` counts the steps that each arm has led, then those of them when it was sampled itself; last
-    come an arm and the number of samples at which it was chosen and counted already.
-    """
-    n = means.shape[0]
-    if memory[2 * n + 1] == samples:
-        return int(memory[2 * n])
-    lags = memory[n + leader] <= beta * (memory[leader] + 1.0)
-    return leader if lags else closest_rival(counts, means, leader)
+
+def ttucb_rule(n_arms: int, sigma: float, threshold: float, beta: float, bonus: float) -> Rule:
+    """Return the rule of `TTUCB`, before a step was led."""
+    return Rule(decide_ttucb, [], [sigma, threshold, beta, bonus], np.zeros(2 * n_arms + 2))
 
 
 @decide_kernel
-def decide_ttucb(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """`TTUCB`; `reals` holds sigma, the threshold, beta, the bonus and the memory."""
-    if doubtful_pair(means, counts, 1, reals[0], reals[1], np.empty(0))[2]:
-        return -1
-    n, memory = means.shape[0], reals[4:]
-    leader = optimistic_leader(counts, means, samples, reals[3])
-    chosen[0] = ttucb_arm(counts, means, samples, leader, reals[2], memory)
-    if memory[2 * n + 1] != samples:  # a run that hit its cap asks once more when it goes on
+def decide_ttucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Sample the leader as long as it lags behind its share of the steps that it has led, else its rival.
+
+    Jourdan and Degenne (NeurIPS 2023), Algorithm 1: the leader is sampled if N_BB <= beta L_B.
+    """
+    counts, means, samples = seen.counts, seen.means, seen.clock[SAMPLES]
+    n, memory = means.shape[0], reals[LED:]
+    if memory[2 * n + 1] == samples:  # asked again at the same time
+        chosen[0] = int(memory[2 * n])
+    else:
+        leader = optimistic_leader(counts, means, samples, reals[BONUS])
+        lags = memory[n + leader] <= reals[BETA] * (memory[leader] + 1.0)
+        chosen[0] = leader if lags else closest_rival(counts, means, leader)
         memory[leader] += 1.0
-        memory[n + leader] += 1.0 if chosen[0] == leader else 0.0
+        memory[n + leader] += 1.0 if lags else 0.0
         memory[2 * n], memory[2 * n + 1] = chosen[0], samples
-    return 1
+    return -1 if _closest_pair(seen, reals)[2] else 1
 
 
 @kernel
 def gaussian_proportions(means: FloatArray, out: FloatArray) -> None:
     """Write the optimal proportions of samples for the best of Gaussian arms; arms tied for it share them.
 
-    With z = 2y / (least gap)^2 and r_a the squared gap over the least one, the ratio of arm a's samples to
-    the best arm's is ``x_a = z / (r_a - z)`` and the condition of optimality is ``sum x_a^2 = 1``.
+    Garivier and Kaufmann (COLT 2016), Theorem 5, for Gaussian arms: with z = 2y / (least gap)^2 and r_a the
+    squared gap over the least one, the ratio of arm a's samples to the best arm's is ``x_a = z / (r_a - z)``,
+    and the condition of optimality is ``sum x_a^2 = 1``.
     """
     top, ties, least = means.max(), 0, np.inf
     for mean in means:
@@ -137,7 +134,10 @@ def refresh_plan(means: FloatArray, samples: int, plan: FloatArray) -> None:
 
 @kernel
 def tracked_arm(counts: IntArray, samples: int, proportions: FloatArray) -> int:
-    """Return the least sampled arm if it has less than ``sqrt(t) - N / 2``, else the one most behind."""
+    """Return the least sampled arm if it has less than ``sqrt(t) - N / 2``, else the one most behind.
+
+    D-tracking of Garivier and Kaufmann (COLT 2016).
+    """
     n = counts.shape[0]
     rarest = int(np.argmin(counts))
     if counts[rarest] < math.sqrt(samples) - n / 2.0:
@@ -150,19 +150,19 @@ def tracked_arm(counts: IntArray, samples: int, proportions: FloatArray) -> int:
     return arm
 
 
+# decide_track: the memory holds when the plan is due, and the plan.
+PLAN = 2
+
+
+def track_rule(n_arms: int, sigma: float, threshold: float) -> Rule:
+    """Return the rule of `TrackAndStop`, before there is a plan."""
+    return Rule(decide_track, [], [sigma, threshold], np.zeros(1 + n_arms))
+
+
 @decide_kernel
-def decide_track(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """`TrackAndStop`; `reals` holds sigma, the threshold and the plan."""
-    refresh_plan(means, samples, reals[2:])
-    chosen[0] = tracked_arm(counts, samples, reals[3:])
-    return -1 if doubtful_pair(means, counts, 1, reals[0], reals[1], np.empty(0))[2] else 1
+def decide_track(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Track the proportions that would be optimal if the means were the true ones."""
+    samples, plan = seen.clock[SAMPLES], reals[PLAN:]
+    refresh_plan(seen.means, samples, plan)
+    chosen[0] = tracked_arm(seen.counts, samples, plan[1:])
+    return -1 if _closest_pair(seen, reals)[2] else 1

@@ -1,17 +1,23 @@
 """UGapE's rule: arms by their gap index."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
 from cmab.compiled._kernels_select import mark_best
-from cmab.compiled._kernels_signatures import decide_kernel
-from cmab.confidence._kernels_radii import bernstein_radii, exploration_rate, hoeffding_radii
+from cmab.compiled.forms import Rule
+from cmab.confidence._kernels_radii import anytime_rate, bernstein_radii, bernstein_rate, hoeffding_radii
 
 
 @kernel
 def gap_indices(means: FloatArray, radii: FloatArray, k: int, out: FloatArray) -> None:
-    """Write each arm's gap index: the k-th largest upper bound of the others less its own lower bound."""
+    """Write each arm's gap index: the k-th largest upper bound of the others less its own lower bound.
+
+    B_k(t) of Gabillon et al. (NIPS 2012), section 3.
+    """
     n = means.shape[0]
     upper, is_top = means + radii, np.empty(n, np.bool_)
     mark_best(upper, k, is_top)
@@ -35,8 +41,9 @@ def _before(bound: float, other: float, wider: float) -> bool:
 def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArray) -> tuple[int, float]:
     """Mark the `k` arms of least gap index; return the arm to pull and the largest of their indices.
 
-    The arm is the one of larger radius among the chosen arm of least lower bound and the other arm of
-    largest upper bound; ties of either go to the larger radius, then to the lower index.
+    Gabillon et al. (NIPS 2012), Figure 1. The arm is the one of larger radius among the chosen arm of least
+    lower bound and the other arm of largest upper bound; ties of either go to the larger radius, then to the
+    lower index.
     """
     n, lower, upper = means.shape[0], means - radii, means + radii
     gaps = np.empty(n)
@@ -54,7 +61,7 @@ def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArra
 
 
 @kernel
-def least_sure(
+def least_certain_bandit(
     means: FloatArray, radii: FloatArray, sizes: IntArray, k: int, is_chosen: BoolArray, bounds: FloatArray
 ) -> int:
     """Mark the `k` arms of each bandit, write its `least_gaps` to `bounds`; return what the worst one pulls.
@@ -72,29 +79,37 @@ def least_sure(
     return pull
 
 
-@decide_kernel
-def decide_ugape(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    rounds: int,
-    samples: int,
-    coin: float,
-    integers: IntArray,
-    reals: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """UGapEc; `integers` holds k, whether radii use variances and the bandits' sizes.
+# decide_ugape: `integers` holds k, whether radii use variances and the arms of each bandit.
+K, BY_VARIANCE, BANDITS = range(3)
+DELTA, LENGTH, EPSILON = range(3)
 
-    `reals` holds delta, sigma and epsilon.
-    """
-    n, sizes = means.shape[0], integers[2:]
-    radii, is_chosen = np.empty(n), np.empty(n, np.bool_)
-    if integers[1]:
-        log = exploration_rate(n, samples, reals[0], 7.0, 3.0)
-        bernstein_radii(counts, deviations, log, 2.0 * reals[1], radii)
+
+def ugape_rule(
+    k: int, by_variance: bool, arms_per_bandit: Sequence[int], delta: float, length: float, epsilon: float
+) -> Rule:
+    """Return the rule of UGapEc for outcomes of a support of `length`, which is twice their sigma."""
+    return Rule(decide_ugape, [k, by_variance, *arms_per_bandit], [delta, length, epsilon])
+
+
+@kernel
+def present_answer(
+    seen: Seen, integers: IntArray, reals: FloatArray, is_chosen: BoolArray
+) -> tuple[int, float]:
+    """Mark the arms of least gap index; return the arm to pull, and the largest index of all bandits."""
+    n, sizes = seen.means.shape[0], integers[BANDITS:]
+    samples, length = seen.clock[SAMPLES], reals[LENGTH]
+    radii, bounds = np.empty(n), np.empty(sizes.shape[0])
+    if integers[BY_VARIANCE]:
+        bernstein_radii(seen.counts, seen.deviations, bernstein_rate(n, samples, reals[DELTA]), length, radii)
     else:
-        hoeffding_radii(counts, exploration_rate(n, samples, reals[0], 4.0, 3.0), reals[1], radii)
-    bounds = np.empty(sizes.shape[0])
-    chosen[0] = least_sure(means, radii, sizes, integers[0], is_chosen, bounds)
-    return -1 if bounds.max() < reals[2] else 1
+        hoeffding_radii(seen.counts, anytime_rate(n, samples, reals[DELTA]), length / 2.0, radii)
+    pull = least_certain_bandit(seen.means, radii, sizes, integers[K], is_chosen, bounds)
+    return pull, bounds.max()
+
+
+@decide_kernel
+def decide_ugape(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+    """Pull what makes the answer doubtful; stop when every gap index is below epsilon (Figure 2)."""
+    is_chosen = np.empty(seen.means.shape[0], np.bool_)
+    chosen[0], bound = present_answer(seen, integers, reals, is_chosen)
+    return -1 if bound < reals[EPSILON] else 1

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
-import numpy as np
-
 from cmab.arrays import IntArray
 from cmab.confidence.radii import pair_threshold
 from cmab.exploration.parameters import check_noise
-from cmab.exploration.sampling import SamplingExplorer
+from cmab.exploration.ruled import RuledExplorer
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer
 
 
 @dataclass(frozen=True, eq=False)
-class BestArmRule(SamplingExplorer):
+class BestArmRule(RuledExplorer):
     """Base: the stop of `MixtureGLR` for one arm, which is proven for any way of sampling Gaussian arms."""
 
     n_arms: int
@@ -37,16 +35,6 @@ class BestArmRule(SamplingExplorer):
     @cached_property
     def _threshold(self) -> float:
         return pair_threshold(self.n_arms - 1, delta=self.delta)
-
-    def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
-        """Return the best mean, its closest rival with a penalty, and whether there is enough evidence."""
-        from cmab.exploration._kernels_mixture import doubtful_pair
-
-        return doubtful_pair(state.means, state.counts, 1, self.sigma, self._threshold, np.empty(0))
-
-    def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether the evidence against every other arm exceeds its threshold."""
-        return self.pair(state)[2]
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the best mean."""

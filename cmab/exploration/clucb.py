@@ -11,10 +11,10 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
-from cmab.confidence.radii import MODES, Mode, anytime_radii, lil_parameters, lil_radii
+from cmab.confidence.radii import MODES, Mode, lil_parameters
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible
 from cmab.exploration.parameters import check_epsilon, check_noise
-from cmab.exploration.sampling import SamplingExplorer, radius_table
+from cmab.exploration.sampling import SamplingExplorer
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
@@ -36,6 +36,8 @@ class _CLUCBRule(SamplingExplorer):
     _: KW_ONLY
     delta: float
 
+    in_kernel = (*SamplingExplorer.in_kernel, "radii", "rivals", "has_won")
+
     def __post_init__(self) -> None:
         check_exact(self.oracle)
         check_noise(self.delta, self.sigma)
@@ -52,8 +54,12 @@ class _CLUCBRule(SamplingExplorer):
         return BestSuperArm(self.oracle)
 
     @abstractmethod
-    def radii(self, state: ArmStatistics) -> FloatArray:
-        """Return the radius of each arm."""
+    def _parameters(self) -> tuple[IntArray, FloatArray]:
+        """Return the kind of radius and its parameters, as the compiled rule takes them."""
+
+    @cached_property
+    def _rule(self) -> tuple[IntArray, FloatArray]:
+        return self._parameters()
 
     def rivals(self, state: ArmStatistics) -> Rivals:
         """Compare the best super arm with its rival, the best one for the revised means."""
@@ -66,9 +72,19 @@ class _CLUCBRule(SamplingExplorer):
         rival[self._solve(revised)] = True
         return Rivals(*dispute(revised, radii, best, rival, self._sign))
 
-    @abstractmethod
+    def radii(self, state: ArmStatistics) -> FloatArray:
+        """Return the radius of each arm."""
+        from cmab.exploration._kernels_clucb import write_radii
+
+        radii = np.empty(self.n_arms)
+        write_radii(state.counts, int(state.counts.sum()), *self._rule, radii)
+        return radii
+
     def has_won(self, rivals: Rivals) -> bool:
         """Return whether the best super arm is certain enough."""
+        from cmab.exploration._kernels_clucb import has_won
+
+        return has_won(*rivals, *self._rule)
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the best super arm is certain enough."""
@@ -92,16 +108,16 @@ class _CLUCBRule(SamplingExplorer):
     def _sign(self) -> float:
         return self.oracle.sign
 
-    def _with_oracle(self, kind: int, *parameters: float) -> ExplorerKernel | None:
+    def kernel(self) -> ExplorerKernel | None:
         """Return the compiled loop that calls the oracle's compiled form, if it has one."""
+        from cmab.compiled._kernels_exploration import Arguments
         from cmab.exploration._kernels_clucb import explore_oracle
 
         oracle: Kernel | None = compiled_form(self.oracle, "solve")
         if oracle is None:
             return None
-        reals = np.array([self._sign, self.sigma, *parameters, self.oracle.least_mean])
-        rule = np.array([kind, self.oracle.uniform_size is not None], np.int64)
-        return ExplorerKernel(explore_oracle, (*oracle[:3], rule, reals))
+        arguments = Arguments(oracle.integers, oracle.reals), Arguments(*self._rule)
+        return ExplorerKernel(explore_oracle, (oracle.function, *arguments))
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the best super arm for the means, in increasing order."""
@@ -168,26 +184,21 @@ class LilCLUCB(_CLUCBRule):
         epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
         return epsilon, level / self.n_arms
 
-    def radii(self, state: ArmStatistics) -> FloatArray:
-        """Return the lil radius."""
-        epsilon, level = self._level
-        return lil_radii(state.counts, level, epsilon=epsilon, sigma=self.sigma)
+    def _parameters(self) -> tuple[IntArray, FloatArray]:
+        from cmab.exploration._kernels_clucb import LIL, clucb_parameters
 
-    def has_won(self, rivals: Rivals) -> bool:
-        """Return whether no arm is disputed."""
-        return rivals.arm < 0
+        return clucb_parameters(LIL, self.oracle, self.sigma, *self._level)
 
     def kernel(self) -> ExplorerKernel | None:
         """Return the compiled rule: over trees where any k arms are a super arm, else over the oracle."""
-        from cmab.exploration._kernels_clucb import LIL
-        from cmab.exploration._kernels_clucb_trees import explore_clucb_trees
+        from cmab.exploration._kernels_clucb_trees import clucb_trees, explore_clucb_trees
 
-        (epsilon, level), k = self._level, self.oracle.uniform_size
-        general = self._with_oracle(LIL, epsilon, level)
+        k, general = self.oracle.uniform_size, super().kernel()
         if k is None or general is None or self.oracle.least_mean > -np.inf:
             return general
-        radii = radius_table(epsilon, self.sigma, level, level)
-        return ExplorerKernel(explore_clucb_trees, (np.array([k, int(self._sign)]), radii))
+        epsilon, level = self._level
+        trees = clucb_trees(k, self._sign, epsilon, self.sigma, level)
+        return ExplorerKernel(explore_clucb_trees, (trees,))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -241,16 +252,7 @@ class CLUCB(_CLUCBRule):
         """A super arm within `epsilon` of the best."""
         return BestSuperArm(self.oracle, self.epsilon)
 
-    def radii(self, state: ArmStatistics) -> FloatArray:
-        """Return the radius after as many samples as there are."""
-        return anytime_radii(state.counts, int(state.counts.sum()), delta=self.delta, sigma=self.sigma)
+    def _parameters(self) -> tuple[IntArray, FloatArray]:
+        from cmab.exploration._kernels_clucb import ANYTIME, clucb_parameters
 
-    def has_won(self, rivals: Rivals) -> bool:
-        """Return whether the rival's revised value exceeds the best one's by at most `epsilon`."""
-        return rivals.arm < 0 or rivals.gap <= self.epsilon
-
-    def kernel(self) -> ExplorerKernel | None:
-        """Return the compiled rule, if the oracle has a compiled form."""
-        from cmab.exploration._kernels_clucb import CLOCK
-
-        return self._with_oracle(CLOCK, self.epsilon, self.delta)
+        return clucb_parameters(ANYTIME, self.oracle, self.sigma, self.epsilon, self.delta)

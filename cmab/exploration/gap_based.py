@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel
+from cmab.arrays import IntArray
+from cmab.compiled.forms import Rule
 from cmab.exploration.parameters import MOST, check_factor, check_support, length
-from cmab.exploration.sampling import SamplingExplorer, scan
-from cmab.feedback import Feedback
+from cmab.exploration.ruled import RuledExplorer
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer
 
 
-class Rule(NamedTuple):
-    """A compiled rule, its parameters, and what it has in mind before the first sample."""
-
-    decide: Any
-    integers: Sequence[int]
-    reals: Sequence[float]
-    memory: FloatArray
-
-
-class OneByOne(SamplingExplorer):
+class FixedBudgetRule(RuledExplorer):
     """Base of these rules: a subclass sets `budget`, `arms_per_bandit` and `k`, and says what its rule is.
 
     Bandits are numbered one after the other.
@@ -48,44 +34,6 @@ class OneByOne(SamplingExplorer):
         """The k best arms of each bandit, up to `epsilon` where the rule has one."""
         return ExploreEach(self.arms_per_bandit, self.k, epsilon=self.epsilon)
 
-    @abstractmethod
-    def _rule(self) -> Rule:
-        """Return the rule, which ask and tell call as well as the compiled loop."""
-
-    def kernel(self) -> ExplorerKernel:
-        """Return the compiled rule: a scan of all arms."""
-        rule = self._rule()
-        return scan(rule.decide, rule.integers, np.concatenate((rule.reals, rule.memory)))
-
-    def initial_state(self) -> ArmStatistics:
-        """Return the state before the first outcome, with the rule's memory."""
-        state = ArmStatistics.empty(self.n_arms)
-        state.memory = self._rule().memory
-        return state
-
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in outcomes, and let the rule remember what it keeps in mind."""
-        super().update(state, feedback)
-        if not len(self.unseen(state)):
-            self._decide(state, state.memory)
-
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the arm to sample next."""
-        return self._decide(state, state.memory.copy())
-
-    def _decide(self, state: ArmStatistics, memory: FloatArray) -> IntArray:
-        """Return the arm to sample next, changing `memory`."""
-        rule = self._rule()
-        reals, chosen = np.concatenate((rule.reals, memory)), np.empty(1, np.int64)
-        learned = state.counts, state.means, state.deviations, state.rounds, int(state.counts.sum())
-        rule.decide(*learned, 0.0, np.array(rule.integers, np.int64), reals, chosen)
-        memory[:] = reals[len(rule.reals) :]
-        return chosen
-
-    def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether the budget is used up; that certifies nothing."""
-        return bool(state.counts.sum() >= self.budget)
-
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the best means of each bandit."""
         return best_of_each(state.means, self.arms_per_bandit, k=self.k)
@@ -101,7 +49,7 @@ class OneByOne(SamplingExplorer):
 
 
 @dataclass(frozen=True, eq=False)
-class GapE(OneByOne):
+class GapE(FixedBudgetRule):
     """GapE (Gabillon et al. 2011): the best arm of each of several bandits, with a fixed budget.
 
     Samples the largest ``-gap + b sqrt(a / T)``. It certifies nothing.
@@ -149,16 +97,15 @@ class GapE(OneByOne):
         """Number of arms of all bandits."""
         return sum(self.arms_per_bandit)
 
-    def _rule(self) -> Rule:
-        from cmab.exploration._kernels_budget import decide_gape
+    def rule(self) -> Rule:
+        """Return the compiled rule: a scan of all arms."""
+        from cmab.exploration._kernels_budget import gape_rule
 
-        return Rule(
-            decide_gape, [self.budget, *self.arms_per_bandit], [self.a, length(self.support)], np.empty(0)
-        )
+        return gape_rule(self.budget, self.arms_per_bandit, self.a, length(self.support))
 
 
 @dataclass(frozen=True, eq=False)
-class UCBE(OneByOne):
+class UCBE(FixedBudgetRule):
     """UCB-E (Audibert et al. 2010): the best arm with a fixed budget; it certifies nothing.
 
     Samples the largest ``mean + sqrt(a / T)`` and returns the best mean. The analysis is for outcomes in
@@ -209,11 +156,11 @@ class UCBE(OneByOne):
         """One bandit."""
         return (self.n_arms,)
 
-    def _rule(self) -> Rule:
-        from cmab.exploration._kernels_budget import decide_ucbe
+    def rule(self) -> Rule:
+        """Return the compiled rule: a scan of all arms."""
+        from cmab.exploration._kernels_budget import ucbe_rule
 
-        complexity = np.array([float(self.n_arms), 0.0])  # the paper's H_0, in phase 0
-        return Rule(decide_ucbe, [self.budget, *self._phase_ends], [self.a or 0.0, self.c], complexity)
+        return ucbe_rule(self.n_arms, self.budget, self._phase_ends, self.a, self.c)
 
     @cached_property
     def _phase_ends(self) -> list[int]:

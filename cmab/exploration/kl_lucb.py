@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cmab.arrays import BoolArray, FloatArray
-from cmab.compiled.forms import ExplorerKernel
-from cmab.confidence.kl import kl_bounds, kl_rate
-from cmab.exploration.lucb import LUCBRule
+from cmab.compiled.forms import Rule
 from cmab.exploration.parameters import check_epsilon
-from cmab.exploration.sampling import BestK, scan
+from cmab.exploration.ruled import RuledExplorer
+from cmab.exploration.sampling import BestK
 from cmab.goals import ExploreM, Goal
-from cmab.statistics import ArmStatistics
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KLLUCB(LUCBRule, BestK):
+class KLLUCB(RuledExplorer, BestK):
     """KL-LUCB (Kaufmann and Kalyanakrishnan 2013): LUCB with Bernoulli confidence bounds.
 
     For any outcomes in [0, 1]: by convexity no distribution there deviates more easily than the Bernoulli one
@@ -65,21 +62,8 @@ class KLLUCB(LUCBRule, BestK):
         """Every arm within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
-    def bounds(
-        self,
-        state: ArmStatistics,
-        is_high: BoolArray,  # noqa: ARG002
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of the means that are not refuted by relative entropy."""
-        rate = kl_rate(self.n_arms, state.rounds, delta=self.delta)
-        return kl_bounds(state.means, state.counts, rate=rate)
-
-    def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether the overlap is below `epsilon`, strictly."""
-        return self.pair(state).gap < self.epsilon
-
-    def kernel(self) -> ExplorerKernel:
+    def rule(self) -> Rule:
         """Return the compiled rule: a scan of all arms, for the clock moves every bound."""
-        from cmab.exploration._kernels_lucb import decide_kl_lucb
+        from cmab.exploration._kernels_lucb import kl_lucb_rule
 
-        return scan(decide_kl_lucb, range(self.k), [self.delta, self.epsilon])
+        return kl_lucb_rule(self.k, self.delta, self.epsilon)

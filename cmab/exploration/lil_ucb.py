@@ -10,9 +10,10 @@ from typing import Literal
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.compiled.forms import ExplorerKernel
-from cmab.confidence.radii import c_epsilon, lil_parameters, lil_radii
-from cmab.exploration.sampling import BestK, radius_table
+from cmab.compiled.forms import ExplorerKernel, Rule
+from cmab.confidence.radii import c_epsilon, lil_parameters
+from cmab.exploration.ruled import RuledExplorer
+from cmab.exploration.sampling import BestK
 from cmab.statistics import ArmStatistics
 from cmab.validation import one_of
 
@@ -21,7 +22,7 @@ _MODES: tuple[LilUCBMode, ...] = ("proven", "faithful", "heuristic")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LilUCB(BestK):
+class LilUCB(RuledExplorer, BestK):
     """lil'UCB (Jamieson et al. 2014), k = 1: sample the largest upper bound, return the most sampled arm.
 
     It stops when one arm has been sampled far more often than all others together. Unlike other stops this
@@ -72,6 +73,8 @@ class LilUCB(BestK):
     sigma: float = 0.5
     mode: LilUCBMode = "proven"
 
+    in_kernel = (*RuledExplorer.in_kernel, "rule")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("mode", self.mode, _MODES)
@@ -93,27 +96,19 @@ class LilUCB(BestK):
         epsilon, level = lil_parameters("faithful", delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
         return epsilon, level / self.n_arms, 2.0, _safe_ratio(epsilon, level / self.n_arms)
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the arm with the largest upper bound."""
-        from cmab.exploration._kernels_lil_ucb import largest_bound
-
-        epsilon, level, factor, _ = self._parameters
-        radii = lil_radii(state.counts, level, epsilon=epsilon, sigma=self.sigma)
-        return np.array([largest_bound(state.means, radii, factor)], np.int64)
-
-    def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether one arm holds enough of the samples."""
-        from cmab.exploration._kernels_lil_ucb import dominates
-
-        return dominates(int(state.counts.max()), int(state.counts.sum()), self._parameters[3])
-
-    def kernel(self) -> ExplorerKernel:
-        """Return the compiled rule: a loop over a tournament tree, O(log n_arms) a sample."""
-        from cmab.exploration._kernels_lil_ucb import explore_lil_ucb
+    def rule(self) -> Rule:
+        """Return the compiled rule: a scan of all arms."""
+        from cmab.exploration._kernels_lil_ucb import lil_ucb_rule
 
         epsilon, level, factor, ratio = self._parameters
-        reals = radius_table(epsilon, self.sigma, level, level, factor, ratio)
-        return ExplorerKernel(explore_lil_ucb, (np.empty(0, np.int64), reals))
+        return lil_ucb_rule(level, epsilon, self.sigma, factor, ratio)
+
+    def kernel(self) -> ExplorerKernel:
+        """Return the same rule over a tournament tree: O(log n_arms) a sample."""
+        from cmab.exploration._kernels_lil_ucb import explore_lil_ucb, lil_ucb_tree
+
+        epsilon, level, factor, ratio = self._parameters
+        return ExplorerKernel(explore_lil_ucb, (lil_ucb_tree(level, epsilon, self.sigma, factor, ratio),))
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the most sampled arm."""

@@ -14,11 +14,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel
-from cmab.confidence.radii import MODES, Mode, lil_parameters, lil_radii, lucb1_radii
+from cmab.compiled.forms import ExplorerKernel, Rule
+from cmab.confidence.radii import MODES, Mode, lil_parameters
 from cmab.exploration.parameters import check_epsilon
-from cmab.exploration.sampling import BestK, SamplingExplorer, radius_table, scan
-from cmab.goals import ExploreM, Goal, best_k
+from cmab.exploration.ruled import RuledExplorer
+from cmab.exploration.sampling import BestK
+from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
 from cmab.validation import one_of
 
@@ -31,17 +32,23 @@ class Pair(NamedTuple):
     gap: float
 
 
-class LUCBRule(SamplingExplorer):
-    """Base of the family: a subclass says what the bounds are, and whether one critical arm is drawn.
+class LUCBRule(BestK):
+    """Base for rules of one's own: a subclass says what the bounds are, and whether one of the pair is drawn.
 
     Examples
     --------
-    >>> from cmab import KLLUCB, LUCB1, LUCBRule
-    >>> issubclass(LUCB1, LUCBRule) and issubclass(KLLUCB, LUCBRule)
-    True
+    >>> from cmab import LUCBRule, identify
+    >>> from cmab.confidence import kl_bounds, kl_rate
+    >>> from instances import BernoulliArms
+    >>> class Entropy(LUCBRule):
+    ...     support = (0.0, 1.0)
+    ...     def bounds(self, state, is_high):
+    ...         rate = kl_rate(self.n_arms, state.rounds, delta=self.delta)
+    ...         return kl_bounds(state.means, state.counts, rate=rate)
+    >>> identify(Entropy(3, k=1, delta=0.1), BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
+    [array([0])]
     """
 
-    k: int
     one_arm: ClassVar[bool] = False
 
     @abstractmethod
@@ -59,22 +66,18 @@ class LUCBRule(SamplingExplorer):
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return both critical arms; if `one_arm`, only one, the high one with odds ``T_low : T_high``."""
-        from cmab.exploration._kernels_lucb import sampled
+        from cmab.exploration._kernels_lucb import choose_critical
 
         pair, chosen = self.pair(state), np.empty(2, np.int64)
         coin = rng.random() if self.one_arm else 0.0
-        return chosen[: sampled(pair.high, pair.low, int(self.one_arm), state.counts, coin, chosen)]
+        return chosen[: choose_critical(pair.high, pair.low, int(self.one_arm), state.counts, coin, chosen)]
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the intervals of the two sides do not overlap."""
         return self.pair(state).gap <= 0.0
 
-    def recommend(self, state: ArmStatistics) -> IntArray:
-        """Return the k best means."""
-        return best_k(state.means, self.k)
 
-
-class RadiusRule(LUCBRule, BestK):
+class RadiusRule(LUCBRule):
     """The rules whose intervals lie around the mean: a subclass says what the radii are.
 
     Examples
@@ -83,10 +86,11 @@ class RadiusRule(LUCBRule, BestK):
     >>> from cmab import RadiusRule, identify
     >>> from instances import BernoulliArms
     >>> class Simple(RadiusRule):
+    ...     sigma = 0.5
     ...     def radii(self, state, is_high):
     ...         return np.sqrt(np.log(4 * self.n_arms * state.counts**2 / self.delta) / (2 * state.counts))
     >>> identify(Simple(3, k=1, delta=0.1), BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
-    array([[0]])
+    [array([0])]
     """
 
     @abstractmethod
@@ -100,7 +104,7 @@ class RadiusRule(LUCBRule, BestK):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LUCB1(RadiusRule):
+class LUCB1(RuledExplorer, BestK):
     """LUCB1 (Kalyanakrishnan et al. 2012): a radius with a clock, both critical arms, Explore-m.
 
     With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
@@ -147,23 +151,15 @@ class LUCB1(RadiusRule):
         """Every arm within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
-    def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:  # noqa: ARG002
-        """Return LUCB1's radius."""
-        return lucb1_radii(state.counts, state.rounds, delta=self.delta, sigma=self.sigma)
-
-    def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether the overlap is below `epsilon`, strictly."""
-        return self.pair(state).gap < self.epsilon
-
-    def kernel(self) -> ExplorerKernel:
+    def rule(self) -> Rule:
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
-        from cmab.exploration._kernels_lucb import decide_lucb1
+        from cmab.exploration._kernels_lucb import lucb1_rule
 
-        return scan(decide_lucb1, range(self.k), [self.delta, self.sigma, self.epsilon])
+        return lucb1_rule(self.k, self.delta, self.sigma, self.epsilon)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LilLUCB(RadiusRule):
+class LilLUCB(RuledExplorer, BestK):
     """lil'LUCB (Jamieson and Nowak 2014): one lil radius for all arms, both critical arms sampled.
 
     Parameters
@@ -199,6 +195,9 @@ class LilLUCB(RadiusRule):
     sigma: float = 0.5
     mode: Mode = "faithful"
 
+    one_arm: ClassVar[bool] = False
+    in_kernel = (*RuledExplorer.in_kernel, "rule")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("mode", self.mode, MODES)
@@ -214,26 +213,25 @@ class LilLUCB(RadiusRule):
         epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
         return epsilon, level / self.n_arms, level / self.n_arms
 
-    def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:
-        """Return the lil radius at the level of each side."""
-        epsilon, high, low = self._levels
-        return lil_radii(state.counts, np.where(is_high, high, low), epsilon=epsilon, sigma=self.sigma)
+    def rule(self) -> Rule:
+        """Return the compiled rule: a scan of all arms."""
+        from cmab.exploration._kernels_lucb import lil_rule
+
+        epsilon, *levels = self._levels
+        return lil_rule(self.k, self.one_arm, epsilon, self.sigma, *levels)
 
     def kernel(self) -> ExplorerKernel:
-        """Return the compiled rule, and the loop over tournament trees: O(log n_arms) a sample."""
-        from cmab.exploration._kernels_lucb_trees import explore_lil_trees
+        """Return the same rule over tournament trees: O(log n_arms) a sample."""
+        from cmab.exploration._kernels_lucb_trees import explore_lil_trees, lil_trees
 
-        epsilon, high, low = self._levels
-        radii = radius_table(epsilon, self.sigma, high, low)
-        return ExplorerKernel(explore_lil_trees, (np.array([self.k, self.one_arm], np.int64), radii))
+        epsilon, *levels = self._levels
+        return ExplorerKernel(
+            explore_lil_trees, (lil_trees(self.k, self.one_arm, epsilon, self.sigma, *levels),)
+        )
 
-    def scan_kernel(self) -> ExplorerKernel:
+    def scan_kernel(self) -> ExplorerKernel | None:
         """Return the loop that looks at every arm before each sample: the yardstick of the trees."""
-        from cmab.exploration._kernels_lucb import decide_lil
-
-        epsilon, high, low = self._levels
-        radii = radius_table(epsilon, self.sigma, high, low)
-        return scan(decide_lil, [self.one_arm, *range(self.k)], radii, self.one_arm)
+        return super().kernel()
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from cmab.arrays import IntArray
-from cmab.compiled.forms import ExplorerKernel
+from cmab.compiled.forms import Rule
 from cmab.confidence.radii import pair_threshold
-from cmab.exploration.sampling import BestK, scan
-from cmab.goals import best_k
-from cmab.statistics import ArmStatistics
+from cmab.exploration.ruled import RuledExplorer
+from cmab.exploration.sampling import BestK
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MixtureGLR(BestK):
+class MixtureGLR(RuledExplorer, BestK):
     """A proven stop that needs about half the samples of the lil rules: likelihood ratios of all pairs.
 
     For each of the k best arms i and each other arm j, the evidence is ``(m_i - m_j)^2 / (2 sigma^2
@@ -57,34 +53,8 @@ class MixtureGLR(BestK):
     def _threshold(self) -> float:
         return pair_threshold(self.k * (self.n_arms - self.k), delta=self.delta)
 
-    def pair(self, state: ArmStatistics) -> tuple[int, int, bool]:
-        """Return the critical pair, the better arm first, and whether every pair has enough evidence."""
-        from cmab.exploration._kernels_mixture import doubtful_pair
-
-        parameters = (self.k, self.sigma, self._threshold, np.zeros(0))
-        return doubtful_pair(state.means, state.counts, *parameters)
-
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return one arm of the critical pair, the less sampled one more often."""
-        from cmab.exploration._kernels_lucb import RANDOM, sampled
-
-        high, low, _ = self.pair(state)
-        chosen = np.empty(1, np.int64)
-        sampled(high, low, RANDOM, state.counts, rng.random(), chosen)
-        return chosen
-
-    def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether the evidence of every pair exceeds its threshold."""
-        return self.pair(state)[2]
-
-    def kernel(self) -> ExplorerKernel:
+    def rule(self) -> Rule:
         """Return the compiled rule: a scan of all pairs across the border of the k best."""
-        from cmab.exploration._kernels_mixture import decide_mixture
+        from cmab.exploration._kernels_mixture import mixture_rule
 
-        reals = np.zeros(2 + 65_536)  # the zeros cost nothing before they are used
-        reals[:2] = self.sigma, self._threshold
-        return scan(decide_mixture, [self.k], reals, is_random=True)
-
-    def recommend(self, state: ArmStatistics) -> IntArray:
-        """Return the k best means."""
-        return best_k(state.means, self.k)
+        return mixture_rule(self.k, self.sigma, self._threshold)

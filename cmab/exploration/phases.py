@@ -79,7 +79,7 @@ class PhasedExplorer(Explorer[Phases]):
     ...             state.accepted |= state.undecided
     ...             state.undecided[:] = False
     >>> identify(DropTheWorst(3, k=1), BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
-    array([[0]])
+    [array([0])]
     """
 
     k: int

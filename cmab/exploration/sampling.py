@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel
+from cmab.arrays import IntArray
 from cmab.exploration.parameters import check_noise
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
-from cmab.goals import ExploreM, Goal
+from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer
 
@@ -23,6 +20,7 @@ class SamplingExplorer(Explorer[ArmStatistics]):
     """Base of explorers whose state is `ArmStatistics`: every arm first, then what `critical` says."""
 
     initial_pulls = 1
+    in_kernel = (*Explorer.in_kernel, "critical", "can_stop")
 
     def initial_state(self) -> ArmStatistics:
         """Return the statistics before the first outcome."""
@@ -72,23 +70,6 @@ class BestK(SamplingExplorer):
         """The best `k` arms."""
         return ExploreM(self.k)
 
-
-def scan(
-    decide: Any, integers: Sequence[int], reals: Sequence[float] | FloatArray, is_random: bool = False
-) -> ExplorerKernel:
-    """Return the compiled loop that looks at every arm before each sample, with the rule `decide`."""
-    from cmab.exploration._kernels_explore import explore
-
-    parameters = np.array(integers, np.int64), np.asarray(reals, np.float64)
-    return ExplorerKernel(explore, (decide, is_random, *parameters))
-
-
-def radius_table(epsilon: float, sigma: float, high: float, low: float, *others: float) -> FloatArray:
-    """Return the parameters of two lil radii, room for the radii of the first counts, and `others`.
-
-    A megabyte of zeros, which costs nothing before it is used.
-    """
-    table = np.zeros(4 + 2 * 65_536 + len(others))
-    table[:4] = epsilon, sigma, high, low
-    table[4 + 2 * 65_536 :] = others
-    return table
+    def recommend(self, state: ArmStatistics) -> IntArray:
+        """Return the k best means."""
+        return best_k(state.means, self.k)

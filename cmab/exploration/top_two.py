@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from cmab.arrays import IntArray
-from cmab.compiled.forms import ExplorerKernel
+from cmab.compiled.forms import Rule
 from cmab.exploration.best_arm import BestArmRule
-from cmab.exploration.sampling import scan
-from cmab.feedback import Feedback
-from cmab.statistics import ArmStatistics
 from cmab.validation import real
 
 
@@ -66,16 +60,11 @@ class EBTCI(_TopTwo):
     (from memory).
     """
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the leader with probability `beta`, else the challenger."""
-        leader, challenger, _ = self.pair(state)
-        return np.array([leader if rng.random() < self.beta else challenger], np.int64)
-
-    def kernel(self) -> ExplorerKernel:
+    def rule(self) -> Rule:
         """Return the compiled rule."""
-        from cmab.exploration._kernels_top_two import decide_eb_tci
+        from cmab.exploration._kernels_top_two import eb_tci_rule
 
-        return scan(decide_eb_tci, [], [self.sigma, self._threshold, self.beta], is_random=True)
+        return eb_tci_rule(self.sigma, self._threshold, self.beta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +74,7 @@ class TTUCB(_TopTwo):
     The leader has the largest ``m_i + sigma sqrt(5.28 ln n / T_i)`` after n samples, its challenger the
     least evidence; the leader is sampled whenever its own samples are at most `beta` times the steps that it
     has led. It needs no randomness. Asymptotics and stop are those of `EBTCI`, and the paper also bounds the
-    mean number of samples at fixed `delta`. Feedback that was not asked for counts as a step of the leader at
-    that time.
+    mean number of samples at fixed `delta`. Every feedback counts as a step, of the leader after it.
 
     Parameters
     ----------
@@ -120,40 +108,9 @@ class TTUCB(_TopTwo):
     # 2 a (1 + s) at a = s = 1.2, from memory; any a, s > 1 are proven.
     _factor = 2.0 * 1.2 * 2.2
 
-    @property
-    def _bonus(self) -> float:
-        return self._factor * self.sigma**2
+    def rule(self) -> Rule:
+        """Return the compiled rule, which counts the steps of each leader: all, and those with it sampled."""
+        from cmab.exploration._kernels_top_two import ttucb_rule
 
-    def initial_state(self) -> ArmStatistics:
-        """Return the state before the first outcome; it counts the steps of each leader, all and its own."""
-        state = ArmStatistics.empty(self.n_arms)
-        state.memory = np.zeros(2 * self.n_arms + 2)
-        return state
-
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in outcomes, as a step of the arm that leads."""
-        if not len(self.unseen(state)) and state.memory[-1] != state.counts.sum():
-            leader = self.leader(state)
-            state.memory[leader] += 1
-            state.memory[self.n_arms + leader] += leader in feedback.arms
-        super().update(state, feedback)
-
-    def leader(self, state: ArmStatistics) -> int:
-        """Return the arm of the largest index."""
-        from cmab.exploration._kernels_top_two import optimistic_leader
-
-        return optimistic_leader(state.counts, state.means, int(state.counts.sum()), self._bonus)
-
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the leader if it lags behind its share, else the challenger."""
-        from cmab.exploration._kernels_top_two import ttucb_arm
-
-        learned = state.counts, state.means, int(state.counts.sum())
-        return np.array([ttucb_arm(*learned, self.leader(state), self.beta, state.memory)], np.int64)
-
-    def kernel(self) -> ExplorerKernel:
-        """Return the compiled rule."""
-        from cmab.exploration._kernels_top_two import decide_ttucb
-
-        reals = [self.sigma, self._threshold, self.beta, self._bonus]
-        return scan(decide_ttucb, [], reals + [0.0] * (2 * self.n_arms + 2))
+        bonus = self._factor * self.sigma**2
+        return ttucb_rule(self.n_arms, self.sigma, self._threshold, self.beta, bonus)

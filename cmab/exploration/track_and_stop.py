@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from cmab.arrays import IntArray
-from cmab.compiled.forms import ExplorerKernel
+from cmab.compiled.forms import Rule
 from cmab.exploration.best_arm import BestArmRule
-from cmab.exploration.sampling import scan
-from cmab.feedback import Feedback
-from cmab.statistics import ArmStatistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,28 +47,8 @@ class TrackAndStop(BestArmRule):
     from memory).
     """
 
-    def initial_state(self) -> ArmStatistics:
-        """Return the state before the first outcome; it remembers when the plan is due, and the plan."""
-        state = ArmStatistics.empty(self.n_arms)
-        state.memory = np.zeros(1 + self.n_arms)
-        return state
+    def rule(self) -> Rule:
+        """Return the compiled rule, which remembers when the plan is due, and the plan."""
+        from cmab.exploration._kernels_top_two import track_rule
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in outcomes, and renew the plan when it is due."""
-        from cmab.exploration._kernels_top_two import refresh_plan
-
-        super().update(state, feedback)
-        if not len(self.unseen(state)):
-            refresh_plan(state.means, int(state.counts.sum()), state.memory)
-
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return an arm that has been starved, or the one most behind the plan."""
-        from cmab.exploration._kernels_top_two import tracked_arm
-
-        return np.array([tracked_arm(state.counts, int(state.counts.sum()), state.memory[1:])], np.int64)
-
-    def kernel(self) -> ExplorerKernel:
-        """Return the compiled rule."""
-        from cmab.exploration._kernels_top_two import decide_track
-
-        return scan(decide_track, [], [self.sigma, self._threshold, *[0.0] * (1 + self.n_arms)])
+        return track_rule(self.n_arms, self.sigma, self._threshold)

@@ -2,92 +2,60 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel
-from cmab.confidence.radii import anytime_radii, bernstein_radii
+from cmab.arrays import IntArray
+from cmab.compiled.forms import Rule
 from cmab.exploration.parameters import check_epsilon, check_noise, check_support, length
-from cmab.exploration.sampling import BestK, SamplingExplorer, scan
+from cmab.exploration.ruled import RuledExplorer
+from cmab.exploration.sampling import BestK
 from cmab.goals import ExploreEach, ExploreM, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer
 
 
-class Selection(NamedTuple):
-    """The arms of least gap index, their largest index, and the arm to pull."""
-
-    arms: IntArray
-    gap: float
-    pull: int
-
-
-class UGapERule(SamplingExplorer):
-    """Base of the family: the arms of least gap index; a subclass says what the radii are."""
+class UGapERule(RuledExplorer):
+    """Base of the family: the arms of least gap index."""
 
     k: int
+    delta: float
     epsilon: float
     arms_per_bandit: Sequence[int]
-
-    @abstractmethod
-    def radii(self, state: ArmStatistics) -> FloatArray:
-        """Return the radius of each arm."""
+    _by_variance = False
 
     @property
     def goal(self) -> Goal:
         """Every arm within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
-    def selection(self, state: ArmStatistics) -> Selection:
-        """Return J, B_J and the arm that the paper pulls next."""
-        from cmab.exploration._kernels_ugape import least_sure
+    @property
+    def _length(self) -> float:
+        """The paper's b."""
+        return 2.0 * (self.sigma or 0.0) if self.support is None else length(self.support)
 
-        arms_per_bandit, is_chosen = np.array(self.arms_per_bandit, np.int64), np.empty(self.n_arms, np.bool_)
-        bounds = np.empty(len(arms_per_bandit))
-        pull = least_sure(state.means, self.radii(state), arms_per_bandit, self.k, is_chosen, bounds)
-        return Selection(np.flatnonzero(is_chosen), float(bounds.max()), pull)
+    def rule(self) -> Rule:
+        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
+        from cmab.exploration._kernels_ugape import ugape_rule
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the critical arm with the larger radius."""
-        return np.array([self.selection(state).pull], np.int64)
-
-    def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether every gap index is below `epsilon`."""
-        return self.selection(state).gap < self.epsilon
+        levels = self.delta, self._length, self.epsilon
+        return ugape_rule(self.k, self._by_variance, self.arms_per_bandit, *levels)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the arms of least gap index; before every arm was seen, the best means."""
+        from cmab.exploration._kernels_ugape import present_answer
+
         if len(self.unseen(state)):
             return best_of_each(state.means, self.arms_per_bandit, k=self.k)
-        return self.selection(state).arms
-
-
-class _WithClock(UGapERule):
-    """UGapEc's radii, for one bandit or several."""
-
-    delta: float
-    sigma: float
-
-    def radii(self, state: ArmStatistics) -> FloatArray:
-        """Return the radius after as many samples as there are."""
-        return anytime_radii(state.counts, int(state.counts.sum()), delta=self.delta, sigma=self.sigma)
-
-    def kernel(self) -> ExplorerKernel:
-        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
-        from cmab.exploration._kernels_ugape import decide_ugape
-
-        return scan(
-            decide_ugape, [self.k, False, *self.arms_per_bandit], [self.delta, self.sigma, self.epsilon]
-        )
+        is_chosen = np.empty(self.n_arms, np.bool_)
+        present_answer(self.seen(state), *self.parameters, is_chosen)
+        return np.flatnonzero(is_chosen)
 
 
 @dataclass(frozen=True, eq=False)
-class MultiBanditUGapEc(_WithClock):
+class MultiBanditUGapEc(UGapERule):
     """UGapEc for several bandits at once (Gabillon et al. 2012): the k best arms of each.
 
     The bandit whose present answer is the least sure is sampled, until all are sure enough. With probability
@@ -151,7 +119,7 @@ class MultiBanditUGapEc(_WithClock):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class UGapEc(_WithClock, BestK):
+class UGapEc(UGapERule, BestK):
     """UGapEc (Gabillon et al. 2012): the arms of least gap index; the less sampled of two critical arms.
 
     With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
@@ -203,8 +171,9 @@ class UGapEc(_WithClock, BestK):
 class UGapEcV(UGapERule, BestK):
     """UGapEc with empirical-Bernstein radii, for arms of small variance: every arm twice at first.
 
-    The paper leaves the constants to its technical report; these are ours. Maurer and Pontil's inequality
-    with ``l = ln(7 N t^3 / delta)`` fails for some arm, time and side with probability at most `delta`.
+    The radius is ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))``, V the unbiased variance. The paper leaves the
+    constants to its technical report; these are ours. Maurer and Pontil's inequality with ``l = ln(7 N t^3 /
+    delta)`` fails for some arm, time and side with probability at most `delta`.
 
     Parameters
     ----------
@@ -240,6 +209,7 @@ class UGapEcV(UGapERule, BestK):
     support: tuple[float, float] = (0.0, 1.0)
 
     initial_pulls = 2
+    _by_variance = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -250,17 +220,3 @@ class UGapEcV(UGapERule, BestK):
     def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]
         """One bandit."""
         return (self.n_arms,)
-
-    def radii(self, state: ArmStatistics) -> FloatArray:
-        """Return ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))``, V the unbiased variance."""
-        return bernstein_radii(state, int(state.counts.sum()), delta=self.delta, support=self.support)
-
-    def kernel(self) -> ExplorerKernel:
-        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
-        from cmab.exploration._kernels_ugape import decide_ugape
-
-        return scan(
-            decide_ugape,
-            [self.k, True, *self.arms_per_bandit],
-            [self.delta, length(self.support) / 2.0, self.epsilon],
-        )

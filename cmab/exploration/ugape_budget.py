@@ -8,13 +8,14 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.exploration.gap_based import OneByOne, Rule
+from cmab.compiled.forms import Rule
+from cmab.exploration.gap_based import FixedBudgetRule
 from cmab.exploration.parameters import check_epsilon, check_factor, length
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer
 
 
-class _UGapEb(OneByOne):
+class _UGapEb(FixedBudgetRule):
     """The rule of UGapEb, for one bandit or several."""
 
     a: float | None
@@ -28,13 +29,12 @@ class _UGapEb(OneByOne):
         check_epsilon(self.epsilon)
         check_factor("c", self.c)
 
-    def _rule(self) -> Rule:
-        from cmab.exploration._kernels_budget import decide_ugapeb
+    def rule(self) -> Rule:
+        """Return the compiled rule: a scan of all arms."""
+        from cmab.exploration._kernels_budget import ugapeb_rule
 
-        bounds, answer = np.full(len(self.arms_per_bandit), np.inf), np.zeros(self.n_arms)
-        reals = [self.a or 0.0, self.epsilon, length(self.support), self.c]
-        memory = np.concatenate((bounds, answer))
-        return Rule(decide_ugapeb, [self.budget, self.k, *self.arms_per_bandit], reals, memory)
+        parameters = self.a, self.epsilon, length(self.support), self.c
+        return ugapeb_rule(self.budget, self.k, self.arms_per_bandit, *parameters)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the surest answers so far; before every arm was seen, the best means."""

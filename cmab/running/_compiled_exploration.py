@@ -15,10 +15,6 @@ from cmab.explorer import AnyExplorer
 from cmab.running._compiled_rounds import interrupt_waits
 from cmab.statistics import ArmStatistics
 
-_RULES = (
-    *("select", "step", "is_done", "critical", "can_stop", "update", "learn", "initial_state", "pulls"),
-    *("bounds", "radii", "pair", "rivals", "has_won", "selection", "initial_pulls", "leader", "unseen"),
-)
 _FOREVER = np.iinfo(np.int64).max // 4
 # Between calls of the loop a Ctrl-C gets through; trees are planted anew.
 _STEPS = 2_000_000
@@ -67,7 +63,7 @@ class CompiledExploration(NamedTuple):
 def compiled_exploration(explorer: AnyExplorer, environment: Environment) -> CompiledExploration | None:
     """Return the compiled forms, or none if the explorer or the environment has only its Python form."""
     arms: Kernel | None = compiled_form(environment, "pull", "sample", form="pull_kernel")
-    rule: ExplorerKernel | None = compiled_form(explorer, *_RULES) if arms else None
+    rule: ExplorerKernel | None = compiled_form(explorer, *explorer.in_kernel) if arms else None
     return CompiledExploration(rule, arms) if rule and arms else None
 
 
@@ -85,13 +81,13 @@ def explore_compiled(
     if compiled is None or not isinstance(state, ArmStatistics):
         return None
     limit, samples = _FOREVER if max_samples is None else max_samples, int(state.counts.sum())
-    while len(unseen := explorer.unseen(state)):  # type: ignore[attr-defined]
+    while len(unseen := explorer.unseen(state)):
         if samples + len(unseen) > limit:
             return samples
         state.update(environment.sample(unseen, 1, coins))
         samples += len(unseen)
-    clock = np.array([state.rounds, samples])
-    _loop(compiled, state, watch or Watch(), rng, coins, clock, limit)
+    clock = np.array([state.rounds, samples, limit, _STEPS])
+    _loop(compiled, state, watch or Watch(), rng, coins, clock)
     state.rounds = int(clock[0])
     return int(clock[1])
 
@@ -103,16 +99,18 @@ def _loop(
     rng: np.random.Generator,
     coins: np.random.Generator,
     clock: IntArray,
-    limit: int,
 ) -> None:
+    from cmab.compiled._kernels_exploration import SAMPLES, Arguments, Seen, Streams
+
     (loop, parameters), arms = compiled
-    arguments = (*parameters, *(arms.function, arms.integers, arms.reals))
-    learned, is_over = (state.counters, state.means, state.deviations), False
-    memory = state.memory
-    scratch = parameters[-1][len(parameters[-1]) - len(memory) :]
-    scratch[:] = memory
+    drawing = arms.function, Arguments(arms.integers, arms.reals)
+    seen, is_over = Seen(state.counters, state.means, state.deviations, clock), False
+    # A rule finds its memory at the end of its real parameters, which come last.
+    reals = parameters[-1].reals
+    scratch = reals[len(reals) - len(state.memory) :]
+    scratch[:] = state.memory
     while not is_over:
         with interrupt_waits():
-            is_over = loop(*arguments, *learned, rng, coins, clock, limit, _STEPS)
-        watch.see(int(clock[1]), _LONG)
-    memory[:] = scratch
+            is_over = loop(*parameters, *drawing, seen, Streams(rng, coins))
+        watch.see(int(clock[SAMPLES]), _LONG)
+    state.memory[:] = scratch

@@ -1,0 +1,113 @@
+"""Explorers whose rule is compiled: ask and tell call the function that the compiled loop calls."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled.forms import ExplorerKernel, Rule
+from cmab.exploration.sampling import SamplingExplorer
+from cmab.feedback import Feedback
+from cmab.statistics import ArmStatistics
+
+if TYPE_CHECKING:
+    from cmab.compiled._kernels_exploration import Seen
+
+
+class RuledExplorer(SamplingExplorer):
+    """Base of explorers that are one compiled rule: a subclass says which, and what it recommends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import RuledExplorer, identify
+    >>> from cmab.kernels import Rule, decide_kernel
+    >>> from instances import BernoulliArms
+    >>> @decide_kernel
+    ... def least_seen(seen, coin, integers, reals, chosen):
+    ...     chosen[0] = np.argmin(seen.counts)
+    ...     return -1 if seen.counts[chosen[0]] >= integers[0] else 1
+    >>> class Uniform(RuledExplorer):
+    ...     '''A hundred outcomes of each arm.'''
+    ...     n_arms = 3
+    ...     def rule(self):
+    ...         return Rule(least_seen, [100], [])
+    ...     def recommend(self, state):
+    ...         return np.array([np.argmax(state.means)])
+    >>> identify(Uniform(), BernoulliArms([0.9, 0.1, 0.1]), rng=0).path
+    'compiled'
+    """
+
+    @abstractmethod
+    def rule(self) -> Rule:
+        """Return the compiled rule with its parameters; asked for once, so it must depend on them only."""
+
+    def kernel(self) -> ExplorerKernel | None:
+        """Return the compiled loop that asks the rule before each sample."""
+        from cmab.compiled._kernels_exploration import Arguments
+        from cmab.exploration._kernels_explore import explore
+
+        rule, (integers, parameters) = self._rule
+        reals = np.concatenate((parameters, np.zeros(rule.room), rule.memory))
+        return ExplorerKernel(explore, (rule.decide, rule.is_random, Arguments(integers.copy(), reals)))
+
+    def initial_state(self) -> ArmStatistics:
+        """Return the statistics before the first outcome, with the rule's memory."""
+        return ArmStatistics.empty(self.n_arms, memory=self._rule[0].memory)
+
+    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+        """Take in outcomes, and let the rule remember what it keeps in mind."""
+        super().update(state, feedback)
+        if len(state.memory) and not len(self.unseen(state)):
+            self._decide(state, state.memory, 0.0)
+
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
+        """Return the arms that the rule samples next."""
+        size, chosen = self._decide(state, state.memory.copy(), self._coin(rng))
+        return chosen[: abs(size)]
+
+    def can_stop(self, state: ArmStatistics) -> bool:
+        """Return whether the rule stops."""
+        return self._decide(state, state.memory.copy(), 0.0)[0] < 0
+
+    def step(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
+        """Return the arms to sample next, none once the rule stops, with one call of it."""
+        unseen = self.unseen(state)
+        if len(unseen):
+            return unseen
+        size, chosen = self._decide(state, state.memory.copy(), self._coin(rng))
+        return chosen[: max(size, 0)]
+
+    def _coin(self, rng: np.random.Generator) -> float:
+        return rng.random() if self._rule[0].is_random else 0.0
+
+    def _decide(self, state: ArmStatistics, memory: FloatArray, coin: float) -> tuple[int, IntArray]:
+        """Return what the rule does next, changing `memory`."""
+        (integers, parameters), chosen = self.parameters, np.empty(self.n_arms, np.int64)
+        reals = np.concatenate((parameters, memory))
+        size = self._rule[0].decide(self.seen(state), coin, integers, reals, chosen)
+        memory[:] = reals[len(parameters) :]
+        return size, chosen
+
+    @property
+    def parameters(self) -> tuple[IntArray, FloatArray]:
+        """Copies of the rule's parameters, in which it may leave its mark."""
+        _, (integers, reals) = self._rule
+        return integers.copy(), reals.copy()
+
+    def seen(self, state: ArmStatistics) -> Seen:
+        """Return what compiled functions see of `state`."""
+        from cmab.compiled._kernels_exploration import Seen
+
+        clock = np.array([state.rounds, state.counts.sum()])
+        return Seen(state.counts, state.means, state.deviations, clock)
+
+    @cached_property
+    def _rule(self) -> tuple[Rule, tuple[IntArray, FloatArray]]:
+        """The rule, and its parameters as arrays, which are copied before it sees them."""
+        rule = self.rule()
+        return rule, (np.array(rule.integers, np.int64), np.array(rule.reals, np.float64))

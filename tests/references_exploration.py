@@ -1,0 +1,386 @@
+"""The rules of exploration once more, from their papers and in plain numpy: what the compiled ones must do.
+
+A reference is made from an explorer's parameters. Told ``(counts, means, deviations, rounds, coin)`` it
+returns the arms to sample next and whether the rule stops. Ties go to the lower index.
+"""
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
+
+
+def top(values, k):
+    """The k largest values, in order of the arms."""
+    return np.sort(np.argsort(-np.asarray(values), kind="stable")[:k])
+
+
+def others(n, arms):
+    """The arms that are not among these."""
+    return np.setdiff1d(np.arange(n), arms)
+
+
+def c_epsilon(e):
+    """Jamieson et al. (2014), Lemma 3."""
+    return (2 + e) / e * (1 / math.log(1 + e)) ** (1 + e)
+
+
+def lil(counts, level, e, sigma):
+    """The radius of the law of the iterated logarithm: Jiang, Li and Qiao (2017), section 5."""
+    inner = np.log((1 + e) * counts + 2)
+    return (1 + math.sqrt(e)) * np.sqrt(2 * sigma**2 * (1 + e) * np.log(inner / level) / counts)
+
+
+def lil_level(mode, delta, sides, n_sides):
+    """Exponent and level for which the union over the sides is delta."""
+    if mode == "heuristic":
+        return 0.0, delta
+    e = 0.01
+    union = sum(size * (n_sides * size) ** -(1 + e) for size in sides)
+    return e, (delta / (c_epsilon(e) * union)) ** (1 / (1 + e))
+
+
+def pair_of(lower, upper, high):
+    """LUCB's critical pair: Kalyanakrishnan et al. (2012)."""
+    low = others(len(lower), high)
+    return high[np.argmin(lower[high])], low[np.argmax(upper[low])]
+
+
+def of_lucb(bounds, k, epsilon=None, one_arm=False):
+    """The family: bounds(counts, means, rounds, high) say which rule."""
+
+    def decide(counts, means, deviations, rounds, coin):
+        high = top(means, k)
+        lower, upper = bounds(counts, means, rounds, high)
+        h, l = pair_of(lower, upper, high)  # noqa: E741
+        gap = upper[l] - lower[h]
+        arms = [h if coin * (counts[h] + counts[l]) < counts[l] else l] if one_arm else sorted((h, l))
+        return arms, gap <= 0 if epsilon is None else gap < epsilon
+
+    return decide
+
+
+def lucb1(x):
+    """Radius of Kalyanakrishnan et al. (2012) with k_1 = 5/4."""
+
+    def bounds(counts, means, rounds, high):
+        radii = x.sigma * np.sqrt(2 * math.log(1.25 * x.n_arms * rounds**4 / x.delta) / counts)
+        return means - radii, means + radii
+
+    return of_lucb(bounds, x.k, x.epsilon)
+
+
+def entropy(p, q):
+    """Relative entropy of Bernoulli distributions."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = [np.where(a > 0, a * np.log(a / b), 0.0) for a, b in ((p, q), (1 - p, 1 - q))]
+    return terms[0] + terms[1]
+
+
+def kl_lucb(x):
+    """Kaufmann and Kalyanakrishnan (2013), Theorem 1, with bounds by bisection."""
+
+    def end(counts, means, rate, side):
+        inside, outside = means.copy(), np.full(len(means), side)
+        for _ in range(60):
+            middle = (inside + outside) / 2
+            fits = counts * entropy(means, middle) <= rate
+            inside, outside = np.where(fits, middle, inside), np.where(fits, outside, middle)
+        return inside
+
+    def bounds(counts, means, rounds, high):
+        log = math.log(405.5 * x.n_arms * rounds**1.1 / x.delta)
+        return [end(counts, means, log + math.log(log), side) for side in (0.0, 1.0)]
+
+    return of_lucb(bounds, x.k, x.epsilon)
+
+
+def of_lil(x, e, high_level, low_level, one_arm=False):
+    """LUCB with lil radii at the level of each side."""
+
+    def bounds(counts, means, rounds, high):
+        radii = lil(counts, np.where(np.isin(np.arange(x.n_arms), high), high_level, low_level), e, x.sigma)
+        return means - radii, means + radii
+
+    return of_lucb(bounds, x.k, one_arm=one_arm)
+
+
+def lil_lucb(x):
+    """A union over all arms."""
+    e, level = lil_level(x.mode, x.delta, [x.n_arms], 1)
+    return of_lil(x, e, level / x.n_arms, level / x.n_arms)
+
+
+def lucb_plus_plus(x, one_arm=False):
+    """A union over the other side: Simchowitz et al. (2017)."""
+    e, level = lil_level(x.mode, x.delta, [x.k, x.n_arms - x.k], 2)
+    return of_lil(x, e, level / (2 * (x.n_arms - x.k)), level / (2 * x.k), one_arm)
+
+
+def lil_ucb(x):
+    """Jamieson et al. (2014), Figure 1, and the parameters of their section 4."""
+    e, level, factor, ratio = 0.0, x.delta, 1.5, 1 + 10 / x.n_arms
+    if x.mode == "proven":
+        e, level = lil_level("faithful", x.delta, [x.n_arms], 1)
+        level, factor, ratio = level / x.n_arms, 2.0, 9.0
+        for _ in range(200):  # the docstring's fixed point
+            ratio = 9 * (
+                1 + math.log1p(math.log(ratio) / math.log(3 + e)) / math.log(math.log(3 + e) / level)
+            )
+
+    def decide(counts, means, deviations, rounds, coin):
+        most = counts.max()
+        return [np.argmax(means + factor * lil(counts, level, e, x.sigma))], most >= 1 + ratio * (
+            1 + 1e-9
+        ) * (counts.sum() - most)
+
+    return decide
+
+
+def of_clucb(x, radii, epsilon):
+    """Chen et al. (2014), Algorithm 1, by listing all super arms."""
+    family = [s for s in combinations(range(x.n_arms), x.k_of_all) if x.oracle.is_feasible(np.array(s))]
+
+    def best(values):
+        return set(max(family, key=lambda arms: values[list(arms)].sum()))
+
+    def decide(counts, means, deviations, rounds, coin):
+        own, r = best(means), radii(counts)
+        inside = np.isin(np.arange(x.n_arms), list(own))
+        revised = np.where(inside, means - r, means + r)
+        rival = best(revised)
+        disputed = sorted(own ^ rival)
+        gap = revised[list(rival)].sum() - revised[list(own)].sum()
+        return [max(disputed, key=lambda arm: r[arm])] if disputed else [], not disputed or gap <= epsilon
+
+    return decide
+
+
+class Listed:
+    """An explorer of super arms, with their size."""
+
+    def __init__(self, explorer):
+        self.oracle, self.n_arms = explorer.oracle, explorer.n_arms
+        self.k_of_all = len(self.oracle.solve(np.linspace(1, 0, self.n_arms), np.random.default_rng(0)))
+
+
+def lil_clucb(x):
+    """Jiang, Li and Qiao (2017), Algorithms 2 and 3: it stops when the rival is the same."""
+    e, level = lil_level(x.mode, x.delta, [x.n_arms], 1)
+    return of_clucb(Listed(x), lambda counts: lil(counts, level / x.n_arms, e, x.sigma), -math.inf)
+
+
+def anytime(x, counts):
+    """The radius of UGapEc and CLUCB."""
+    return x.sigma * np.sqrt(2 * math.log(4 * x.n_arms * int(counts.sum()) ** 3 / x.delta) / counts)
+
+
+def clucb(x):
+    """Chen et al. (2014), Algorithm 1."""
+    return of_clucb(Listed(x), lambda counts: anytime(x, counts), x.epsilon)
+
+
+def ugape_answer(means, radii, k):
+    """Gabillon et al. (2012), Figure 1: the answer J(t), its index and the arm to pull."""
+    n, lower, upper = len(means), means - radii, means + radii
+    gaps = np.array([np.sort(np.delete(upper, i))[-k] - lower[i] for i in range(n)])
+    chosen = top(-gaps, k)
+    inside = min(chosen, key=lambda i: (lower[i], -radii[i]))
+    outside = max(others(n, chosen), key=lambda i: (upper[i], radii[i]))
+    return chosen, gaps[chosen].max(), outside if radii[outside] >= radii[inside] else inside
+
+
+def bandits(x, means, radii):
+    """The answers, the indices, the first arms and the pulls of several bandits."""
+    found, first = [], 0
+    for size in x.arms_per_bandit:
+        own = slice(first, first + size)
+        found.append((*ugape_answer(means[own], radii[own], x.k), first))
+        first += size
+    return found
+
+
+def ugapec(x):
+    """Gabillon et al. (2012), Figures 1 and 2; by variances, Maurer and Pontil (2009), Theorem 4."""
+
+    def decide(counts, means, deviations, rounds, coin):
+        if x.support is None:
+            radii = anytime(x, counts)
+        else:
+            log, b = math.log(7 * x.n_arms * int(counts.sum()) ** 3 / x.delta), x.support[1] - x.support[0]
+            variances = deviations / (counts - 1)
+            radii = np.sqrt(2 * variances * log / counts) + 7 * b * log / (3 * (counts - 1))
+        found = bandits(x, means, radii)
+        _, gap, pull, first = max(found, key=lambda bandit: bandit[1])
+        return [first + pull], gap < x.epsilon
+
+    return decide
+
+
+def ugapeb(x):
+    """Gabillon et al. (2012), Figures 1 and 2, with a from the empirical hardness where it is left out."""
+
+    def decide(counts, means, deviations, rounds, coin):
+        a, b, first, gaps = x.a, x.support[1] - x.support[0], 0, []
+        for size in x.arms_per_bandit:
+            own = np.sort(means[first : first + size])[::-1]
+            gaps += [
+                m - own[x.k] if m >= own[x.k - 1] else own[x.k - 1] - m for m in means[first : first + size]
+            ]
+            first += size
+        if a is None:
+            widths = np.maximum((np.array(gaps) + b * np.sqrt(0.5 / counts) + x.epsilon) / 2, x.epsilon)
+            a = x.c * (x.budget - x.n_arms) / (4 * (b**2 / widths**2).sum())
+        _, _, pull, first = max(bandits(x, means, b * np.sqrt(a / counts)), key=lambda bandit: bandit[1])
+        return [first + pull], counts.sum() >= x.budget
+
+    return decide
+
+
+def gape(x):
+    """Gabillon et al. (2011), Figure 1."""
+
+    def decide(counts, means, deviations, rounds, coin):
+        index, first = np.empty(x.n_arms), 0
+        for size in x.arms_per_bandit:
+            own = means[first : first + size]
+            best = np.argmax(own)
+            gaps = own[best] - own
+            gaps[best] = own[best] - np.delete(own, best).max()
+            index[first : first + size] = -gaps
+            first += size
+        index += (x.support[1] - x.support[0]) * np.sqrt(x.a / counts)
+        return [np.argmax(index)], counts.sum() >= x.budget
+
+    return decide
+
+
+def ucbe(x):
+    """Audibert et al. (2010), Figures 2 and 4: the adaptive one estimates H2 at the ends of phases."""
+    n, state = x.n_arms, {"phase": 0, "h": float(x.n_arms)}
+    log = 0.5 + sum(1 / i for i in range(2, n + 1))
+    length = [0] + [math.ceil((x.budget - n) / (log * (n + 1 - p))) for p in range(1, n)]
+    ends = [sum(length[1 : p + 1]) + (n - p) * length[p] for p in range(1, n)]
+
+    def decide(counts, means, deviations, rounds, coin):
+        samples, a = counts.sum(), x.a
+        if a is None:
+            phase = sum(end <= samples for end in ends)
+            if phase > state["phase"]:
+                gaps = np.sort(means.max() - means)
+                state["phase"] = phase
+                state["h"] = max(i / gaps[i - 1] ** 2 for i in range(n - phase + 1, n + 1))
+            a = x.c * x.budget / state["h"]
+        return [np.argmax(means + np.sqrt(a / counts))], samples >= x.budget
+
+    return decide
+
+
+def threshold(n_pairs, delta):
+    """Kaufmann and Koolen's 2 C_G(ln(pairs / delta) / 2), by a search of its own."""
+    from scipy.optimize import minimize_scalar
+    from scipy.special import zeta
+
+    x = math.log(n_pairs / delta) / 2
+
+    def value(u):
+        return (2 * u - 2 * u * math.log(4 * u) + math.log(zeta(2 * u)) - 0.5 * math.log(1 - u) + x) / u
+
+    return 2 * minimize_scalar(value, bounds=(0.5 + 1e-9, 1 - 1e-9), method="bounded").fun
+
+
+def closest(x, counts, means, k, level):
+    """The pair of least evidence with its penalty, and whether all pairs have enough."""
+    high = top(means, k)
+
+    def ratio(i, j):
+        return (means[i] - means[j]) ** 2 / (2 * x.sigma**2 * (1 / counts[i] + 1 / counts[j]))
+
+    pairs = [(i, j) for i in high for j in others(len(means), high)]
+    pair = min(pairs, key=lambda p: ratio(*p) + math.log(counts[p[0]]) + math.log(counts[p[1]]))
+    need = level + 2 * np.log(4 + np.log(counts))
+    return pair, all(ratio(i, j) > need[i] + need[j] - level for i, j in pairs)
+
+
+def mixture(x):
+    """Likelihood ratios of all pairs; one arm of the closest pair, the less sampled one more often."""
+    level = threshold(x.k * (x.n_arms - x.k), x.delta)
+
+    def decide(counts, means, deviations, rounds, coin):
+        (h, l), enough = closest(x, counts, means, x.k, level)  # noqa: E741
+        return [h if coin * (counts[h] + counts[l]) < counts[l] else l], enough
+
+    return decide
+
+
+def eb_tci(x):
+    """Jourdan et al. (2022): the best mean with probability beta, else the closest rival."""
+    level = threshold(x.n_arms - 1, x.delta)
+
+    def decide(counts, means, deviations, rounds, coin):
+        (leader, challenger), enough = closest(x, counts, means, 1, level)
+        return [leader if coin < x.beta else challenger], enough
+
+    return decide
+
+
+def ttucb(x):
+    """Jourdan and Degenne (2023): an optimistic leader, and tracking of its share."""
+    level, led, own = threshold(x.n_arms - 1, x.delta), np.zeros(x.n_arms), np.zeros(x.n_arms)
+
+    def decide(counts, means, deviations, rounds, coin):
+        leader = np.argmax(means + x.sigma * np.sqrt(2 * 1.2 * 2.2 * math.log(counts.sum()) / counts))
+        rivals = others(x.n_arms, [leader])
+        cost = [
+            max(0.0, means[leader] - means[j]) ** 2 / (1 / counts[leader] + 1 / counts[j]) for j in rivals
+        ]
+        led[leader] += 1
+        arm = leader if own[leader] <= x.beta * led[leader] else rivals[np.argmin(cost)]
+        own[leader] += arm == leader
+        return [arm], closest(x, counts, means, 1, level)[1]
+
+    return decide
+
+
+def track_and_stop(x):
+    """Garivier and Kaufmann (2016): D-tracking of a plan that is renewed a tenth later."""
+    level, plan = threshold(x.n_arms - 1, x.delta), {"due": 0, "shares": None}
+
+    def decide(counts, means, deviations, rounds, coin):
+        samples = counts.sum()
+        if samples >= plan["due"]:
+            plan["due"] = math.ceil(1.1 * samples)
+            plan["shares"] = characteristic_time(means, divergence=gaussian_divergence)[0]
+        starved = counts.min() < math.sqrt(samples) - x.n_arms / 2
+        arm = np.argmin(counts) if starved else np.argmax(samples * plan["shares"] - counts)
+        return [arm], closest(x, counts, means, 1, level)[1]
+
+    return decide
+
+
+#: By the names of the rows of `cases.EXPLORERS`.
+REFERENCES = {
+    "lucb1": lucb1,
+    "kl_lucb": kl_lucb,
+    "lil_lucb": lil_lucb,
+    "lucb_plus_plus": lucb_plus_plus,
+    "lil_rand_lucb": lambda x: lucb_plus_plus(x, one_arm=True),
+    "lil_ucb": lil_ucb,
+    "lil_ucb_heuristic": lil_ucb,
+    "lil_clucb": lil_clucb,
+    "clucb": clucb,
+    "ugapec": ugapec,
+    "ugapec_v": ugapec,
+    "ugapec_bandits": ugapec,
+    "mixture": mixture,
+    "eb_tci": eb_tci,
+    "ttucb": ttucb,
+    "track_and_stop": track_and_stop,
+    "ugapeb": ugapeb,
+    "ugapeb_bandits": ugapeb,
+    "gape": gape,
+    "ucbe": ucbe,
+    "ucbe_adaptive": ucbe,
+}
