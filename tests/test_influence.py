@@ -181,7 +181,7 @@ def test_sets_do_not_depend_on_how_they_are_drawn():
 
 
 def test_greedy_cover_against_a_slow_one():
-    from oracles.diffusion._kernels_cover import count_covered, cover
+    from oracles.diffusion._kernels_cover import Index, count_covered, cover
 
     rng = np.random.default_rng(4)
     for _ in range(50):
@@ -192,10 +192,8 @@ def test_greedy_cover_against_a_slow_one():
         )
         sets.ends = np.cumsum([0, *map(len, members)])
         sets.pool = np.concatenate(members).astype(np.int32)
-        offsets, index = sets.index()
-        chosen, covered, bound = cover(
-            sets.ends, sets.pool, offsets, index, k, np.ones(n, bool), np.empty(0, int)
-        )
+        index = Index(sets.ends, sets.pool, *sets.index())
+        chosen, covered, bound = cover(index, k, np.ones(n, bool), np.empty(0, int))
         left = [set(m.tolist()) for m in members]
         expected = []
         while len(expected) < k and left:
@@ -205,7 +203,7 @@ def test_greedy_cover_against_a_slow_one():
         assert chosen.tolist() == expected
         assert covered == 30 - len(left)
         seen = np.zeros(30, bool)
-        assert covered == count_covered(offsets, index, chosen, seen)
+        assert covered == count_covered(index.offsets, index.sets, chosen, seen)
         assert not seen.any()
         best = max(
             sum(any(v in s for v in family) for s in map(set, (m.tolist() for m in members)))

@@ -13,7 +13,7 @@ import pytest
 from cases import INFLUENCE, ORACLES
 
 from oracles import DirectedGraph
-from oracles.diffusion._kernels_cover import is_greedy
+from oracles.diffusion._kernels_cover import Index, is_greedy
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.diffusion.spread import estimated_spread, threshold_spread
 from oracles.influence._choosing import choose_some
@@ -292,7 +292,7 @@ def test_a_choice_that_is_not_greedy_is_seen(sampler):
         sets, holds = collected(reverse, 200, trial)
         nodes, per_set = np.arange(reverse.n_components), reverse.scale / 200
         chosen, _, _ = choose_some(sets, 3, np.ones(len(nodes), bool), 5.0)
-        arguments = (sets.ends, sets.pool, *sets.index(), nodes, reverse.certain, per_set)
+        arguments = (Index(sets.ends, sets.pool, *sets.index()), nodes, reverse.certain, per_set)
         assert is_greedy(*arguments, chosen)
         for place in range(3):
             other = chosen.copy()

@@ -110,25 +110,18 @@ class SpreadingInfluence(Environment):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback come in order of activation of their tails."""
-        from oracles.diffusion import _kernels_steps as kernels
+        from oracles.diffusion import _kernels_node_feedback as kernels
 
         graph = self.graph
         offsets, arms = graph.out_arcs
-        told = {"edge": kernels.COINS, "credit": kernels.CREDITED}.get(self.feedback, kernels.ALONE)
-        active = np.empty(graph.n_nodes, np.int64)
-        observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
-        size, seen = kernels.cascade_by_steps(
-            offsets,
-            arms,
-            graph.out_heads,
-            *self._coins,
-            super_arm,
-            round_key(rng),
-            told,
-            self.model == "lt",
-            active,
-            observed,
-            outcomes,
+        shows = {"edge": kernels.COINS, "credit": kernels.CREDITED}.get(self.feedback, kernels.ALONE)
+        rows, coins = kernels.Rows(offsets, arms, graph.out_heads), kernels.Coins(*self._coins)
+        _, observed, outcomes = out = kernels.Shown(
+            np.empty(graph.n_nodes, np.int64), np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
+        )
+        once = self.model == "lt"
+        size, seen = kernels.cascade_with_node_feedback(
+            rows, coins, super_arm, round_key(rng), shows, once, out
         )
         if self.feedback == "none":
             seen = 0

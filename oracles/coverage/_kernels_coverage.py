@@ -1,9 +1,29 @@
 """Greedy for probabilistic maximum coverage, lazily: gains only fall, so most need not be computed again."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.kernels import kernel, solve_kernel
+
+
+class Sides(NamedTuple):
+    """Left node u has the edges ``arms[offsets[u]:offsets[u + 1]]``; edge i leads to right node ``heads[i]``."""
+
+    offsets: IntArray
+    arms: IntArray
+    heads: IntArray
+    weights: FloatArray
+
+
+class Scratch(NamedTuple):
+    """Space for right nodes (`missing`: the chance that each is not covered yet) and for left nodes."""
+
+    missing: FloatArray
+    gains: FloatArray
+    age: IntArray
+    heap: IntArray
 
 
 @kernel
@@ -20,6 +40,7 @@ def gain(
     total = 0.0
     for i in range(offsets[node], offsets[node + 1]):
         v = heads[arms[i]]
+        # sum_v w_v prod_(u chosen) (1 - p_uv) p_iv: Chen et al. 2016, section 4.1
         total += weights[v] * missing[v] * means[arms[i]]
     return total
 
@@ -45,23 +66,13 @@ def _sink(heap: IntArray, size: int, at: int, gains: FloatArray) -> None:
 
 
 @kernel
-def cover_greedily(
-    k: int,
-    offsets: IntArray,
-    arms: IntArray,
-    heads: IntArray,
-    means: FloatArray,
-    weights: FloatArray,
-    missing: FloatArray,
-    gains: FloatArray,
-    age: IntArray,
-    heap: IntArray,
-    chosen: IntArray,
-) -> None:
+def cover_greedily(k: int, graph: Sides, means: FloatArray, scratch: Scratch, chosen: IntArray) -> None:
     """Write the k nodes of largest gain, one after the other, ties to the lower node, to `chosen`.
 
-    `missing` (right nodes), `gains`, `age` and `heap` (left nodes) are scratch.
+    1 - (1 - 1/k)^k of the optimum (Nemhauser, Wolsey, Fisher 1978, section 4), lazily as Minoux has it.
     """
+    offsets, arms, heads, weights = graph
+    missing, gains, age, heap = scratch
     n = offsets.shape[0] - 1
     missing[:] = 1.0
     for node in range(n):
@@ -115,8 +126,8 @@ def solve_coverage(means: FloatArray, integers: IntArray, reals: FloatArray, out
     offsets, left, arcs = integers[2 : 3 + n], integers[3 + n : 3 + 3 * n], integers[3 + 3 * n :]
     right = (reals.shape[0] - n) // 2
     missing, gains = reals[right : 2 * right], reals[2 * right :]
-    graph = (offsets, arcs[:m], arcs[m:])
-    cover_greedily(k, *graph, means, reals[:right], missing, gains, left[:n], left[n:], out)
+    graph = Sides(offsets, arcs[:m], arcs[m:], reals[:right])
+    cover_greedily(k, graph, means, Scratch(missing, gains, left[:n], left[n:]), out)
     for i in range(1, k):  # in increasing order
         node, j = out[i], i
         while j > 0 and out[j - 1] > node:

@@ -117,17 +117,13 @@ class MaxCoverage(Oracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the greedy choice of k left nodes, in increasing order."""
-        from oracles.coverage._kernels_coverage import cover_greedily
+        from oracles.coverage._kernels_coverage import Scratch, Sides, cover_greedily
 
         n, chosen = len(self.left), np.empty(self.k, np.int64)
-        graph = (self._offsets, self._arms, self._heads)
-        means, missing, gains = (
-            self._check_means(means, 0.0, 1.0),
-            np.empty(len(self.node_weights)),
-            np.empty(n),
-        )
-        age, heap = np.empty(n, np.int64), np.empty(n, np.int64)
-        cover_greedily(self.k, *graph, means, self.node_weights, missing, gains, age, heap, chosen)
+        graph = Sides(self._offsets, self._arms, self._heads, self.node_weights)
+        age, heap = np.empty((2, n), np.int64)
+        scratch = Scratch(np.empty(len(self.right)), np.empty(n), age, heap)
+        cover_greedily(self.k, graph, self._check_means(means, 0.0, 1.0), scratch, chosen)
         return np.sort(chosen)
 
     def kernel(self) -> Kernel:

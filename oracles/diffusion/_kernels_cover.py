@@ -1,9 +1,23 @@
 """Maximum coverage over reverse-reachable sets: index, greedy choice, bound on the optimum."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.kernels import kernel
+
+
+class Index(NamedTuple):
+    """Sets, and those that hold each node.
+
+    Set i is ``pool[ends[i]:ends[i + 1]]``; node v is in the sets ``sets[offsets[v]:offsets[v + 1]]``.
+    """
+
+    ends: IntArray
+    pool: AnyArray
+    offsets: IntArray
+    sets: AnyArray
 
 
 @kernel
@@ -38,10 +52,7 @@ def _largest(histogram: IntArray, top: int, k: int) -> int:
 
 @kernel
 def cover(
-    ends: IntArray,
-    pool: AnyArray,
-    offsets: IntArray,
-    sets: AnyArray,
+    index: Index,
     k: int,
     allowed: BoolArray,
     given: IntArray,
@@ -52,6 +63,7 @@ def cover(
     what any k allowed nodes cover: the smallest, over the steps after `given`, of the coverage so far plus
     the k largest gains (Tang et al. 2018, eq. 10). Sets that hold a given node need not be complete.
     """
+    ends, pool, offsets, sets = index
     n = offsets.shape[0] - 1
     degrees = np.zeros(n, np.int64)
     for v in range(n):
@@ -65,6 +77,7 @@ def cover(
     chosen, size, covered, bound = np.empty(k, np.int64), 0, 0, ends.shape[0] - 1
     while True:
         if size >= given.shape[0]:
+            # Tang et al. 2018, eq. 10: no k nodes cover more than what is covered and the k largest gains.
             bound = min(bound, covered + _largest(histogram, top, k))
         while top > 0 and histogram[top] == 0:
             top -= 1
@@ -92,10 +105,7 @@ def cover(
 
 @kernel
 def cover_and_gain(
-    ends: IntArray,
-    pool: AnyArray,
-    offsets: IntArray,
-    sets: AnyArray,
+    index: Index,
     k: int,
     nodes: IntArray,
     certain: FloatArray,
@@ -106,18 +116,18 @@ def cover_and_gain(
     Return the nodes and the number of sets they cover. Greedy by construction, whatever the numbers: a node
     is taken when its worth of now is on top of the heap, in which no node has less than its worth of now.
     """
-    degrees = np.diff(offsets)
+    degrees = np.diff(index.offsets)
     left = certain.copy()
     heap, keys = nodes.copy(), certain[nodes] + per_set * degrees[nodes]
     held = heap.shape[0]
     for at in range(held // 2 - 1, -1, -1):
         _sink(heap, keys, at, held)
-    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
     chosen, size, covered = np.empty(k, np.int64), 0, 0
     while size < k and held > 0:
         best = heap[0]
         worth = left[best] + per_set * degrees[best]
-        if worth < keys[0]:
+        if worth < keys[0]:  # a key of an earlier step, an upper bound: gains only fall (CELF)
             keys[0] = worth
             _sink(heap, keys, 0, held)
             continue
@@ -129,7 +139,7 @@ def cover_and_gain(
         chosen[size] = best
         size += 1
         left[best] = 0.0
-        covered += _take(ends, pool, offsets, sets, best, degrees, covered_sets)
+        covered += _take(index, best, degrees, covered_sets)
     return chosen[:size], covered
 
 
@@ -154,15 +164,13 @@ def _is_above(heap: IntArray, keys: FloatArray, one: int, other: int) -> bool:
 
 @kernel
 def _take(
-    ends: IntArray,
-    pool: AnyArray,
-    offsets: IntArray,
-    sets: AnyArray,
+    index: Index,
     node: int,
     degrees: IntArray,
     covered_sets: BoolArray,
 ) -> int:
     """Cover the sets that hold `node`, take them off all degrees, and return how many are new."""
+    ends, pool, offsets, sets = index
     fresh = 0
     for j in range(offsets[node], offsets[node + 1]):
         if not covered_sets[sets[j]]:
@@ -199,10 +207,7 @@ def _sum_of_largest(
 
 @kernel
 def bound_after(
-    ends: IntArray,
-    pool: AnyArray,
-    offsets: IntArray,
-    sets: AnyArray,
+    index: Index,
     k: int,
     nodes: IntArray,
     certain: FloatArray,
@@ -217,9 +222,9 @@ def bound_after(
     k largest gains (Tang et al. 2018, eq. 10), which holds whoever is chosen. Nodes that never were worth
     `cut` are looked at only where fewer than `k` others still are.
     """
-    degrees, left = np.diff(offsets), certain.copy()
+    degrees, left = np.diff(index.offsets), certain.copy()
     near = nodes[certain[nodes] + slope * degrees[nodes] >= cut]
-    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
     largest, worth, bound = np.empty(k), 0.0, np.inf
     step = chosen.shape[0] // looks + 1
     for size in range(chosen.shape[0] + 1):
@@ -227,34 +232,31 @@ def bound_after(
             more = _sum_of_largest(near, degrees, left, slope, largest)
             if largest[0] < cut:
                 more = _sum_of_largest(nodes, degrees, left, slope, largest)
-            bound = min(bound, worth + more)
+            bound = min(bound, worth + more)  # Tang et al. 2018, eq. 10
         if size < chosen.shape[0]:
             v = chosen[size]
-            worth += left[v] + slope * _take(ends, pool, offsets, sets, v, degrees, covered_sets)
+            worth += left[v] + slope * _take(index, v, degrees, covered_sets)
             left[v] = 0.0
     return bound
 
 
 @kernel
 def is_greedy(
-    ends: IntArray,
-    pool: AnyArray,
-    offsets: IntArray,
-    sets: AnyArray,
+    index: Index,
     nodes: IntArray,
     certain: FloatArray,
     per_set: float,
     chosen: IntArray,
 ) -> bool:
     """Return whether each of `chosen` in turn gains as much as any of `nodes` does: a slow second look."""
-    degrees, left = np.diff(offsets), certain.copy()
-    covered_sets, gains = np.zeros(ends.shape[0] - 1, np.bool_), np.empty(chosen.shape[0])
+    degrees, left = np.diff(index.offsets), certain.copy()
+    covered_sets, gains = np.zeros(index.ends.shape[0] - 1, np.bool_), np.empty(chosen.shape[0])
     for i in range(chosen.shape[0]):
         v = chosen[i]
         gains[i] = left[v] + per_set * degrees[v]
         left[v] = 0.0
-        _take(ends, pool, offsets, sets, v, degrees, covered_sets)
-    degrees, left = np.diff(offsets), certain.copy()
+        _take(index, v, degrees, covered_sets)
+    degrees, left = np.diff(index.offsets), certain.copy()
     # Gains only fall: nodes that begin with no more than the least of them never gain more.
     rivals = nodes[left[nodes] + per_set * degrees[nodes] > gains.min()]
     covered_sets[:] = False
@@ -263,19 +265,18 @@ def is_greedy(
             if left[u] + per_set * degrees[u] > gains[i]:
                 return False
         left[chosen[i]] = 0.0
-        _take(ends, pool, offsets, sets, chosen[i], degrees, covered_sets)
+        _take(index, chosen[i], degrees, covered_sets)
     return True
 
 
 @kernel
-def cover_within(
-    ends: IntArray, pool: AnyArray, offsets: IntArray, sets: AnyArray, costs: FloatArray, budget: float
-) -> tuple[IntArray, int, IntArray]:
+def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArray, int, IntArray]:
     """Choose nodes greedily by gain per cost, ties to the lowest, while the budget allows any gain.
 
     Costs and budget are whole numbers below 2^53, so that what is left is exact. What is free comes first.
     Return the nodes, the number of sets they cover, and the gains that are left.
     """
+    ends, pool, offsets, sets = index
     n = offsets.shape[0] - 1
     gains, chosen, size, covered = np.empty(n, np.int64), np.empty(n, np.int64), 0, 0
     for v in range(n):
@@ -286,7 +287,7 @@ def cover_within(
         for v in range(n):
             if gains[v] == 0 or costs[v] > budget or (best >= 0 and gains[v] <= rate * costs[v]):
                 continue
-            best, rate = v, gains[v] / costs[v]
+            best, rate = v, gains[v] / costs[v]  # the modified greedy of Khuller et al. 1999, section 2
             if costs[v] == 0.0:
                 break
         if best < 0:

@@ -1,9 +1,26 @@
 """Graph kernels of the influence engine: counting sort, strong components, the reverse graph of a round."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray
+from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import kernel
+
+
+class Arcs(NamedTuple):
+    """The arcs of a graph, each from its tail to its head, and the numbers of those out of and into nodes.
+
+    Arcs out of node v are ``out_arms[out_offsets[v]:out_offsets[v + 1]]``, arcs into it likewise.
+    """
+
+    tails: AnyArray
+    heads: AnyArray
+    out_offsets: IntArray
+    out_arms: AnyArray
+    in_offsets: IntArray
+    in_arms: AnyArray
+
 
 # The first 31 bits of a probability are compared with those of a coin: p = 1 (2^31) is above all of them.
 _SCALE = 2.0**31

@@ -1,16 +1,24 @@
 """Reverse-reachable sets where live arcs are given: those of a world, or those into the nodes reached."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, IntArray
 from cmab.kernels import kernel
 
 
+class InArcs(NamedTuple):
+    """Arcs into node v are ``arms[offsets[v]:offsets[v + 1]]``; arc i comes from ``tails[i]``."""
+
+    offsets: IntArray
+    arms: AnyArray
+    tails: AnyArray
+
+
 @kernel
 def reach_back(
-    offsets: IntArray,
-    arms: AnyArray,
-    tails: AnyArray,
+    arcs: InArcs,
     live: BoolArray,
     owners: AnyArray,
     pool: AnyArray,
@@ -22,6 +30,7 @@ def reach_back(
 
     Return the end in the pool, whether an owner was met, and the number of arcs examined.
     """
+    offsets, arms, tails = arcs
     at, end, examined = start, start + 1, 0
     stamps[pool[start]] = stamp
     if owners[pool[start]] >= 0:

@@ -13,9 +13,9 @@ from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import kernel, mix
 
 # splitmix64: a counter in steps of the golden ratio, each value mixed.
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_S11, _S33 = np.uint64(11), np.uint64(33)
-_TO_UNIT, _SCALE, _REST = 2.0**-53, 2.0**31, 2.0**33
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+S11, S33 = np.uint64(11), np.uint64(33)
+TO_UNIT, _SCALE, _REST = 2.0**-53, 2.0**31, 2.0**33
 _LAST_33 = np.uint64((1 << 33) - 1)
 
 
@@ -48,11 +48,11 @@ def draw_root(
     roots: AnyArray, cuts: FloatArray, aliases: AnyArray, state: np.uint64
 ) -> tuple[int, np.uint64]:
     """Return the root that the stream at `state` begins with, and the state after it."""
-    state += _GOLDEN
-    slot = int(np.float64(mix(state) >> _S11) * _TO_UNIT * roots.shape[0])
+    state += GOLDEN
+    slot = int(np.float64(mix(state) >> S11) * TO_UNIT * roots.shape[0])
     if cuts[slot] < 1.0:
-        state += _GOLDEN
-        if np.float64(mix(state) >> _S11) * _TO_UNIT >= cuts[slot]:
+        state += GOLDEN
+        if np.float64(mix(state) >> S11) * TO_UNIT >= cuts[slot]:
             return aliases[slot], state
     return roots[slot], state
 
@@ -112,7 +112,7 @@ def draw_sets(
         if start + n > pool.shape[0]:
             return j, hits, examined
         stamp = first + j + 1
-        v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * _GOLDEN))
+        v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * GOLDEN))
         pool[start] = v
         stamps[v] = stamp
         at, end, owner = start, start + 1, owners[v]
@@ -122,28 +122,28 @@ def draw_sets(
             examined += stop - i
             granted = pairs and at == start  # the root's first live arc
             if granted:
-                state += _GOLDEN
-                left = np.float64(mix(state) >> _S11) * _TO_UNIT * gammas[v]
+                state += GOLDEN
+                left = np.float64(mix(state) >> S11) * TO_UNIT * gammas[v]
                 i = _first_live(i, stop, arms, chances, left)
             at += 1
             while i < stop:
                 live = granted
                 granted = False
                 if not live and rate == 0.0:
-                    state += _GOLDEN
+                    state += GOLDEN
                     word = mix(state)
-                    first_bits = word >> _S33
+                    first_bits = word >> S33
                     if first_bits <= limits[i]:
                         live = first_bits < limits[i] or is_below(word, chances[arms[i]])
                 elif not live:
                     # Failures in a row at the node's largest probability; then thinned to the arc's own.
-                    state += _GOLDEN
-                    skipped = math.log((np.float64(mix(state) >> _S11) + 1.0) * _TO_UNIT) * rate
+                    state += GOLDEN
+                    skipped = math.log((np.float64(mix(state) >> S11) + 1.0) * TO_UNIT) * rate
                     if skipped >= stop - i:
                         break
                     i += int(skipped)
-                    state += _GOLDEN
-                    live = np.float64(mix(state) >> _S11) * _TO_UNIT * tops[v] < chances[arms[i]]
+                    state += GOLDEN
+                    live = np.float64(mix(state) >> S11) * TO_UNIT * tops[v] < chances[arms[i]]
                 if live and stamps[tails[i]] != stamp:
                     u = tails[i]
                     stamps[u] = stamp

@@ -5,6 +5,7 @@ import numpy as np
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import kernel
 from oracles.diffusion._kernels_cascade import reachable
+from oracles.diffusion._kernels_graph import Arcs
 
 
 @kernel
@@ -22,22 +23,15 @@ def side_by_side(offsets: IntArray, arms: AnyArray, means: FloatArray) -> tuple[
 
 @kernel
 def exact_threshold_spread(
-    out_offsets: IntArray,
-    out_arms: AnyArray,
-    in_offsets: IntArray,
-    in_arms: AnyArray,
-    heads: AnyArray,
-    means: FloatArray,
-    weights: FloatArray,
-    seeds: IntArray,
-    nodes: IntArray,
+    arcs: Arcs, means: FloatArray, weights: FloatArray, seeds: IntArray, nodes: IntArray
 ) -> float:
     """Return the expected spread, summed over all choices of a live arc (or none) into each of `nodes`."""
+    in_offsets, in_arms = arcs.in_offsets, arcs.in_arms
     usable = np.zeros(means.shape[0], np.bool_)
     choice = in_offsets[nodes]
     expected = 0.0
     while True:
-        chance = 1.0
+        chance = 1.0  # of this choice: Kempe et al. 2003, Theorem 4.6
         usable[:] = False
         for i in range(nodes.shape[0]):
             v = nodes[i]
@@ -47,7 +41,7 @@ def exact_threshold_spread(
             else:
                 chance *= max(0.0, 1.0 - means[in_arms[in_offsets[v] : in_offsets[v + 1]]].sum())
         if chance > 0.0:
-            reached, _ = reachable(out_offsets, out_arms, heads, usable, seeds)
+            reached, _ = reachable(arcs.out_offsets, arcs.out_arms, arcs.heads, usable, seeds)
             for v in reached:
                 expected += chance * weights[v]
         # The next choice: count up as an odometer does.

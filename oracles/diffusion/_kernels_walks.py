@@ -1,15 +1,21 @@
 """Linear thresholds: sets that are reverse walks, and cascades by thresholds."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import kernel, keyed_uniform, mix
-from oracles.diffusion._kernels_sets import World, draw_root
+from oracles.diffusion._kernels_sets import GOLDEN, S11, TO_UNIT, World, draw_root
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_S11, _TO_UNIT = np.uint64(11), 2.0**-53
+
+class OutArcs(NamedTuple):
+    """Arcs in the order of the nodes that they leave: those of node v from ``offsets[v]`` on."""
+
+    offsets: IntArray
+    heads: AnyArray
+    means: FloatArray
 
 
 @kernel
@@ -35,7 +41,7 @@ def draw_walks(
         if start + n > pool.shape[0]:
             return j, hits, examined
         stamp = first + j + 1
-        v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * _GOLDEN))
+        v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * GOLDEN))
         end, owner = start, -1
         while stamps[v] != stamp:
             stamps[v] = stamp
@@ -45,9 +51,10 @@ def draw_walks(
             if owner >= 0:
                 hits += 1
                 break
-            state += _GOLDEN
-            drawn, below = np.float64(mix(state) >> _S11) * _TO_UNIT, 0.0
+            state += GOLDEN
+            drawn, below = np.float64(mix(state) >> S11) * TO_UNIT, 0.0
             examined += offsets[v + 1] - offsets[v]
+            # One arc at most, arc i with its own probability: Kempe et al. 2003, Theorem 4.6.
             for i in range(offsets[v], offsets[v + 1]):
                 below += chances[arms[i]]
                 if drawn < below:
@@ -64,21 +71,14 @@ def draw_walks(
 
 @kernel
 def threshold_sums(
-    offsets: IntArray,
-    heads: AnyArray,
-    means: FloatArray,
-    weights: FloatArray,
-    seeds: IntArray,
-    key: int,
-    first: int,
-    last: int,
-    origin: float,
+    arcs: OutArcs, weights: FloatArray, seeds: IntArray, key: int, first: int, last: int, origin: float
 ) -> tuple[float, float]:
     """Return what `spread_sums` does, of the spreads of cascades by thresholds.
 
     A node becomes active when the weights of the arcs from active nodes exceed its threshold, which belongs
-    to (key, cascade, node). `heads` and `means` come in the order of the nodes that arcs leave.
+    to (key, cascade, node).
     """
+    offsets, heads, means = arcs
     n = offsets.shape[0] - 1
     stamps, pressed = np.zeros(n, np.int32), np.zeros(n, np.int32)
     active, pressure = np.empty(n, np.int32), np.zeros(n)

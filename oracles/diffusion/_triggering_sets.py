@@ -48,19 +48,18 @@ class WholeWorlds(ReverseGraph):
         pool: AnyArray,
         stamps: AnyArray,
     ) -> tuple[int, int, int]:
-        from oracles.diffusion._kernels_live_edges import reach_back
+        from oracles.diffusion._kernels_live_edges import InArcs, reach_back
 
         assert self.live is not None
         hits, examined, start, n = 0, 0, int(ends[0]) if len(ends) else 0, self.n_components
-        shares = _shares(self.masses)
+        shares, arcs_in = _shares(self.masses), InArcs(*self.graph.in_arcs, self.graph.tails)
         for j in range(last - first):
             if start + n > len(pool):
                 return j, hits, examined
             rng = keyed_generator(key, first + j)
             pool[start] = _roots(shares, 1, rng)[0]
             end, hit, arcs = reach_back(
-                *self.graph.in_arcs,
-                self.graph.tails,
+                arcs_in,
                 self.live(rng),
                 owners,
                 pool,

@@ -61,6 +61,7 @@ def exact_threshold_spread(
 ) -> float | None:
     """Return what `exact_spread` returns, for linear thresholds; None beyond `MOST_OUTCOMES` outcomes."""
     from oracles.diffusion._kernels_cascade import reachable
+    from oracles.diffusion._kernels_graph import Arcs
     from oracles.diffusion._kernels_thresholds import exact_threshold_spread as enumerate_choices
 
     _, reached = reachable(*graph.out_arcs, graph.heads, means > 0.0, seeds)
@@ -68,8 +69,8 @@ def exact_threshold_spread(
     nodes = np.flatnonzero(reached)
     if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
         return None
-    arcs = (*graph.out_arcs, *graph.in_arcs, graph.heads)
-    return float(enumerate_choices(*arcs, means, _worth(graph, node_weights), seeds, nodes))
+    arcs = Arcs(graph.tails, graph.heads, *graph.out_arcs, *graph.in_arcs)
+    return float(enumerate_choices(arcs, means, _worth(graph, node_weights), seeds, nodes))
 
 
 def estimated_spread(
@@ -111,16 +112,16 @@ def threshold_spread(
     threads: int = 1,
 ) -> tuple[float, float]:
     """Return what `estimated_spread` returns, for linear thresholds."""
-    from oracles.diffusion._kernels_walks import threshold_sums
+    from oracles.diffusion._kernels_walks import OutArcs, threshold_sums
 
     _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
-    arcs = (offsets, graph.out_heads, means[arms])
+    arcs = OutArcs(offsets, graph.out_heads, means[arms])
     return _mean_and_error(
         cascades,
         threads,
         _worth(graph, node_weights),
-        lambda *at: threshold_sums(*arcs, at[0], seeds, key, *at[1:]),
+        lambda *at: threshold_sums(arcs, at[0], seeds, key, *at[1:]),
     )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.arrays import BoolArray, IntArray
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.certificate import concave_bound, upper_bound
+
+if TYPE_CHECKING:
+    from oracles.diffusion._kernels_cover import Index
 
 # Nodes among which the k best are nearly always found, in units of k.
 _NEAR = 16
@@ -22,29 +27,27 @@ def choose_some(
     At least `k` components must be allowed. When no set is left to cover, the largest others follow. Where
     `is_last`, a certificate will rest on the choice being greedy: this is looked at again.
     """
-    from oracles.diffusion._kernels_cover import cover, cover_and_gain, is_greedy
+    from oracles.diffusion._kernels_cover import Index, cover, cover_and_gain, is_greedy
 
     reverse, n_sets = sets.graph, sets.n_sets
-    offsets, index = sets.index()
+    index = Index(sets.ends, sets.pool, *sets.index())
     nodes, per_set = np.flatnonzero(allowed), reverse.scale / n_sets
     if len(reverse.world.gammas) == 0:
-        chosen, covered, bound = cover(sets.ends, sets.pool, offsets, index, k, allowed, sets.sentinels)
+        chosen, covered, bound = cover(index, k, allowed, sets.sentinels)
         optimum = upper_bound(bound, n_sets, reverse.scale, log_term)
     else:
-        chosen, covered = cover_and_gain(
-            sets.ends, sets.pool, offsets, index, k, nodes, reverse.certain, per_set
-        )
-        optimum = _bound_with_certain(sets, (offsets, index), k, nodes, chosen, covered, log_term)
+        chosen, covered = cover_and_gain(index, k, nodes, reverse.certain, per_set)
+        optimum = _bound_with_certain(sets, index, k, nodes, chosen, covered, log_term)
     chosen = _filled(chosen, k, allowed, reverse)
     if is_last:
-        found = is_greedy(sets.ends, sets.pool, offsets, index, nodes, reverse.certain, per_set, chosen)
+        found = is_greedy(index, nodes, reverse.certain, per_set, chosen)
         assert found, "no test follows: the choice must be greedy"
     return chosen, covered, optimum
 
 
 def _bound_with_certain(
     sets: SetCollection,
-    index: tuple[IntArray, FloatArray],
+    index: Index,
     k: int,
     nodes: IntArray,
     chosen: IntArray,
@@ -62,10 +65,10 @@ def _bound_with_certain(
     reverse = sets.graph
     intercept, steepness = concave_bound(covered, sets.n_sets, log_term)
     slope = reverse.scale / sets.n_sets * steepness
-    worths = reverse.certain[nodes] + slope * np.diff(index[0])[nodes]
+    worths = reverse.certain[nodes] + slope * np.diff(index.offsets)[nodes]
     few = min(len(nodes), _NEAR * k)
     cut = float(np.partition(worths, -few)[-few])
-    worth = bound_after(sets.ends, sets.pool, *index, k, nodes, reverse.certain, slope, cut, chosen, _LOOKS)
+    worth = bound_after(index, k, nodes, reverse.certain, slope, cut, chosen, _LOOKS)
     return min(float(reverse.masses.sum()), reverse.scale * intercept + float(worth))
 
 

@@ -2,29 +2,21 @@
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.kernels import kernel
+from oracles.diffusion._kernels_graph import Arcs
 
 
 @kernel
 def seeds_by_degree(
-    tails: AnyArray,
-    heads: AnyArray,
-    means: FloatArray,
-    out_offsets: IntArray,
-    out_arms: AnyArray,
-    in_offsets: IntArray,
-    in_arms: AnyArray,
-    k: int,
-    candidates: BoolArray,
-    single: bool,
-    discount: bool,
+    arcs: Arcs, means: FloatArray, k: int, candidates: BoolArray, single: bool, discount: bool
 ) -> IntArray:
     """Choose `k` candidates one by one by their scores, ties to the lowest.
 
     The score of v is the expected number of nodes that v activates in one step; with `single`, nodes that
     are seeds do not count; with `discount`, it is multiplied by the chance that no seed activates v.
     """
+    tails, heads, out_offsets, out_arms, in_offsets, in_arms = arcs
     n = out_offsets.shape[0] - 1
     degrees, untouched, free = np.zeros(n), np.ones(n), candidates.copy()
     for i in range(means.shape[0]):
@@ -38,6 +30,8 @@ def seeds_by_degree(
                 best, value = v, score
         chosen[size] = best
         free[best] = False
+        # What Chen et al. 2009, section 3.2, approximate: neighbours of a seed lose the arc to it, and count
+        # only as far as no seed activates them.
         if single or discount:
             for j in range(in_offsets[best], in_offsets[best + 1]):
                 degrees[tails[in_arms[j]]] -= means[in_arms[j]]

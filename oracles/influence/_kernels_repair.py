@@ -4,24 +4,39 @@ Set i is the same function of (key, i, probabilities) whoever draws it. Its coin
 the set holds the arc's head: a set changes only if such a coin lies between the old and the new probability.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, IntArray
 from cmab.kernels import kernel, mix
-from oracles.diffusion._kernels_sets import World, draw_root
+from oracles.diffusion._kernels_sets import GOLDEN, S33, World, draw_root
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_S33 = np.uint64(33)
 _CERTAIN = np.uint32(1 << 31)
 # The first numbers of a set's stream are for its root.
 _COINS = 3
 
 
+class Guards(NamedTuple):
+    """Of the coins of each arc, no live one is at least its floor, and no dead one below its ceiling."""
+
+    floors: AnyArray
+    ceilings: AnyArray
+
+
+class OldSets(NamedTuple):
+    """Sets drawn before, set i ``pool[ends[i]:ends[i + 1]]``, and which of them no longer hold."""
+
+    stale: BoolArray
+    ends: IntArray
+    pool: AnyArray
+
+
 @kernel
 def coin(base: np.uint64, number: int, arc: int) -> np.uint64:
     """Return the 31-bit coin of an arc in a set; `base` is the mixed key."""
-    stream = mix(base + np.uint64(number + 1) * _GOLDEN)
-    return mix(stream + np.uint64(arc + _COINS) * _GOLDEN) >> _S33
+    stream = mix(base + np.uint64(number + 1) * GOLDEN)
+    return mix(stream + np.uint64(arc + _COINS) * GOLDEN) >> S33
 
 
 @kernel
@@ -29,20 +44,18 @@ def draw_or_copy(
     world: World,
     key: int,
     done: int,
-    stale: BoolArray,
-    old_ends: IntArray,
-    old_pool: AnyArray,
-    floors: AnyArray,
-    ceilings: AnyArray,
+    old: OldSets,
+    guards: Guards,
     ends: IntArray,
     pool: AnyArray,
 ) -> tuple[int, int, int]:
     """Fill `ends` and `pool` from set number `done` on, until the pool could overflow.
 
-    Old sets that are not `stale` are copied, others drawn; what coins of those say is added to the guards:
-    no live coin of arc i is at least ``floors[i]``, no dead one below ``ceilings[i]``. Return the number of
-    sets done, how many were drawn, and the arcs examined for them.
+    Old sets that are not stale are copied, others drawn; what coins of those say is added to the guards.
+    Return the number of sets done, how many were drawn, and the arcs examined for them.
     """
+    stale, old_ends, old_pool = old
+    floors, ceilings = guards
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
     offsets, tails, limits = world.offsets, world.tails, world.limits
     n = offsets.shape[0] - 1
@@ -60,7 +73,7 @@ def draw_or_copy(
         if start + n > pool.shape[0]:
             return j, drawn, examined
         stamp = j + 1
-        stream = mix(base + np.uint64(stamp) * _GOLDEN)
+        stream = mix(base + np.uint64(stamp) * GOLDEN)
         root, _ = draw_root(roots, cuts, aliases, stream)
         pool[start], stamps[root] = root, stamp
         at, end = start, start + 1
@@ -68,10 +81,10 @@ def draw_or_copy(
             v = pool[at]
             at += 1
             examined += offsets[v + 1] - offsets[v]
-            state = stream + np.uint64(offsets[v] + _COINS - 1) * _GOLDEN
+            state = stream + np.uint64(offsets[v] + _COINS - 1) * GOLDEN
             for i in range(offsets[v], offsets[v + 1]):
-                state += _GOLDEN  # as `coin` does, by one addition
-                tossed = np.uint32(mix(state) >> _S33)
+                state += GOLDEN  # as `coin` does, by one addition
+                tossed = np.uint32(mix(state) >> S33)
                 if tossed >= limits[i]:
                     ceilings[i] = min(ceilings[i], tossed)
                     continue
@@ -88,9 +101,10 @@ def draw_or_copy(
 
 @kernel
 def coins_to_compare(
-    offsets: IntArray, limits: AnyArray, floors: AnyArray, ceilings: AnyArray, holders: IntArray
+    offsets: IntArray, limits: AnyArray, guards: Guards, holders: IntArray
 ) -> tuple[int, int]:
     """Return how many coins `find_stale` would look at, and how many there are in all sets together."""
+    floors, ceilings = guards
     some, whole = 0, 0
     for v in range(offsets.shape[0] - 1):
         count = holders[v + 1] - holders[v]
@@ -107,8 +121,7 @@ def find_stale(
     key: int,
     before: AnyArray,
     after: AnyArray,
-    floors: AnyArray,
-    ceilings: AnyArray,
+    guards: Guards,
     holders: IntArray,
     sets: AnyArray,
     n_sets: int,
@@ -118,6 +131,7 @@ def find_stale(
     The sets that hold node v are ``sets[holders[v]:holders[v + 1]]``. No coin lies between an arc's guards,
     so that a limit which stays between them changes nothing.
     """
+    floors, ceilings = guards
     base, stale = mix(np.uint64(key)), np.zeros(n_sets, np.bool_)
     for v in range(offsets.shape[0] - 1):
         for i in range(offsets[v], offsets[v + 1]):

@@ -55,25 +55,24 @@ class Sample(NamedTuple):
 
 def sample_under(world: World, key: int, n_sets: int, previous: Sample | None = None) -> Sample:
     """Return at least the first `n_sets` sets of `key`; `previous` makes that faster and no different."""
-    from oracles.influence._kernels_repair import coins_to_compare, find_stale
+    from oracles.influence._kernels_repair import Guards, coins_to_compare, find_stale
 
     old = _no_sets(world) if previous is None else previous
-    some, whole = coins_to_compare(world.offsets, world.limits, old.floors, old.ceilings, old.holders)
+    some, whole = coins_to_compare(world.offsets, world.limits, Guards(old.floors, old.ceilings), old.holders)
     if some > _WORTH_REPAIRING * whole:
         old = _no_sets(world)
-    floors, ceilings = old.floors.copy(), old.ceilings.copy()
+    guards = Guards(old.floors.copy(), old.ceilings.copy())
     stale = find_stale(
         world.offsets,
         key,
         old.limits,
         world.limits,
-        floors,
-        ceilings,
+        guards,
         old.holders,
         old.sets,
         old.n_sets,
     )
-    guarded = old._replace(limits=world.limits, floors=floors, ceilings=ceilings, drawn=0, edges_examined=0)
+    guarded = old._replace(limits=world.limits, **guards._asdict(), drawn=0, edges_examined=0)
     if n_sets <= old.n_sets and not stale.any():
         return guarded
     return _with_drawn(world, key, max(n_sets, old.n_sets), guarded, stale)
@@ -99,9 +98,10 @@ def _no_sets(world: World) -> Sample:
 def _with_drawn(world: World, key: int, n_sets: int, old: Sample, stale: BoolArray) -> Sample:
     """Return `old` with `stale` sets drawn again and missing ones added; its guards are written to."""
     from oracles.diffusion._kernels_cover import invert
-    from oracles.influence._kernels_repair import draw_or_copy
+    from oracles.influence._kernels_repair import Guards, OldSets, draw_or_copy
 
     n = len(world.offsets) - 1
+    kept, guards = OldSets(stale, old.ends, old.pool), Guards(old.floors, old.ceilings)
     ends, pool = np.zeros(n_sets + 1, np.int64), np.empty(0, np.int32)
     done, drawn, arcs = 0, 0, 0
     per_set = old.ends[-1] / max(1, old.n_sets)
@@ -112,9 +112,7 @@ def _with_drawn(world: World, key: int, n_sets: int, old: Sample, stale: BoolArr
         larger = np.empty(room, np.int32)
         larger[: ends[done]] = pool[: ends[done]]
         pool = larger
-        done, more, examined = draw_or_copy(
-            world, key, done, stale, old.ends, old.pool, old.floors, old.ceilings, ends, pool
-        )
+        done, more, examined = draw_or_copy(world, key, done, kept, guards, ends, pool)
         drawn, arcs, per_set = drawn + more, arcs + examined, ends[done] / max(1, done)
     holders, sets = invert(ends, pool, n)
     return Sample(world.limits, old.floors, old.ceilings, ends, pool, holders, sets, drawn, arcs)

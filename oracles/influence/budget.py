@@ -164,11 +164,11 @@ class BudgetedInfluence(InfluenceOracle):
         return cheapest
 
     def _choose(self, sets: SetCollection, costs: FloatArray, log_term: float) -> tuple[IntArray, int, float]:
-        from oracles.diffusion._kernels_cover import cover_within
+        from oracles.diffusion._kernels_cover import Index, cover_within
 
-        offsets, index = sets.index()
-        degrees = np.diff(offsets)
-        chosen, covered, left = cover_within(sets.ends, sets.pool, offsets, index, costs, _PARTS)
+        index = Index(sets.ends, sets.pool, *sets.index())
+        degrees = np.diff(index.offsets)
+        chosen, covered, left = cover_within(index, costs, _PARTS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         if degrees[single] > covered:

@@ -69,21 +69,13 @@ class DegreeHeuristic(InfluenceOracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return k node numbers in the order in which they were chosen."""
+        from oracles.diffusion._kernels_graph import Arcs
         from oracles.influence._kernels_degrees import seeds_by_degree
 
         probabilities = self._check_means(means, 0.0, 1.0)
         graph, single, discount = self.graph, self.rule == "single", self.rule == "discount"
-        return seeds_by_degree(
-            graph.tails,
-            graph.heads,
-            probabilities,
-            *graph.out_arcs,
-            *graph.in_arcs,
-            self.k,
-            self.candidates,
-            single,
-            discount,
-        )
+        arcs = Arcs(graph.tails, graph.heads, *graph.out_arcs, *graph.in_arcs)
+        return seeds_by_degree(arcs, probabilities, self.k, self.candidates, single, discount)
 
 
 class MonteCarloGreedy(InfluenceOracle):

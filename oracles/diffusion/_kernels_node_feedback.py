@@ -1,40 +1,59 @@
 """Cascades seen from the nodes: only who became active, and in which step, is known."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.kernels import kernel, keyed_uniform
 
 ALONE, CREDITED, COINS = 0, 1, 2
+
 _TIES = 0x7135  # another number of a node than the one its live arc may depend on
 
 
+class Rows(NamedTuple):
+    """Arcs out of node v are ``arms[offsets[v]:offsets[v + 1]]``, to the heads at the same places."""
+
+    offsets: IntArray
+    arms: AnyArray
+    heads: AnyArray
+
+
+class Coins(NamedTuple):
+    """In the order of the rows: an arc is live when the number of (key, owner) lies in its ``[low, high)``.
+
+    Without `lows`, they are 0.
+    """
+
+    owners: AnyArray
+    lows: FloatArray
+    highs: FloatArray
+
+
+class Shown(NamedTuple):
+    """What a cascade writes to: nodes in order of activation, arcs that are shown, and their outcomes."""
+
+    active: IntArray
+    observed: IntArray
+    outcomes: FloatArray
+
+
 @kernel
-def cascade_by_steps(
-    offsets: IntArray,
-    arms: AnyArray,
-    heads: AnyArray,
-    owners: AnyArray,
-    lows: FloatArray,
-    highs: FloatArray,
-    seeds: IntArray,
-    key: int,
-    told: int,
-    once: bool,
-    active: IntArray,
-    observed: IntArray,
-    outcomes: FloatArray,
+def cascade_with_node_feedback(
+    rows: Rows, coins: Coins, seeds: IntArray, key: int, shows: int, once: bool, out: Shown
 ) -> tuple[int, int]:
     """Run one cascade and show what the steps in which nodes became active tell about arcs.
 
-    Arrays as in `cascade`. An arc is live when the number that belongs to (key, owner) lies in its
-    ``[low, high)``; without `lows`, they are 0. It tries its head in the step after its tail became active,
-    unless the head was active before.
+    An arc tries its head in the step after its tail became active, unless the head was active before.
 
     Shown are the arcs that tried their head; with `once`, only in the first step in which it was tried. With
-    `told` = ALONE, those that were alone in trying it; with COINS, all, and whether they are live; with
+    `shows` = ALONE, those that were alone in trying it; with COINS, all, and whether they are live; with
     CREDITED, all, and where the head became active a uniform one of them counts as the success.
     """
+    offsets, arms, heads = rows
+    owners, lows, highs = coins
+    active, observed, outcomes = out
     n = offsets.shape[0] - 1
     since, tries, ever = np.full(n, -1, np.int64), np.zeros((n, 2), np.int64), np.zeros(n, np.bool_)
     size, seen, first, step = 0, 0, 0, 0
@@ -57,10 +76,10 @@ def cascade_by_steps(
         for v in active[first:last]:
             for j in range(offsets[v], offsets[v + 1]):
                 w = heads[j]
-                if 0 <= since[w] <= step or (once and ever[w]) or (told == ALONE and tries[w, 0] > 1):
+                if 0 <= since[w] <= step or (once and ever[w]) or (shows == ALONE and tries[w, 0] > 1):
                     continue
                 observed[seen] = arms[j]
-                if told == CREDITED:
+                if shows == CREDITED:
                     lucky = int(keyed_uniform(key ^ _TIES, w) * tries[w, 0])
                     outcomes[seen] = since[w] > step and tries[w, 1] == lucky
                     tries[w, 1] += 1
