@@ -9,7 +9,7 @@ from cmab.kernels import kernel, solve_kernel
 
 
 class Sides(NamedTuple):
-    """Left node u has the edges ``arms[offsets[u]:offsets[u + 1]]``; edge i leads to right node ``heads[i]``."""
+    """Left node u has the edges ``arms[offsets[u]:offsets[u + 1]]``, edge i the right node ``heads[i]``."""
 
     offsets: IntArray
     arms: IntArray
