@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
 from cmab.compiled._kernels import types as t
 from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
 
@@ -102,14 +101,3 @@ def no_learning(
     arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
 ) -> None:
     """Stand where a learning rule takes its place."""
-
-
-@kernel
-def finish_round(t: int, size: int, totals: FloatArray, log: Log) -> None:
-    """Add up the rewards of round `t`, and record them at a checkpoint."""
-    log.earned[0] += totals[0]
-    log.earned[1] += totals[1]
-    log.progress[PLAYED], log.progress[SIZE], position = t, size, log.progress[CHECKPOINT]
-    if position < log.checkpoints.shape[0] and log.checkpoints[position] == t:
-        log.recorded[position, 0], log.recorded[position, 1] = log.earned[0], log.earned[1]
-        log.progress[CHECKPOINT] += 1

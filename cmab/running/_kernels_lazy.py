@@ -18,6 +18,7 @@ from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
 from cmab.compiled._kernels_statistics import observe_outcomes
 from cmab.policies._kernels_optimism import HIGH, squared_radius, upper_bound, write_bounds
 from cmab.running._kernels_bundles import (
+    CHECKPOINT,
     LAST,
     LOOP,
     PLAYED,
@@ -26,7 +27,6 @@ from cmab.running._kernels_bundles import (
     Learned,
     Log,
     Streams,
-    finish_round,
 )
 
 _LONGEST_WAIT = 256
@@ -81,7 +81,8 @@ def play_rounds_lazily(
     """Do what ``play_rounds`` does, for a rule that ``is_lazy`` and an oracle of the k best."""
     counters, _, _, means, deviations, memory = learned
     reals, learns, last_best, _, environment_integers, environment_reals = arguments
-    super_arm, bounds, coins = log.super_arm, log.indices, streams.coins
+    progress, checkpoints, recorded, earned, super_arm, bounds = log
+    coins = streams.coins
     m, k, high = means.shape[0], last_best.shape[0], reals[HIGH]
     arms, outcomes, totals = np.empty(m, np.int64), np.empty(m), np.empty(2)
     # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
@@ -92,10 +93,10 @@ def play_rounds_lazily(
         place_of[i] = -1
     for j in range(k):
         places[j] = j
-        if log.progress[SIZE] == 0:  # no last choice, where the next one starts from
+        if progress[SIZE] == 0:  # no last choice, where the next one starts from
             super_arm[j] = j
-    built, until, bound, resume, wait = log.progress[PLAYED] + 1, 0, 0.0, 0, 1
-    for t in range(log.progress[PLAYED] + 1, log.progress[LAST] + 1):
+    built, until, bound, resume, wait = progress[PLAYED] + 1, 0, 0.0, 0, 1
+    for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
         term = squared_radius(t, reals)
         is_known, is_rebuilt = False, False
         while True:  # one call for both chances: compiling it takes a second
@@ -126,7 +127,13 @@ def play_rounds_lazily(
         observe_outcomes(n_observed, arms, outcomes, counters, means, deviations)
         if learns:
             learn(arms, n_observed, outcomes, t, reals, memory)
-        finish_round(t, k, totals, log)
+        # As in the other loop.
+        earned[0] += totals[0]
+        earned[1] += totals[1]
+        progress[PLAYED], progress[SIZE], position = t, k, progress[CHECKPOINT]
+        if position < checkpoints.shape[0] and checkpoints[position] == t:
+            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+            progress[CHECKPOINT] += 1
         for j in range(n_observed):
             place = place_of[arms[j]]
             if place < 0:

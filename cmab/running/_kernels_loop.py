@@ -6,7 +6,17 @@ import numpy as np
 
 from cmab.compiled._kernels import typed_kernel
 from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
-from cmab.running._kernels_bundles import LAST, LOOP, PLAYED, Arguments, Learned, Log, Streams, finish_round
+from cmab.running._kernels_bundles import (
+    CHECKPOINT,
+    LAST,
+    LOOP,
+    PLAYED,
+    SIZE,
+    Arguments,
+    Learned,
+    Log,
+    Streams,
+)
 
 
 @typed_kernel(LOOP)
@@ -27,13 +37,14 @@ def play_rounds(
     """
     counters, owners, sizes, means, deviations, memory = learned
     policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments
-    super_arm, indices, (learner, coins) = log.super_arm, log.indices, streams
+    progress, checkpoints, recorded, earned, super_arm, indices = log
+    learner, coins = streams
     n_arms, shared = means.shape[0], owners.shape[0] > 0
     # Where arms share counters, each arm's count is kept beside them.
     counts = counters[owners] if shared else counters
     arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
     ones = np.ones(n_arms, np.int64)
-    for t in range(log.progress[PLAYED] + 1, log.progress[LAST] + 1):
+    for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
         index(counts, means, deviations, memory, t, policy, learner, indices)
         size = solve(indices, oracle_integers, oracle_reals, super_arm)
         if size < 0:
@@ -49,5 +60,11 @@ def play_rounds(
             observe_outcomes(n, arms, outcomes, counters, means, deviations)
         if learns:
             learn(arms, n, outcomes, t, policy, memory)
-        finish_round(t, size, totals, log)
+        # Not a function of its own: its references to the arrays of `log` would be counted in every round.
+        earned[0] += totals[0]
+        earned[1] += totals[1]
+        progress[PLAYED], progress[SIZE], position = t, size, progress[CHECKPOINT]
+        if position < checkpoints.shape[0] and checkpoints[position] == t:
+            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+            progress[CHECKPOINT] += 1
     return True
