@@ -3,18 +3,20 @@
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import borrows, kernel
 
 _BLOCK = 64
 
 
 @kernel
+@borrows
 def _worse(values: FloatArray, i: int, j: int) -> bool:
     """Return whether arm `i` ranks behind arm `j`: smaller value, or equal value and higher index."""
     return bool(values[i] < values[j] or (values[i] == values[j] and i > j))
 
 
 @kernel
+@borrows
 def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
     """Write the `k` best of `values` to `heap`, in increasing order of index; ties go to lower ones.
 
@@ -53,6 +55,7 @@ def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
 
 
 @kernel
+@borrows
 def _count_above(block: FloatArray, bar: float) -> int:
     """Return how many entries exceed `bar`: no branch, so the compiler vectorises it."""
     count = 0
@@ -63,6 +66,7 @@ def _count_above(block: FloatArray, bar: float) -> int:
 
 
 @kernel
+@borrows
 def _count_from(block: FloatArray, bar: float) -> int:
     """Return how many entries are at least `bar`, likewise."""
     count = 0
@@ -73,6 +77,7 @@ def _count_from(block: FloatArray, bar: float) -> int:
 
 
 @kernel
+@borrows
 def _insertion_sort(entries: IntArray, n: int) -> None:
     """Sort the first `n` entries."""
     for i in range(1, n):
@@ -84,6 +89,7 @@ def _insertion_sort(entries: IntArray, n: int) -> None:
 
 
 @kernel
+@borrows
 def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
     """Restore the heap below its root."""
     parent = 0
@@ -100,6 +106,7 @@ def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
 
 
 @kernel
+@borrows
 def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
     """Make the first `k` entries of `best`, any k arms in increasing order, what `top_k` would write there.
 
@@ -134,6 +141,7 @@ def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
 
 
 @kernel
+@borrows
 def last_in_rank(values: FloatArray, k: int, best: IntArray) -> int:
     """Return the place of the last in rank of the first `k` entries of `best`, in increasing order."""
     place = 0
@@ -144,6 +152,7 @@ def last_in_rank(values: FloatArray, k: int, best: IntArray) -> int:
 
 
 @kernel
+@borrows
 def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
     """Put `entry` into the `n` increasing entries for the one at `place`."""
     while place + 1 < n and entries[place + 1] < entry:
@@ -156,6 +165,7 @@ def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
 
 
 @kernel
+@borrows
 def restore_best(values: FloatArray, inside: BoolArray) -> None:
     """Make `inside` mark the best of `values` again, as many as before; ties go to the lower index.
 
@@ -181,6 +191,7 @@ def restore_best(values: FloatArray, inside: BoolArray) -> None:
 
 
 @kernel
+@borrows
 def descending_order(values: FloatArray, order: IntArray, scratch: IntArray) -> None:
     """Write the positions of `values`, largest first and ties in increasing order: a bottom-up merge sort."""
     m = values.shape[0]
@@ -215,6 +226,7 @@ def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
 
 
 @kernel
+@borrows
 def mark_best_again(values: FloatArray, best: IntArray, marked: BoolArray) -> None:
     """Do as `mark_best` with the length of `best` for k, starting from the last step's, which it holds."""
     renew_top_k(values, best.shape[0], best)

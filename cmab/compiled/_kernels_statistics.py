@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import borrows, kernel
 
 
 @kernel
@@ -43,6 +43,7 @@ def update_statistics(
 
 
 @kernel
+@borrows
 def observe_outcomes(
     n: int,
     arms: IntArray,
@@ -57,6 +58,7 @@ def observe_outcomes(
 
 
 @kernel
+@borrows
 def observe_outcome(
     arm: int, outcome: float, counters: IntArray, means: FloatArray, deviations: FloatArray
 ) -> None:
@@ -66,6 +68,7 @@ def observe_outcome(
 
 
 @kernel
+@borrows
 def update_moments(
     arm: int,
     total: float,

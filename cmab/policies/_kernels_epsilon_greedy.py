@@ -3,6 +3,7 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_optimism import HIGH, LOW, write_bounds
 
@@ -11,6 +12,7 @@ EPSILON, DECAYS, GREEDY = range(3)
 
 
 @index_kernel
+@borrows
 def epsilon_greedy_indices(
     counts: IntArray,
     means: FloatArray,

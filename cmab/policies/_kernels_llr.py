@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 
 #: Places in `reals`; the size is the L of the paper.
@@ -12,6 +13,7 @@ SIZE, SIGN, LOW, HIGH = range(4)
 
 
 @index_kernel
+@borrows
 def llr_indices(
     counts: IntArray,
     means: FloatArray,

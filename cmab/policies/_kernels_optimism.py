@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import borrows, kernel
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_radii import log_term
 
@@ -17,6 +17,7 @@ COEFFICIENT, LOGLOG, FACTOR, SIGN, LOW, HIGH, PRIOR = range(7)
 
 
 @kernel
+@borrows
 def squared_radius(t: int, reals: FloatArray) -> float:
     """Return the square of the radius of an arm that was seen once."""
     # As long as the support for outcomes of any length: Hoeffding's inequality scales with it.
@@ -24,6 +25,7 @@ def squared_radius(t: int, reals: FloatArray) -> float:
 
 
 @kernel
+@borrows
 def upper_bound(mean: float, count: int, term: float, high: float) -> float:
     """Return CUCB's index of an arm without a prior."""
     # Chen et al. (JMLR 2016), Algorithm 1, line 6: min(mean + sqrt(3 ln t / 2 T), 1); 1 if never seen.
@@ -32,6 +34,7 @@ def upper_bound(mean: float, count: int, term: float, high: float) -> float:
 
 
 @kernel
+@borrows
 def write_bounds(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
     """Write CUCB's indices in round `t`; with a factor of 0 they are greedy."""
     sign, low, high, m = reals[SIGN], reals[LOW], reals[HIGH], counts.shape[0]
@@ -55,6 +58,7 @@ def write_bounds(counts: IntArray, means: FloatArray, t: int, reals: FloatArray,
 
 
 @index_kernel
+@borrows
 def optimistic_means(
     counts: IntArray,
     means: FloatArray,
@@ -70,6 +74,7 @@ def optimistic_means(
 
 
 @index_kernel
+@borrows
 def known_means(
     counts: IntArray,
     means: FloatArray,

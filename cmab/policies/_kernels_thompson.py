@@ -3,6 +3,7 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 
 #: Places in `reals`: the support, then the successes of each arm's prior, then its failures.
@@ -10,6 +11,7 @@ LOW, HIGH, PRIOR = range(3)
 
 
 @index_kernel
+@borrows
 def thompson_indices(
     counts: IntArray,
     means: FloatArray,

@@ -1,10 +1,11 @@
 """The compiled forms of Bernoulli arms: outcomes of a round from its key."""
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import kernel, keyed_uniform, play_kernel
+from cmab.kernels import borrows, kernel, keyed_uniform, play_kernel
 
 
 @kernel
+@borrows
 def sum_in_order(values: FloatArray) -> float:
     """Return the sum from the first entry to the last, as the compiled loop adds up."""
     total = 0.0
@@ -14,6 +15,7 @@ def sum_in_order(values: FloatArray) -> float:
 
 
 @play_kernel
+@borrows
 def play_bernoulli(
     super_arm: IntArray,
     size: int,

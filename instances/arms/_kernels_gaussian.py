@@ -3,10 +3,11 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import kernel, keyed_uniform, normal_quantile, play_kernel
+from cmab.kernels import borrows, kernel, keyed_uniform, normal_quantile, play_kernel
 
 
 @play_kernel
+@borrows
 def play_gaussian(
     super_arm: IntArray,
     size: int,

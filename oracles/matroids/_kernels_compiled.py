@@ -3,11 +3,12 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import descending_order, kernel, solve_kernel
+from cmab.kernels import borrows, descending_order, kernel, solve_kernel
 from oracles.matroids._kernels_greedy import kruskal, laminar_greedy
 
 
 @kernel
+@borrows
 def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray, scratch: IntArray) -> None:
     """Write the arms from the best mean to the worst; `reals` takes the signed means."""
     for i in range(means.shape[0]):
@@ -16,6 +17,7 @@ def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray
 
 
 @kernel
+@borrows
 def _write(taken: IntArray, out: IntArray) -> int:
     """Write the arms taken in increasing order; return their number."""
     size = 0
@@ -27,6 +29,7 @@ def _write(taken: IntArray, out: IntArray) -> int:
 
 
 @solve_kernel
+@borrows
 def solve_laminar(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
     """`integers`: sign, sets, order, scratch and innermost (m each), parent, room and scratch (sets)."""
     m, sign, n = means.shape[0], integers[0], integers[1]
@@ -38,6 +41,7 @@ def solve_laminar(means: FloatArray, integers: IntArray, reals: FloatArray, out:
 
 
 @solve_kernel
+@borrows
 def solve_graphic(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
     """`integers`: sign, nodes, order, scratch, tails and heads (m each), scratch (twice the nodes)."""
     m, sign, n = means.shape[0], integers[0], integers[1]

@@ -3,10 +3,11 @@
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.kernels import kernel
+from cmab.kernels import borrows, kernel
 
 
 @kernel
+@borrows
 def laminar_greedy(
     order: IntArray, innermost: IntArray, parent: IntArray, room: IntArray, left: IntArray, taken: IntArray
 ) -> None:
@@ -31,6 +32,7 @@ def laminar_greedy(
 
 
 @kernel
+@borrows
 def _find(root: IntArray, node: int) -> int:
     """Return the representative of the component of `node`, halving the path to it."""
     while root[node] != node:
@@ -40,6 +42,7 @@ def _find(root: IntArray, node: int) -> int:
 
 
 @kernel
+@borrows
 def kruskal(
     order: IntArray, tails: IntArray, heads: IntArray, root: IntArray, size: IntArray, taken: IntArray
 ) -> None:
