@@ -177,9 +177,9 @@ def _loop_for(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> Any:
         from cmab.running._kernels_lazy import play_rounds_lazily
 
         return play_rounds_lazily
-    from cmab.running._kernels_loop import play_rounds
+    from cmab.running._kernels_loop import play_rounds, play_rounds_sharing
 
-    return play_rounds
+    return play_rounds if state.clusters is None else play_rounds_sharing
 
 
 def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:

@@ -19,52 +19,60 @@ from cmab.running._kernels_bundles import (
 )
 
 
-@typed_kernel(LOOP)
-def play_rounds(
-    index: Any,
-    learn: Any,
-    solve: Any,
-    play: Any,
-    arguments: Arguments,
-    learned: Learned,
-    log: Log,
-    streams: Streams,
-) -> bool:
-    """Play up to the round that `log` says, inclusive, exactly as `Session` and `simulate` would one by one.
+def _loop(shares: bool) -> Any:
+    """Return the loop where arms share counters, or where none do: few runs need the former compiled."""
 
-    What was `learned` and the `log` are changed in place. Returns whether the oracle did not end the run
-    before.
-    """
-    counters, owners, sizes, means, deviations, memory = learned
-    policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments
-    progress, checkpoints, recorded, earned, super_arm, indices = log
-    learner, coins = streams
-    n_arms, shared = means.shape[0], owners.shape[0] > 0
-    # Where arms share counters, each arm's count is kept beside them.
-    counts = counters[owners] if shared else counters
-    arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
-    ones = np.ones(n_arms, np.int64)
-    for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
-        index(counts, means, deviations, memory, t, policy, learner, indices)
-        size = solve(indices, oracle_integers, oracle_reals, super_arm)
-        if size < 0:
-            return False
-        key = np.int64(coins.random() * 2.0**53)
-        n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
-        if shared:
-            statistics = (counters, owners, sizes, means, deviations)
-            update_statistics(n, arms, outcomes, ones, outcomes, statistics)
-            for j in range(n):
-                counts[arms[j]] = counters[owners[arms[j]]]
-        else:
-            observe_outcomes(n, arms, outcomes, counters, means, deviations)
-        if learns:
-            learn(arms, n, outcomes, t, policy, memory)
-        # Not a function of its own: its references to the arrays of `log` would be counted in every round.
-        earned[0] += totals[0]
-        earned[1] += totals[1]
-        progress[PLAYED], progress[SIZE], position = t, size, progress[CHECKPOINT]
-        if position < checkpoints.shape[0] and checkpoints[position] == t:
-            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
-            progress[CHECKPOINT] += 1
-    return True
+    @typed_kernel(LOOP)
+    def play_rounds(
+        index: Any,
+        learn: Any,
+        solve: Any,
+        play: Any,
+        arguments: Arguments,
+        learned: Learned,
+        log: Log,
+        streams: Streams,
+    ) -> bool:
+        """Play up to the round that `log` says, inclusive, just as `Session` and `simulate` would one by one.
+
+        What was `learned` and the `log` are changed in place. Returns whether the oracle did not end the run
+        before.
+        """
+        counters, owners, sizes, means, deviations, memory = learned
+        policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments
+        progress, checkpoints, recorded, earned, super_arm, indices = log
+        learner, coins = streams
+        n_arms = means.shape[0]
+        # Where arms share counters, each arm's count is kept beside them.
+        counts = counters[owners] if shares else counters
+        ones = np.ones(n_arms, np.int64) if shares else counters
+        arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
+        for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
+            index(counts, means, deviations, memory, t, policy, learner, indices)
+            size = solve(indices, oracle_integers, oracle_reals, super_arm)
+            if size < 0:
+                return False
+            key = np.int64(coins.random() * 2.0**53)
+            n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
+            if shares:
+                statistics = (counters, owners, sizes, means, deviations)
+                update_statistics(n, arms, outcomes, ones, outcomes, statistics)
+                for j in range(n):
+                    counts[arms[j]] = counters[owners[arms[j]]]
+            else:
+                observe_outcomes(n, arms, outcomes, counters, means, deviations)
+            if learns:
+                learn(arms, n, outcomes, t, policy, memory)
+            # Not a function of its own: references to the arrays of `log` would be counted in every round.
+            earned[0] += totals[0]
+            earned[1] += totals[1]
+            progress[PLAYED], progress[SIZE], position = t, size, progress[CHECKPOINT]
+            if position < checkpoints.shape[0] and checkpoints[position] == t:
+                recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+                progress[CHECKPOINT] += 1
+        return True
+
+    return play_rounds
+
+
+play_rounds, play_rounds_sharing = _loop(False), _loop(True)
