@@ -53,7 +53,7 @@ def decide_lil_ucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArra
         bound = means[i] + reals[FACTOR] * radius_at(counts[i], True, table)
         if bound > largest:
             chosen[0], largest = i, bound
-    return -1 if dominates(counts.max(), seen.clock[SAMPLES], reals[RATIO]) else 1
+    return -1 if dominates(int(counts.max()), seen.clock[SAMPLES], reals[RATIO]) else 1
 
 
 @typed_kernel(EXPLORE_TREES)

@@ -74,14 +74,6 @@ class RuledExplorer(SamplingExplorer):
         """Return whether the rule stops."""
         return self._decide(state, state.memory.copy(), 0.0)[0] < 0
 
-    def step(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the arms to sample next, none once the rule stops, with one call of it."""
-        unseen = self.unseen(state)
-        if len(unseen):
-            return unseen
-        size, chosen = self._decide(state, state.memory.copy(), self._coin(rng))
-        return chosen[: max(size, 0)]
-
     def _coin(self, rng: np.random.Generator) -> float:
         return rng.random() if self._rule[0].is_random else 0.0
 
