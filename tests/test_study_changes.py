@@ -36,7 +36,7 @@ from cmab import Environment, Feedback
 class Base(Environment):
     def play(self, super_arm, rng):
         rng.random()
-        return Feedback(super_arm, self.means[super_arm], self.expected_reward(super_arm))
+        return Feedback(super_arm, self.means[super_arm], reward=self.expected_reward(super_arm))
     def pull(self, arms, rng):
         return self.means[arms]
     def expected_reward(self, super_arm):
