@@ -495,8 +495,8 @@ def extremes(note):
             "prior_weight",
             "prior_mean",
             "epsilon",
-            "exploration",
-            "size",
+            "exploration_rounds",
+            "max_super_arm_size",
             "growth",
             "means",
         ):
