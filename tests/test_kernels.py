@@ -1,5 +1,6 @@
 """The way to numba: caching that notices edits, fall-backs, and the same answers without compilation."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -7,11 +8,15 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from cases import POLICIES
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numba.core.cpu import CPUTargetOptions
 
+from cmab.compiled import _kernels
+from cmab.compiled._kernels import borrows, kernel
 from cmab.compiled._kernels_random import keyed_uniforms
 from cmab.compiled._kernels_select import renew_top_k, top_k
 
@@ -162,3 +167,57 @@ def test_an_edit_in_another_module_is_noticed(tmp_path):
         helper.write_text(source.format(addend))
         assert run(code, cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache")) == str(10 + addend)
     assert len(list((tmp_path / "cache" / "cmab").iterdir())) == 2
+
+
+def compiled_functions():
+    """Yield every compiled function of ours with its module's names."""
+    tops = [ROOT / top for top in ("cmab", "oracles", "instances")]
+    for path in sorted(path for top in tops for path in top.rglob("_kernels*.py")):
+        if path.name != "_kernels.py":
+            module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+            for thing in vars(module).values():
+                function = getattr(thing, "py_func", thing)
+                if getattr(function, "__module__", "") == module.__name__ and callable(function):
+                    yield function, vars(module)
+
+
+MAKERS = {"empty", "zeros", "ones", "full", "copy", "concatenate", "arange", "argsort"}
+
+
+def test_who_borrows_makes_and_gets_no_array():
+    """References are not counted there: an array that it made, or was returned, would never be freed."""
+    scalars, seen = (None, int, float, bool), 0
+    for function, names in compiled_functions():
+        if not getattr(function, "borrows", False):
+            continue
+        seen += 1
+        assert function.__annotations__["return"] in scalars, function
+        called = function.__code__.co_names
+        assert not MAKERS & set(called), function
+        for name in called:
+            other = getattr(names.get(name), "py_func", None)
+            if other is not None:
+                assert other.__annotations__["return"] in (*scalars, np.uint64), (function, other)
+    assert seen > 30
+
+
+def test_who_returns_an_array_cannot_borrow():
+    def double(values: np.ndarray) -> np.ndarray:
+        return 2.0 * values
+
+    with pytest.raises(TypeError, match="double must return a scalar"):
+        borrows(double)
+
+
+def test_a_numba_that_always_counts_is_only_slower(monkeypatch):
+    owner = next(cls for cls in CPUTargetOptions.__mro__ if "_nrt" in vars(cls))
+    monkeypatch.delattr(owner, "_nrt")
+    _kernels._knows_borrowing.cache_clear()
+
+    def total(values: np.ndarray) -> float:
+        return values.sum()
+
+    try:
+        assert kernel(borrows(total))(np.ones(3)) == 3.0
+    finally:
+        _kernels._knows_borrowing.cache_clear()

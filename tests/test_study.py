@@ -312,7 +312,10 @@ def test_one_line_reads_the_table(package, reader, tmp_path):
     read = getattr(pytest.importorskip(package), reader)
     study = Study(
         specification(
-            learners={"CTS": {"class": "CTS"}, "Python": {"class": "ExploreThenCommit", "exploration_rounds": 20}}
+            learners={
+                "CTS": {"class": "CTS"},
+                "Python": {"class": "ExploreThenCommit", "exploration_rounds": 20},
+            }
         )
     )
     study.run(tmp_path)

@@ -140,17 +140,24 @@ def _waits(dispatcher: Any, signature: Any) -> bool:
 def _compiled(function: Function) -> Function:
     if not IS_COMPILING:
         return _wrapping(function)
-    options = dict(_OPTIONS, _nrt=False) if getattr(function, "borrows", False) else _OPTIONS
-    try:
-        compiled = _njit(**options)(function)
-    except Exception:  # a numba without that option
-        compiled = _njit(**_OPTIONS)(function)
+    borrows = getattr(function, "borrows", False) and _knows_borrowing()
+    compiled = _njit(**_OPTIONS, **({"_nrt": False} if borrows else {}))(function)
     # What belongs to no module, as code that a program executes, could not be linked again.
     if function.__module__ in sys.modules and _cache_folder():
         # numba may change what is inside it: then each process compiles, and nothing else happens.
         with suppress(Exception):
             compiled._cache = _quick_cache(function)
     return cast(Function, compiled)
+
+
+@functools.cache
+def _knows_borrowing() -> bool:
+    """Return whether this numba can leave references uncounted: the option is none of its public ones."""
+    with suppress(ImportError):
+        from numba.core.cpu import CPUTargetOptions
+
+        return hasattr(CPUTargetOptions, "_nrt")
+    return False
 
 
 def _quick_cache(function: Function) -> Any:
