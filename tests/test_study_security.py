@@ -47,10 +47,10 @@ def names():
 
 
 def test_only_generators_are_ever_called(monkeypatch):
-    called, call = [], _specification._called
+    called, call = [], _specification.called
     monkeypatch.setattr(
         _specification,
-        "_called",
+        "called",
         lambda maker, *rest, **more: (called.append(maker.__name__), call(maker, *rest, **more))[1],
     )
     arguments = {"G": PATH, "path": EVIL}
