@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -112,8 +113,12 @@ class StoreFile:
         """Refuse links, which lead elsewhere in a folder that came by mail, and whatever is no file."""
         for end in ("", "-wal", "-shm", "-journal"):
             place = self.file.with_name(f"{self.file.name}{end}")
-            if place.is_symlink() or (place.exists() and not place.is_file()):
-                what = "a link" if place.is_symlink() else "something else"
+            try:
+                mode = place.lstat().st_mode  # asked once: SQLite removes its journals at any time
+            except OSError:  # not there, or not to be seen: opening it will tell
+                continue
+            if not stat.S_ISREG(mode):
+                what = "a link" if stat.S_ISLNK(mode) else "something else"
                 raise OSError(f"{place} must be a file of its own, got {what}; {_MOVE}")
 
     def _connect(self, file: Path, mode: str = "rw") -> None:
