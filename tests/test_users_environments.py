@@ -209,6 +209,13 @@ def test_a_lock_alone_is_no_change():
     simulate(policy, environment, 5, replications=2, rng=0)
 
 
+def test_a_long_chain_of_objects_is_no_obstacle():
+    policy, environment = with_clock(ENVIRONMENTS[0], lambda: None)
+    for _ in range(5_000):
+        environment.clock = SimpleNamespace(next=environment.clock)
+    simulate(policy, environment, 5, rng=0)
+
+
 # What it declares and answers ------------------------------------------------------------------------------
 
 

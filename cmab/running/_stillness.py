@@ -17,6 +17,7 @@ from cmab.environment import Environment
 from cmab.oracle import Oracle
 
 _OURS = ("cmab", "oracles", "instances")
+_DEEP = 6  # objects within objects
 _MANY = 1_000  # entries of a list that are looked at one by one
 
 
@@ -73,7 +74,8 @@ class Stillness:
             return "itself"
         if id(value) in within:
             return "again", len(within) - within.index(id(value))
-        parts = _parts_of(value)
+        # Chains of objects have no end for Python's stack: what lies deeper is told by its pickle.
+        parts = _parts_of(value) if len(within) < _DEEP else None
         if parts is None:
             return self._digest(value)
         within = (*within, id(value))
