@@ -398,7 +398,9 @@ POLICIES = [
     ),
     PolicyCase("cucb", CUCB),
     PolicyCase("cucb_tight", lambda oracle: CUCB(oracle, radius=LogRadius.tight())),
-    PolicyCase("cucb_prior", lambda oracle: CUCB(oracle, scale=0.1, prior_mean=0.1, prior_weight=10.0)),
+    PolicyCase(
+        "cucb_prior", lambda oracle: CUCB(oracle, radius_factor=0.1, prior_mean=0.1, prior_weight=10.0)
+    ),
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),

@@ -144,7 +144,7 @@ def test_priors_for_each_arm_are_fused_too():
 
 def test_a_replaced_policy_packs_its_parameters_anew():
     policy = CUCB(TopK(30, 4))
-    wider = replace(policy, scale=2.0)
+    wider = replace(policy, radius_factor=2.0)
     stats = policy.initial_state()
     stats.counters[:] = 1000
     stats.rounds = 99
@@ -206,13 +206,13 @@ class Aside(SemiBandit):
 MANY = np.random.default_rng(4).random(1500)
 LAZY = {
     "plain": ({}, SemiBandit, MANY),
-    "steep": ({"scale": 0.1}, SemiBandit, MANY),
-    "greedy": ({"scale": 0.0}, SemiBandit, MANY),
-    "loglog": ({"radius": LogRadius.tight(), "scale": 0.2}, SemiBandit, MANY),
-    "certain": ({"scale": 0.3}, SemiBandit, np.round(MANY)),
-    "lattice": ({"scale": 0.02}, SemiBandit, np.round(MANY, 1)),
-    "aside": ({"scale": 0.2}, Aside, MANY),
-    "prior": ({"prior_mean": 0.9, "prior_weight": 2.0, "scale": 0.1}, SemiBandit, MANY),
+    "steep": ({"radius_factor": 0.1}, SemiBandit, MANY),
+    "greedy": ({"radius_factor": 0.0}, SemiBandit, MANY),
+    "loglog": ({"radius": LogRadius.tight(), "radius_factor": 0.2}, SemiBandit, MANY),
+    "certain": ({"radius_factor": 0.3}, SemiBandit, np.round(MANY)),
+    "lattice": ({"radius_factor": 0.02}, SemiBandit, np.round(MANY, 1)),
+    "aside": ({"radius_factor": 0.2}, Aside, MANY),
+    "prior": ({"prior_mean": 0.9, "prior_weight": 2.0, "radius_factor": 0.1}, SemiBandit, MANY),
 }
 
 

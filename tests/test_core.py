@@ -131,7 +131,7 @@ def test_cucb_is_algorithm_1(sense, radius, numerator):
 
 
 def test_prior_is_pseudo_outcomes():
-    policy = CUCB(TopK(2, 1), scale=0.5, prior_mean=[0.1, 0.4], prior_weight=10.0)
+    policy = CUCB(TopK(2, 1), radius_factor=0.5, prior_mean=[0.1, 0.4], prior_weight=10.0)
     state = policy.initial_state()
     state.update(Feedback([0], [1.0]))
     radius = 0.5 * np.sqrt(1.5 * math.log(2) / np.array([11.0, 10.0]))
@@ -141,7 +141,7 @@ def test_prior_is_pseudo_outcomes():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"scale": -1}, "scale"),
+        ({"radius_factor": -1}, "radius_factor"),
         ({"prior_mean": 0.1}, "together"),
         ({"prior_weight": 3.0}, "together"),
         ({"prior_mean": 1.5, "prior_weight": 1}, "prior_mean"),

@@ -33,7 +33,7 @@ def close():
 def results():
     oracle = TopK(6, 2)
     environment = SemiBandit(BernoulliArms([0.9, 0.8, 0.4, 0.3, 0.2, 0.1]), oracle)
-    policies = {"CUCB": CUCB(oracle), "narrow": CUCB(oracle, scale=0.2)}
+    policies = {"CUCB": CUCB(oracle), "narrow": CUCB(oracle, radius_factor=0.2)}
     return {
         name: simulate(policy, environment, 60, replications=5, rng=0) for name, policy in policies.items()
     }

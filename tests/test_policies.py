@@ -150,7 +150,7 @@ def test_greedy_is_cucb_without_a_radius(sense):
     prior = {"prior_mean": 0.4, "prior_weight": 3.0}
     greedy = simulate(Greedy(oracle, **prior), environment, **settings)
     assert np.array_equal(
-        greedy.rewards, simulate(CUCB(oracle, scale=0.0, **prior), environment, **settings).rewards
+        greedy.rewards, simulate(CUCB(oracle, radius_factor=0.0, **prior), environment, **settings).rewards
     )
 
 

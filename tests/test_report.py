@@ -42,7 +42,7 @@ SPECIFICATION = {
             },
         }
     },
-    "learners": {"CUCB": {"class": "CUCB", "grid": {"scale": [0.2, 1.0]}}, "CTS": {"class": "CTS"}},
+    "learners": {"CUCB": {"class": "CUCB", "grid": {"radius_factor": [0.2, 1.0]}}, "CTS": {"class": "CTS"}},
     "explorers": {
         "LUCB": {"class": "LUCB1", "k": 2, "grid": {"delta": [0.05, 0.2]}},
         "SAR": {"class": "SAR", "k": 2, "grid": {"budget": [8, 40]}},
@@ -116,7 +116,7 @@ def test_bounds_are_the_theorems_and_hold():
     regret = simulate(CUCB(oracle), environment, 500, checkpoints=rounds, replications=5, rng=0).regret
     assert (regret.mean(axis=0) <= np.minimum(*bounds.values())).all()
     assert list(regret_bounds(CUCB(oracle, radius=LogRadius.wide(3.0)), environment, rounds)) == ["Theorem 1"]
-    assert not regret_bounds(CUCB(oracle, scale=0.5), environment, rounds)
+    assert not regret_bounds(CUCB(oracle, radius_factor=0.5), environment, rounds)
     large = TopK(40, 20)
     assert not regret_bounds(CUCB(large), SemiBandit(BernoulliArms(np.full(40, 0.5)), large), rounds)
 
@@ -124,7 +124,7 @@ def test_bounds_are_the_theorems_and_hold():
 def test_files_and_page(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     stems = set(re.findall(r"<code>figures/([^<]+)</code>", page))
-    kinds = ("bounds-cucb-scale-1-0", "failures", "regret", "regret-log", "samples", "seconds")
+    kinds = ("bounds-cucb-radius-factor-1-0", "failures", "regret", "regret-log", "samples", "seconds")
     assert stems == {f"ads-b-more-b-{kind}" for kind in kinds}
     files = {path.name for path in (folder / "figures").iterdir()}
     assert files == {f"{stem}{suffix}" for stem in stems for suffix in (".svg", ".png", ".pdf")}

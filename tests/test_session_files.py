@@ -291,7 +291,7 @@ def test_a_graph_read_in_another_order_is_refused(family, accept, tmp_path):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (lambda: CUCB(TopK(5, 2), scale=0.5), "scale"),
+        (lambda: CUCB(TopK(5, 2), radius_factor=0.5), "radius_factor"),
         (lambda: CUCB(TopK(5, 2), prior_mean=0.5, prior_weight=1.0), "prior_mean"),
         (lambda: CUCB(TopK(5, 3)), "oracle.k"),
         (lambda: CUCB(TopK(5, 2, sense="min")), "sense"),

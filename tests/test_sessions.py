@@ -491,7 +491,7 @@ def extremes(note):
     for case in POLICIES:
         made = case.make(TopK(3, 1))
         for name in (
-            "scale",
+            "radius_factor",
             "prior_weight",
             "prior_mean",
             "epsilon",

@@ -46,7 +46,7 @@ oracle = "$oracle"
 
 [learners.CUCB]
 class = "CUCB"
-grid = {{ scale = [0.25, 1.0] }}
+grid = {{ radius_factor = [0.25, 1.0] }}
 
 [learners.Clairvoyant]
 class = "Clairvoyant"
@@ -126,9 +126,9 @@ def test_a_study_is_what_simulate_gives(file, tmp_path):
     assert len(results) == 6
     oracle = TopK(4, 2)
     environment = SemiBandit(BernoulliArms(MEANS), oracle)
-    expected = simulate(CUCB(oracle, scale=0.25), environment, 200, replications=4, rng=7)
-    np.testing.assert_array_equal(results["ads", "CUCB scale=0.25"].regret, expected.regret)
-    np.testing.assert_array_equal(results["ads", "CUCB scale=0.25"].rewards, expected.rewards)
+    expected = simulate(CUCB(oracle, radius_factor=0.25), environment, 200, replications=4, rng=7)
+    np.testing.assert_array_equal(results["ads", "CUCB radius_factor=0.25"].regret, expected.regret)
+    np.testing.assert_array_equal(results["ads", "CUCB radius_factor=0.25"].rewards, expected.rewards)
     np.testing.assert_allclose(results["tree", "Clairvoyant"].exact_regret, 0, atol=1e-9)
 
 
@@ -266,7 +266,7 @@ def test_nothing_is_done_twice(tmp_path, monkeypatch):
         ({"horizon": 51}, 4),
         ({"checkpoints": [50]}, 4),
         ({"learners": {"other name": {"class": "CUCB"}, "CTS": {"class": "CTS"}}}, 0),
-        ({"learners": {"CTS": {"class": "CTS"}, "CUCB": {"class": "CUCB", "scale": 0.5}}}, 2),
+        ({"learners": {"CTS": {"class": "CTS"}, "CUCB": {"class": "CUCB", "radius_factor": 0.5}}}, 2),
     ],
 )
 def test_a_change_runs_what_it_changes(change, again, tmp_path):
@@ -347,9 +347,12 @@ def test_one_line_reads_the_table(package, reader, tmp_path):
         ({"repliactions": 3}, "repliactions"),
         ({"instances": {}}, "instances must be a table"),
         ({"learners": {"x": {"class": "UCB"}}}, "learners.x.class must be a name"),
-        ({"learners": {"x": {"class": "CUCB", "scale": -1}}}, "learners.x: scale must be"),
-        ({"learners": {"x": {"class": "CUCB", "scales": 1}}}, "learners.x: .*scales"),
-        ({"learners": {"x": {"class": "CUCB", "grid": {"scale": 1}}}}, "learners.x.grid must hold a list"),
+        ({"learners": {"x": {"class": "CUCB", "radius_factor": -1}}}, "learners.x: radius_factor must be"),
+        ({"learners": {"x": {"class": "CUCB", "radius_factors": 1}}}, "learners.x: .*radius_factors"),
+        (
+            {"learners": {"x": {"class": "CUCB", "grid": {"radius_factor": 1}}}},
+            "learners.x.grid must hold a list",
+        ),
         ({"learners": {"x": {"class": "CTS", "prior_mean": "$truth"}}}, "learners.x.prior_mean must refer"),
         ({"checkpoints": [3, 2]}, "checkpoints must be increasing"),
         ({"max_samples": 5}, "without explorers must not have max_samples"),
@@ -380,7 +383,10 @@ def test_all_faults_at_once(tmp_path, capsys):
     assert main(["validate", str(file)]) == 2
     message = capsys.readouterr().err
     assert "instances.ads.oracle: k must be" in message
-    assert "learners.CUCB scale=0.25.class must be a name that `cmab list` shows (did you mean" in message
+    assert (
+        "learners.CUCB radius_factor=0.25.class must be a name that `cmab list` shows (did you mean"
+        in message
+    )
 
 
 def test_the_commands(file, tmp_path, capsys):
@@ -391,5 +397,5 @@ def test_the_commands(file, tmp_path, capsys):
     assert main(["run", str(file), "--out", out, "--jobs", "2"]) == 0
     printed = capsys.readouterr()
     assert "0 of 24 pieces to do" in printed.err
-    assert "CUCB scale=0.25" in printed.out
+    assert "CUCB radius_factor=0.25" in printed.out
     assert main(["run", str(tmp_path / "none.toml"), "--out", out]) == 1

@@ -121,7 +121,7 @@ def test_a_policy_that_raises(faulty, file, tmp_path, capsys):
     printed = capsys.readouterr()
     assert "2 pieces failed and are not stored, the first one replication 17 of Bad on ads" in printed.err
     assert "RuntimeError: the oracle has gone" in printed.err
-    assert "CUCB scale=1.0" in printed.out
+    assert "CUCB radius_factor=1.0" in printed.out
     study = Study.load(file)
     assert len(numbers(out)) == len(study.pieces) - 2 == 158
     assert [(piece.learner, piece.replication) for piece in study.missing(out)] == [("Bad", 17)] * 2
@@ -202,12 +202,12 @@ def test_a_damaged_piece_is_played_again(file, tmp_path, capsys):
     before = numbers(out)
     store = out / "results.sqlite"
     data = bytearray(store.read_bytes())
-    curve = study.results(out)["ads", "CUCB scale=1.0"].rewards[0, :20].tobytes()
+    curve = study.results(out)["ads", "CUCB radius_factor=1.0"].rewards[0, :20].tobytes()
     at = data.index(curve)
     data[at + 3] ^= 1
     store.write_bytes(data)
     assert numbers(out) != before
-    with pytest.raises(ValueError, match=r"replication 0 of CUCB scale=1\.0 on ads is damaged"):
+    with pytest.raises(ValueError, match=r"replication 0 of CUCB radius_factor=1\.0 on ads is damaged"):
         study.results(out)
     assert main(["run", str(file), "--out", str(out)]) == 0
     printed = capsys.readouterr().err

@@ -138,11 +138,11 @@ def test_torn_and_flipped_files(file, tmp_path, capsys):
         ),
         ({"horizon": 10**30}, r"horizon must be an integer in \[1, .*got 10{30}"),
         ({"seed": -1}, "seed must be an integer"),
-        ({"learners": {"x": {"class": "CUCB", "scale": nested(100_000)}}}, "nested at most 50 deep"),
-        ({"learners": {"x": {"class": "CUCB", "scale": nested(700)}}}, "nested at most 50 deep"),
+        ({"learners": {"x": {"class": "CUCB", "radius_factor": nested(100_000)}}}, "nested at most 50 deep"),
+        ({"learners": {"x": {"class": "CUCB", "radius_factor": nested(700)}}}, "nested at most 50 deep"),
         (
-            {"learners": {"x": {"class": "CUCB", "scale": {"networkx": "path_graph", "n": 2**63}}}},
-            r"learners\.x\.scale\.n must be at most 1,000,000 for a graph, got 9223372036854775808",
+            {"learners": {"x": {"class": "CUCB", "radius_factor": {"networkx": "path_graph", "n": 2**63}}}},
+            r"learners\.x\.radius_factor\.n must be at most 1,000,000 for a graph, got 9223372036854775808",
         ),
         ({"learners": {"x": {"class": "TopK", "n_arms": 2**70, "k": 1}}}, r"learners\.x: .* oracle"),
     ],
@@ -169,9 +169,10 @@ def test_an_argument_of_the_wrong_kind_is_named_with_its_place():
     ):
         Study(given)
     with pytest.raises(
-        ValueError, match=r"learners\.x: there must be no entries but .*scale.*did you mean 'scale'"
+        ValueError,
+        match=r"learners\.x: there must be no entries but .*radius_factor.*did you mean 'radius_factor'",
     ):
-        Study(specification(learners={"x": {"class": "CUCB", "scales": 1}}))
+        Study(specification(learners={"x": {"class": "CUCB", "radius_factors": 1}}))
     with pytest.raises(ValueError, match=r"learners\.x must not have an oracle"):
         Study(specification(learners={"x": {"class": "CUCB", "oracle": "$oracle"}}))
     with pytest.raises(
@@ -215,15 +216,21 @@ def test_results_of_a_study_are_drawn_as_they_are(tmp_path):
     ("learner", "message"),
     [
         ({"radius": 3}, r"learners\.x: radius must be a LogRadius, got 3"),
-        ({"scale": True}, r"learners\.x: scale must be a finite number in \[0, inf\), got True"),
-        ({"scale": float("nan")}, r"learners\.x\.scale must hold .*, got nan"),
+        (
+            {"radius_factor": True},
+            r"learners\.x: radius_factor must be a finite number in \[0, inf\), got True",
+        ),
+        ({"radius_factor": float("nan")}, r"learners\.x\.radius_factor must hold .*, got nan"),
         ({"support": [0, float("inf")]}, r"learners\.x\.support\[1\] must hold .*, got inf"),
-        ({"scale": datetime.date(2020, 1, 1)}, r"learners\.x\.scale must hold .*, got datetime\.date"),
-        ({"scale": 16**5000}, r"learners\.x\.scale must hold .*, got one of 20001 bits"),
+        (
+            {"radius_factor": datetime.date(2020, 1, 1)},
+            r"learners\.x\.radius_factor must hold .*, got datetime\.date",
+        ),
+        ({"radius_factor": 16**5000}, r"learners\.x\.radius_factor must hold .*, got one of 20001 bits"),
         ({3: 4}, r"learners\.x: there must be no entries but .*; got 3"),
         (
-            {"scale": 0.5, "grid": {"scale": [1.0]}},
-            r"learners\.x must have scale in its table or in its grid",
+            {"radius_factor": 0.5, "grid": {"radius_factor": [1.0]}},
+            r"learners\.x must have radius_factor in its table or in its grid",
         ),
     ],
 )

@@ -25,7 +25,7 @@ EVIL = "evil.pth"
 
 def described(value):
     """A study with a value where an argument of a learner, an oracle and an environment belongs."""
-    given = specification(learners={"CUCB": {"class": "CUCB", "scale": value}})
+    given = specification(learners={"CUCB": {"class": "CUCB", "radius_factor": value}})
     given["instances"] |= {
         "b": {"oracle": {"class": "GraphicMatroid", "graph": value}, "environment": value},
         "c": {"oracle": value, "environment": {"class": "BernoulliArms", "means": value}},
@@ -55,9 +55,10 @@ def test_only_generators_are_ever_called(monkeypatch):
     )
     arguments = {"G": PATH, "path": EVIL}
     tables = {
-        f"x{i}": {"class": "CUCB", "scale": {"networkx": name} | arguments} for i, name in enumerate(names())
+        f"x{i}": {"class": "CUCB", "radius_factor": {"networkx": name} | arguments}
+        for i, name in enumerate(names())
     }
-    with pytest.raises(ValueError, match=r"learners\.x0\.scale"):
+    with pytest.raises(ValueError, match=r"learners\.x0\.radius_factor"):
         Study(specification(learners=tables))
     assert {"path_graph", "TopK"} < set(called)
     assert set(called) <= GENERATORS | {"TopK", "SemiBandit", "BernoulliArms", "CUCB"}
@@ -251,7 +252,7 @@ def test_hostile_files_and_folders_write_and_start_nothing(folder):
     (folder / "evil.toml").write_text(
         'horizon = 3\n[instances.a]\noracle = { class = "TopK", n_arms = 3, k = 1 }\n'
         'environment = { class = "BernoulliArms", means = [0.5, 0.5, 0.5] }\n'
-        '[learners.CUCB]\nclass = "CUCB"\n[learners.CUCB.scale]\nnetworkx = "write_edgelist"\n'
+        '[learners.CUCB]\nclass = "CUCB"\n[learners.CUCB.radius_factor]\nnetworkx = "write_edgelist"\n'
         f'G = {{ networkx = "path_graph", n = 2 }}\npath = "{EVIL}"\n'
     )
     mailed(folder / "mailed", given[0])

@@ -128,11 +128,11 @@ def pack_optimism(
     prior_weight: ArrayLike = 0.0,
     coefficient: float = 0.0,
     loglog: float = 0.0,
-    scale: float = 0.0,
+    radius_factor: float = 0.0,
 ) -> FloatArray:
     """Return the parameters of ``optimistic_means``, in the order of the places named beside it.
 
-    With `scale` 0 there is no radius, and optimism is left for arms never seen only.
+    With `radius_factor` 0 there is no radius, and optimism is left for arms never seen only.
     """
     low, high = interval("support", support)
     weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)
@@ -141,7 +141,7 @@ def pack_optimism(
             "prior_mean and a positive prior_weight must be given together,"
             f" got prior_mean={prior_mean!r}, prior_weight={prior_weight!r}"
         )
-    numbers = [coefficient, loglog, scale * (high - low), oracle.sign, low, high]
+    numbers = [coefficient, loglog, radius_factor * (high - low), oracle.sign, low, high]
     if prior_mean is None:
         return np.array(numbers)
     return np.concatenate([numbers, weights, per_arm("prior_mean", prior_mean, len(weights), low, high)])

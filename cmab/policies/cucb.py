@@ -24,7 +24,7 @@ class CUCB(OptimisticPolicy):
         The family of super arms.
     radius : LogRadius
         Numerator of the radius; see section 3.2 for `LogRadius.wide` and `LogRadius.tight`.
-    scale : float
+    radius_factor : float
         Factor on the radius. Below 1 the regret bounds no longer hold, and it is what practitioners run.
     prior_mean : float or array_like of shape (n_arms,), optional
         Mean of the pseudo-outcomes that every arm starts with.
@@ -56,15 +56,15 @@ class CUCB(OptimisticPolicy):
 
     radius: LogRadius = field(default_factory=LogRadius)
     _: KW_ONLY
-    scale: float = 1.0
+    radius_factor: float = 1.0
     prior_mean: ArrayLike | None = None
     prior_weight: ArrayLike = 0.0
     support: tuple[float, float] = (0.0, 1.0)
 
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
-        scale = real("scale", self.scale, 0.0)
+        radius_factor = real("radius_factor", self.radius_factor, 0.0)
         if not isinstance(self.radius, LogRadius):
             raise ValueError(f"radius must be a LogRadius, got {shown(self.radius)}")
-        radius = (self.radius.coefficient, self.radius.loglog, scale)
+        radius = (self.radius.coefficient, self.radius.loglog, radius_factor)
         return pack_optimism(self.oracle, self.support, self.prior_mean, self.prior_weight, *radius)

@@ -89,7 +89,7 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
         at its `start`, and thus independent of everything observed.
     growth : float
         The c above, at least 0. With 0 and if every arm in play is observed, this is plain CUCB.
-    radius, scale, support
+    radius, radius_factor, support
         As for `CUCB`; the argument above is for the defaults.
 
     Raises
@@ -118,13 +118,13 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
     growth: float = 1.0
     _: KW_ONLY
     radius: LogRadius = field(default_factory=LogRadius)
-    scale: float = 1.0
+    radius_factor: float = 1.0
     support: tuple[float, float] = (0.0, 1.0)
     _plain: CUCB = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         real("growth", self.growth, 0.0)
-        plain = CUCB(self.oracle, radius=self.radius, scale=self.scale, support=self.support)
+        plain = CUCB(self.oracle, radius=self.radius, radius_factor=self.radius_factor, support=self.support)
         object.__setattr__(self, "_plain", plain)
 
     def initial_state(self) -> SwitchingStatistics:

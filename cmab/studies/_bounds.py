@@ -28,7 +28,7 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
     low, high = environment.support
     is_algorithm_1 = (
         type(policy) is CUCB
-        and policy.scale == 1.0
+        and policy.radius_factor == 1.0
         and policy.support == (0.0, 1.0)
         and not np.any(policy.prior_weight)
     )

@@ -61,7 +61,7 @@ class Study(DescribedStudy):
     ...             "oracle": "$oracle",
     ...         },
     ...     }},
-    ...     "learners": {"CUCB": {"class": "CUCB", "grid": {"scale": [0.5, 1.0]}}},
+    ...     "learners": {"CUCB": {"class": "CUCB", "grid": {"radius_factor": [0.5, 1.0]}}},
     ...     "explorers": {"halving": {"class": "SequentialHalving", "budget": 300}},
     ... })
     >>> with tempfile.TemporaryDirectory() as name, study.at(name) as folder:
@@ -69,7 +69,7 @@ class Study(DescribedStudy):
     ...     results = folder.results()
     ...     found = folder.identifications()
     >>> list(results)
-    [('ads', 'CUCB scale=0.5'), ('ads', 'CUCB scale=1.0')]
+    [('ads', 'CUCB radius_factor=0.5'), ('ads', 'CUCB radius_factor=1.0')]
     >>> found["ads", "halving"].arms
     [array([2]), array([2])]
     """

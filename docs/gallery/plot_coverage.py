@@ -18,7 +18,7 @@ for node, side in list(graph.nodes(data="bipartite")):
     graph.nodes[node]["bipartite"] = 1 - side  # events are chosen, women are covered
 probabilities = np.random.default_rng(0).beta(1.0, 2.5, graph.number_of_edges())
 environment = Coverage(graph, k=3, probability=probabilities)
-result = simulate(CUCB(environment.oracle, scale=0.3), environment, horizon=2000, rng=0)
+result = simulate(CUCB(environment.oracle, radius_factor=0.3), environment, horizon=2000, rng=0)
 
 figure, axes = plt.subplots(figsize=(4.6, 4.2), layout="constrained")
 state = result.states[0]

@@ -21,7 +21,7 @@ environment = SemiBandit(BernoulliArms(means), oracle)
 learners = {
     "Algorithm 1": CUCB(oracle),
     "2 ln t + ln ln t": CUCB(oracle, radius=LogRadius.tight()),
-    "a third of the radius": CUCB(oracle, scale=1 / 3),
+    "a third of the radius": CUCB(oracle, radius_factor=1 / 3),
 }
 
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")

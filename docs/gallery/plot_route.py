@@ -17,7 +17,9 @@ from oracles import ShortestPath
 graph = nx.grid_2d_graph(7, 7)
 oracle = ShortestPath(graph, (0, 0), (6, 6))
 delays = np.random.default_rng(1).beta(1.0, 1.5, oracle.n_arms)
-result = simulate(CUCB(oracle, scale=0.2), SemiBandit(BernoulliArms(delays), oracle), horizon=3000, rng=0)
+result = simulate(
+    CUCB(oracle, radius_factor=0.2), SemiBandit(BernoulliArms(delays), oracle), horizon=3000, rng=0
+)
 
 figure, axes = plt.subplots(figsize=(5, 4.2), layout="constrained")
 places = {node: node for node in graph}

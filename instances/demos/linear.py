@@ -19,7 +19,7 @@ _MOST_ARMS = 1_000_000
 NONLINEAR: Learners = {
     "Thompson": {"class": "CTS"},
     "CUCB": {"class": "CUCB"},
-    "CUCB, radius / 4": {"class": "CUCB", "scale": 0.25},
+    "CUCB, radius / 4": {"class": "CUCB", "radius_factor": 0.25},
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
     "Random": {"class": "UniformlyRandom"},
 }

@@ -138,7 +138,7 @@ def compare(row: Row) -> None:
 def optimistic(graph: DirectedGraph, scale: float, rounds: int) -> np.ndarray[Any, Any]:
     """Return the upper bounds of CUCB after some rounds."""
     environment = IndependentCascade(graph, weighted_cascade(graph), k=K, pool=2**10)
-    policy = CUCB(InfluenceMaximization(graph, K, epsilon=0.3), scale=scale)
+    policy = CUCB(InfluenceMaximization(graph, K, epsilon=0.3), radius_factor=scale)
     state = simulate(policy, environment, rounds, rng=0).states[0]
     return policy.indices(state, np.random.default_rng(0))
 

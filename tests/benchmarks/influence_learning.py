@@ -21,7 +21,7 @@ def learners(oracle):
     """Return name, policy and horizon of each row."""
 
     def cucb(radius, **prior):  # the radius is sqrt(radius ln t / T)
-        return CUCB(oracle, scale=float(np.sqrt(radius / 1.5)), **prior)
+        return CUCB(oracle, radius_factor=float(np.sqrt(radius / 1.5)), **prior)
 
     rare = {"prior_mean": 0.1, "prior_weight": 10.0}
     return [

@@ -32,8 +32,8 @@ def policies(oracle):
     wide = {"prior_mean": 0.1, "prior_weight": 10.0}
     yield "Thompson, Beta(1, 30)", CTS(oracle, **rare)
     yield "CUCB, Algorithm 1", CUCB(oracle)
-    yield "CUCB, prior 0.1, radius 0.02", CUCB(oracle, scale=float(np.sqrt(0.02 / 1.5)), **wide)
-    yield "CUCB, prior 0.1, radius 0.002", CUCB(oracle, scale=float(np.sqrt(0.002 / 1.5)), **wide)
+    yield "CUCB, prior 0.1, radius 0.02", CUCB(oracle, radius_factor=float(np.sqrt(0.02 / 1.5)), **wide)
+    yield "CUCB, prior 0.1, radius 0.002", CUCB(oracle, radius_factor=float(np.sqrt(0.002 / 1.5)), **wide)
     yield "greedy, Beta(1, 30)", Greedy(oracle, **rare)
 
 
