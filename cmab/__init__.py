@@ -31,6 +31,7 @@ from cmab.oracle.memoised import MemoisedOracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
 from cmab.policies.cucb import CUCB
+from cmab.policies.kl_cucb import KLCUCB
 from cmab.policies.llr import LLR
 from cmab.policies.rarely_switching import RarelySwitchingCUCB
 from cmab.policies.thompson import CTS
@@ -51,6 +52,7 @@ __all__ = [
     "CTS",
     "CUCB",
     "EBTCI",
+    "KLCUCB",
     "KLLUCB",
     "LLR",
     "LUCB1",

@@ -17,6 +17,7 @@ import cmab
 from cmab import (
     CTS,
     CUCB,
+    KLCUCB,
     LLR,
     Clairvoyant,
     Environment,
@@ -406,6 +407,7 @@ POLICIES = [
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
     PolicyCase("greedy", Greedy),
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
+    PolicyCase("klcucb", KLCUCB),
     PolicyCase("llr", LLR),
     PolicyCase("random", UniformlyRandom),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),

@@ -8,8 +8,10 @@ from scipy.optimize import brentq
 from scipy.special import rel_entr
 from scipy.stats import binom
 
+from cmab import KLCUCB, ArmStatistics, Feedback
 from cmab.confidence._kernels_kl import kl_lower, kl_upper
 from cmab.confidence.kl import kl_bounds, kl_rate
+from oracles import TopK
 
 MEANS = (1e-9, 1e-3, 0.05, 0.3, 0.5, 0.77, 0.98, 1 - 1e-6)
 LEVELS = (1e-8, 1e-4, 0.02, 0.3, 1.0, 4.0, 30.0)
@@ -76,3 +78,30 @@ def test_bad_input():
         kl_bounds([0.2], np.array([3]), rate=-1.0)
     with pytest.raises(ValueError, match="delta"):
         kl_rate(3, 1, delta=1.0)
+
+
+@pytest.mark.parametrize("c", [0.0, 3.0])
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_klcucb_hands_the_roots_to_its_oracle(c, sense):
+    """Rounds 2 to 400, fractions among the outcomes; arm 0 is never seen, arms 1 and 2 have means 0 and 1."""
+    policy, rng = KLCUCB(TopK(6, 2, sense=sense), c=c), np.random.default_rng(0)
+    stats = policy.initial_state()
+    assert isinstance(stats, ArmStatistics)
+    unseen = end = 1.0 if sense == "max" else 0.0
+    for t in range(2, 401):
+        arms = rng.choice(np.arange(1, 6), 2, replace=False)
+        stats.update(Feedback(arms, np.array([0.0, 0.0, 1.0, 0.2, 0.5, 0.97])[arms] ** rng.choice([1, 2])))
+        rate = math.log(t) + c * max(math.log(math.log(t)), 0.0)
+        expected = np.full(6, unseen)
+        for i in np.flatnonzero(stats.counts):
+            mean, level = stats.means[i], rate / stats.counts[i]
+            if mean != end:
+                limit = abs(end - 1e-15)
+                root = entropy(mean, limit) > level
+                expected[i] = brentq(lambda q: entropy(mean, q) - level, mean, limit) if root else end  # noqa: B023
+        assert policy.indices(stats, rng) == pytest.approx(expected, rel=0, abs=1e-9)
+
+
+def test_klcucb_refuses_a_negative_factor():
+    with pytest.raises(ValueError, match="c must"):
+        KLCUCB(TopK(3, 1), c=-1.0)
