@@ -30,6 +30,7 @@ from cmab.oracle import LinearOracle, Oracle
 from cmab.oracle.memoised import MemoisedOracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
+from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.cucb import CUCB
 from cmab.policies.kl_cucb import KLCUCB
 from cmab.policies.llr import LLR
@@ -47,6 +48,7 @@ from cmab.studies.study import Study
 from cmab.ticket import Ticket
 
 __all__ = [
+    "BCUCB",
     "CLUCB",
     "CSAR",
     "CTS",

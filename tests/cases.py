@@ -15,6 +15,7 @@ import pulp
 
 import cmab
 from cmab import (
+    BCUCB,
     CTS,
     CUCB,
     KLCUCB,
@@ -392,6 +393,7 @@ ORACLES = [
 ]
 
 POLICIES = [
+    PolicyCase("bcucb", BCUCB),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
     PolicyCase("cts", CTS),
     PolicyCase(

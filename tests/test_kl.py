@@ -80,28 +80,51 @@ def test_bad_input():
         kl_rate(3, 1, delta=1.0)
 
 
-@pytest.mark.parametrize("c", [0.0, 3.0])
+def root_of(mean, level, end):
+    """Return the q between `mean` and the end of [0, 1] at which the entropy is `level`, by bisection."""
+    limit = abs(end - 1e-15)
+    if mean == end or entropy(mean, limit) <= level:
+        return end
+    return brentq(lambda q: entropy(mean, q) - level, mean, limit, xtol=1e-15)
+
+
+@pytest.mark.parametrize("loglog", [0.0, 3.0])
 @pytest.mark.parametrize("sense", ["max", "min"])
-def test_klcucb_hands_the_roots_to_its_oracle(c, sense):
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-3.0, 5.0)])
+def test_klcucb_hands_the_roots_to_its_oracle(loglog, sense, support):
     """Rounds 2 to 400, fractions among the outcomes; arm 0 is never seen, arms 1 and 2 have means 0 and 1."""
-    policy, rng = KLCUCB(TopK(6, 2, sense=sense), c=c), np.random.default_rng(0)
-    stats = policy.initial_state()
+    policy, rng = KLCUCB(TopK(6, 2, sense=sense), loglog, support=support), np.random.default_rng(0)
+    stats, low, length = policy.initial_state(), support[0], support[1] - support[0]
     assert isinstance(stats, ArmStatistics)
-    unseen = end = 1.0 if sense == "max" else 0.0
+    end = 1.0 if sense == "max" else 0.0
     for t in range(2, 401):
         arms = rng.choice(np.arange(1, 6), 2, replace=False)
-        stats.update(Feedback(arms, np.array([0.0, 0.0, 1.0, 0.2, 0.5, 0.97])[arms] ** rng.choice([1, 2])))
-        rate = math.log(t) + c * max(math.log(math.log(t)), 0.0)
-        expected = np.full(6, unseen)
+        shares = np.array([0.0, 0.0, 1.0, 0.2, 0.5, 0.97])[arms] ** rng.choice([1, 2])
+        stats.update(Feedback(arms, low + length * shares))
+        rate = math.log(t) + loglog * max(math.log(math.log(t)), 0.0)
+        expected = np.full(6, end)
         for i in np.flatnonzero(stats.counts):
-            mean, level = stats.means[i], rate / stats.counts[i]
-            if mean != end:
-                limit = abs(end - 1e-15)
-                root = entropy(mean, limit) > level
-                expected[i] = brentq(lambda q: entropy(mean, q) - level, mean, limit) if root else end  # noqa: B023
-        assert policy.indices(stats, rng) == pytest.approx(expected, rel=0, abs=1e-9)
+            share = min(max((stats.means[i] - low) / length, 0.0), 1.0)
+            expected[i] = root_of(share, rate / stats.counts[i], end)
+        assert policy.indices(stats, rng) == pytest.approx(low + length * expected, rel=0, abs=1e-8)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_klcucb_after_millions_of_outcomes_and_outside_its_support(sense):
+    """By Pinsker a bound is near the mean, on the right side of it; a mean beyond the support is its end."""
+    policy = KLCUCB(TopK(5, 2, sense=sense))
+    stats, sign = policy.initial_state(), 1.0 if sense == "max" else -1.0
+    stats.counters[:], stats.means[:] = 4 * 10**14, [0.0, 1e-9, 0.5, 1.0, 1.0 + 1e-12]
+    stats.rounds = 10**15
+    found = policy.indices(stats, None)
+    moved = sign * (found - np.minimum(stats.means, 1.0))
+    assert (moved >= -1e-15).all()
+    assert (moved <= math.sqrt(0.5 * math.log(10**15 + 1) / (4 * 10**14)) + 1e-15).all()
+    assert ((found >= 0.0) & (found <= 1.0)).all()
 
 
 def test_klcucb_refuses_a_negative_factor():
-    with pytest.raises(ValueError, match="c must"):
-        KLCUCB(TopK(3, 1), c=-1.0)
+    with pytest.raises(ValueError, match="loglog must"):
+        KLCUCB(TopK(3, 1), loglog=-1.0)
+    with pytest.raises(ValueError, match="support must"):
+        KLCUCB(TopK(3, 1), support=(1.0, 1.0))

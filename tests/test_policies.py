@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import beta, kstest
 
 from cmab import (
+    BCUCB,
     CTS,
     CUCB,
     LLR,
@@ -32,6 +33,31 @@ def state_of(policy, counts, means, rounds):
     state = policy.initial_state()
     state.counters[:], state.means[:], state.rounds = counts, means, rounds
     return state
+
+
+# BC-UCB --------------------------------------------------------------------------------------------------
+
+
+@SENSES
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-1.0, 3.0)])
+def test_bcucb_is_its_formula_of_the_outcomes(sense, support):
+    """Against numpy's variance of all outcomes; arm 0 unseen, arm 1 constant, arm 2 at an end."""
+    policy, rng = BCUCB(TopK(5, 2, sense=sense), support=support), np.random.default_rng(0)
+    stats, seen, length = policy.initial_state(), [[] for _ in range(5)], support[1] - support[0]
+    for t in range(2, 1500):
+        arm = int(rng.integers(1, 5))
+        share = [0.0, 0.3, 1.0, rng.random(), float(rng.random() < 0.2)][arm]
+        seen[arm].append(support[0] + length * share)
+        stats.update(Feedback([arm], [seen[arm][-1]]))
+        if t % 50:
+            continue
+        wanted = np.full(5, support[1] if sense == "max" else support[0])
+        for i in range(1, 5):
+            bonus = math.sqrt(6 * np.var(seen[i]) * math.log(t) / len(seen[i]))
+            bonus += 9 * length * math.log(t) / len(seen[i])
+            wanted[i] = np.clip(np.mean(seen[i]) + (bonus if sense == "max" else -bonus), *support)
+        np.testing.assert_allclose(policy.indices(stats, rng), wanted, atol=1e-9)
+    assert len({*wanted.tolist()}) >= 4  # not all of them capped
 
 
 # LLR -----------------------------------------------------------------------------------------------------
