@@ -35,8 +35,8 @@ class Smoothness:
 
     References
     ----------
-    Chen et al. (JMLR 2016), section 2.1 and Theorem 2; sections 4.1 to 4.3 for sums, coverage and independent
-    cascades. Products, weights and linear thresholds are ours, by the proof of Lemma 6.
+    Chen et al. (JMLR 2016), Definition 1 and Theorem 2; sections 4.1 to 4.3 for coverage, sums and
+    independent cascades. Products, weights and linear thresholds are ours, by the proof of Lemma 6.
     """
 
     gamma: float

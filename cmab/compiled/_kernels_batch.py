@@ -13,4 +13,5 @@ def solve_each(
 ) -> None:
     """Write the answer to each row of `means`, and its size."""
     for row in range(means.shape[0]):
+        # A form's scratch space goes on from row to row; its answers must not depend on what it finds there.
         sizes[row] = solve(means[row], integers, reals, answers[row])

@@ -23,7 +23,9 @@ def ask_address(means: FloatArray, integers: IntArray, reals: FloatArray, out: I
 def callback_to(answer: Callable[[], int]) -> tuple[Kernel, Any]:
     """Return a kernel that calls `answer`, and what must live as long as the kernel is in use."""
     if not IS_COMPILING:
+        # Kernels that are not compiled are Python functions, which call each other without an address.
         return Kernel(lambda *_: answer()), None
+    # ctypes frees the code behind the address with the pointer, so the pointer goes back to the caller.
     pointer = _FUNCTION(answer)
     address = ctypes.cast(pointer, ctypes.c_void_p).value
     return Kernel(ask_address, np.array([address], np.int64)), pointer

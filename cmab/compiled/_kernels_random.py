@@ -92,6 +92,8 @@ def mix(x: np.uint64) -> np.uint64:
 @kernel
 def keyed_word(key: int, index: int) -> np.uint64:
     """Return the 53-bit number that belongs to the 64-bit `key` and to `index` >= 0."""
+    # The stream of splitmix64 whose state is the hashed key, read at place `index`. Neighbouring keys are
+    # hashed apart first. 53 bits are what a float holds exactly.
     return mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * _GOLDEN) >> _S11
 
 
@@ -120,6 +122,7 @@ def normal_quantile(u: float) -> float:
     if abs(q) <= 0.425:
         r = 0.180625 - q * q
         return q * _ratio(r, _A, _B)
+    # The tails of AS 241, by the probability of the nearer one.
     r = math.sqrt(-math.log(min(0.5 + q, 0.5 - q)))
     value = _ratio(r - 1.6, _C, _D) if r <= 5.0 else _ratio(r - 5.0, _E, _F)
     return -value if q < 0.0 else value

@@ -26,6 +26,7 @@ def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
     for i in range(k):
         child = i
         heap[child] = i
+        # Up from the leaf. The root is the worst of those chosen: what is to come must beat it.
         while child > 0:
             parent = (child - 1) >> 1
             if not _worse(values, heap[child], heap[parent]):
@@ -44,6 +45,8 @@ def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
                 heap[0] = i
                 _sift_down(values, k, heap)
                 bar = values[heap[0]]
+    # The heap is in no order of index. One pass over all values is cheaper than
+    # sorting k entries if k is large.
     if k * k > values.shape[0]:
         worst, position = heap[0], 0
         for i in range(values.shape[0]):
@@ -129,6 +132,8 @@ def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
             if passed < k and best[passed] == i:
                 passed += 1
             elif values[i] > bar or (values[i] == bar and i < best[last]):
+                # An exchange takes about k steps and a search about m: after m / k
+                # exchanges a search is cheaper.
                 if exchanges_left == 0:
                     top_k(values, k, best)
                     return
@@ -171,6 +176,7 @@ def restore_best(values: FloatArray, inside: BoolArray) -> None:
 
     For marks that are nearly right: a pass over the values and another for each exchange.
     """
+    # Each turn exchanges the worst inside for the best outside, until they are in order.
     while True:
         least, most = np.inf, -np.inf
         for i in range(values.shape[0]):  # no branch, so the compiler vectorises it

@@ -26,6 +26,7 @@ def update_statistics(
             seen[owners[arms[j]]] += 1
         for j in range(n):
             owner = owners[arms[j]]
+            # Arms that share a counter are seen together or not at all; the first that breaks this is told.
             if seen[owner] != sizes[owner]:
                 return int(owner)
         for j in range(n):  # once for each counter, not for each of its arms
@@ -79,9 +80,11 @@ def update_moments(
     deviations: FloatArray,
 ) -> None:
     """Update mean and squared deviations of an arm by a batch, `count` being the pulls with it."""
-    # The pairwise update of Chan, Golub and LeVeque (1983), equation 2.1; for one outcome it is Welford's.
+    # The pairwise update of Chan, Golub and LeVeque (1983), equation 1.5: with d the difference of the means,
+    # mean += d n_b / n and M2 += M2_b + d^2 n_a n_b / n. For one outcome it is Welford's.
     # Deviations within a batch are nan where its squares are unknown.
     mean = total / pulls
+    # Rounding may leave a batch of equal outcomes with a negative sum of squared deviations.
     within = square - total * mean if pulls > 1 else 0.0
     if within < 0.0:
         within = 0.0

@@ -14,9 +14,11 @@ def solve_top_k(means: FloatArray, integers: IntArray, reals: FloatArray, out: I
 
     `integers` holds the k arms of the call before, where this one starts from. Packed by ``TopK.kernel``.
     """
+    # `integers` is scratch that holds the last answer: its length is k, and the search starts from it.
     k, values = len(integers), means
     if reals.shape[0] > 0:
         values = reals
+        # For costs `reals` has room for the negated means; the k largest of those cost least.
         for i in range(means.shape[0]):
             values[i] = -means[i]
     if k > 0:

@@ -25,6 +25,8 @@ def plant(n_trees: int, size: int) -> tuple[FloatArray, IntArray]:
     keys = np.full((n_trees, 2 * size), -np.inf)
     winners = np.empty((n_trees, 2 * size), np.int64)
     for tree in range(n_trees):
+        # Leaves first. All keys are equal, so the left child wins: ties go to the
+        # lower index from the beginning.
         for node in range(2 * size - 1, 0, -1):
             winners[tree, node] = node - size if node >= size else winners[tree, 2 * node]
     return keys, winners
@@ -44,6 +46,7 @@ def put(keys: FloatArray, winners: IntArray, tree: int, arm: int, key: float, la
             winner = left + 1
         node >>= 1
         arm = winners[tree, winner]
+        # What is above sees no change.
         if keys[tree, node] == best and winners[tree, node] == arm:
             return
         keys[tree, node] = best

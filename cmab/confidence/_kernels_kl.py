@@ -14,6 +14,7 @@ def kl_upper(mean: float, level: float) -> float:
 
     Newton's method from above: the entropy is convex in q, so its steps never pass the root.
     """
+    # kl(0, q) = -ln(1 - q) can be solved for q; above a mean of 1, or at level 0, there is nothing to solve.
     if mean <= 0.0:
         return -math.expm1(-level)
     if mean >= 1.0 or level <= 0.0:
@@ -24,6 +25,8 @@ def kl_upper(mean: float, level: float) -> float:
     q = min(mean + math.sqrt(0.5 * level), -math.expm1((own - level) / rest))
     if q >= 1.0:
         return 1.0
+    # Newton's step for kl(mean, q) = level, whose derivative in q is (q - mean) / (q (1 - q)). The function
+    # is convex above the mean: from above the root, where q starts, the steps never pass it.
     for _ in range(100):
         excess = own - mean * math.log(q) - rest * math.log1p(-q) - level
         step = excess * q * (1.0 - q) / (q - mean)
@@ -36,12 +39,15 @@ def kl_upper(mean: float, level: float) -> float:
 @kernel
 def kl_lower(mean: float, level: float) -> float:
     """Return the least q in [0, mean] whose relative entropy ``kl(mean, q)`` is at most `level`."""
+    # kl(p, q) = kl(1 - p, 1 - q).
     return 1.0 - kl_upper(1.0 - mean, level)
 
 
 @kernel
 def kl_lucb_rate(n_arms: int, t: int, delta: float) -> float:
     """Return KL-LUCB's exploration rate in round `t`, at alpha = 1.1 and k1 = 405.5."""
+    # Kaufmann and Kalyanakrishnan (COLT 2013), Theorem 1 (from memory): with x = k1 N t^alpha / delta the
+    # rate is ln x + ln ln x. The logarithm is taken in two parts, for x itself may overflow.
     log = math.log(405.5 * n_arms / delta) + 1.1 * math.log(t)
     return log + math.log(log)
 

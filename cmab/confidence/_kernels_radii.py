@@ -19,6 +19,8 @@ def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
     """Return the radius of the law of the iterated logarithm after `count` outcomes (with "+2")."""
     if count == 0:
         return np.inf
+    # Jiang, Li and Qiao (2017), U(T, w) of Lemma 2.1 as section 5 changes it, the + 2 keeping all logarithms
+    # positive: (1 + sqrt e) sqrt(2 sigma^2 (1 + e) / T ln(ln((1 + e) T + 2) / w)).
     inner = math.log((1.0 + epsilon) * count + 2.0)
     scale = (1.0 + math.sqrt(epsilon)) * math.sqrt(2.0 * (1.0 + epsilon)) * sigma
     return scale * math.sqrt(math.log(inner / level) / count)
@@ -50,24 +52,32 @@ def lil_radii_of(counts: IntArray, levels: FloatArray, epsilon: float, sigma: fl
 @kernel
 def lucb1_rate(n_arms: int, t: int, delta: float) -> float:
     """Return LUCB1's exploration rate in round `t`: Kalyanakrishnan et al. (ICML 2012), k_1 = 5/4."""
+    # Section 3.3: beta_1(u, t) = sqrt(ln(k_1 N t^4 / delta) / 2u), which is Hoeffding's radius with this rate
+    # and sigma = 1/2. Our copy of the text lost the formula; its proofs, Lemma 3 above all, leave no other.
     return exploration_rate(n_arms, t, delta, 1.25, 4.0)
 
 
 @kernel
 def anytime_rate(n_arms: int, t: int, delta: float) -> float:
     """Return the rate of UGapEc (Gabillon et al. 2012) and CLUCB (Chen et al. 2014) at sample `t`."""
+    # Equation 4 of Gabillon et al. at c = 1/2: b sqrt(ln(4 N (t - 1)^3 / delta) / 2T). Their t
+    # is the sample that comes next, ours counts those taken. CLUCB's radius (from memory) is
+    # the same, with sigma for b / 2.
     return exploration_rate(n_arms, t, delta, 4.0, 3.0)
 
 
 @kernel
 def bernstein_rate(n_arms: int, t: int, delta: float) -> float:
     """Return the rate of UGapE-V at sample `t`; its constants are ours, see `UGapEcV`."""
+    # Each of 2 N bounds fails with probability at most 2 exp(-rate) at each of t counts: the sum over t is at
+    # most 4 zeta(2) delta / 7, and 4 zeta(2) = 6.58.
     return exploration_rate(n_arms, t, delta, 7.0, 3.0)
 
 
 @kernel
 def exploration_rate(n_arms: int, t: int, delta: float, factor: float, power: float) -> float:
     """Return ``ln(factor n_arms t^power / delta)``, the exploration rate of a radius with a clock."""
+    # In two parts, for the product may overflow where delta is tiny.
     return math.log(factor * n_arms / delta) + power * math.log(t)
 
 
@@ -95,6 +105,8 @@ def bernstein_radii(
         if count < 2:
             out[i] = np.inf
         else:
+            # Maurer and Pontil (COLT 2009), Theorem 4 (from memory): sqrt(2 V l / T) + 7 b l / (3 (T - 1)), V
+            # being the unbiased variance.
             variance = deviations[i] / (count - 1)
             out[i] = math.sqrt(2.0 * variance * log / count) + 7.0 * length * log / (3.0 * (count - 1))
 

@@ -52,6 +52,8 @@ def estimated_exploration(seen: Seen, integers: IntArray, reals: FloatArray) -> 
     widths, b, epsilon = np.empty(seen.means.shape[0]), reals[LENGTH], reals[EPSILON]
     gaps_of_bandits(seen.means, integers[BANDITS:], integers[K], widths)
     for i in range(widths.shape[0]):
+        # The width of an arm in their equation 6, max((gap + eps) / 2, eps), with the
+        # estimated gap and a deviation on top.
         gap = widths[i] + b * math.sqrt(0.5 / seen.counts[i])
         widths[i] = max((gap + epsilon) / 2.0, epsilon)
     unspent = integers[BUDGET] - widths.shape[0]
@@ -67,13 +69,16 @@ def decide_ugapeb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray
         a = estimated_exploration(seen, integers, reals)
     radii, is_chosen, present = np.empty(n), np.empty(n, np.bool_), np.empty(sizes.shape[0])
     for i in range(n):
+        # Equation 4: b sqrt(a / T).
         radii[i] = reals[LENGTH] * math.sqrt(a / seen.counts[i])
     chosen[0] = least_certain_bandit(seen.means, radii, sizes, integers[K], is_chosen, present)
+    # Round t of the paper looks at t - 1 outcomes: the answer of what all n show is not in its minimum.
     if seen.clock[SAMPLES] >= integers[BUDGET]:
         return -1
     first = 0
     for bandit in range(sizes.shape[0]):
         stop = first + sizes[bandit]
+        # Omega(n) = argmin over t of B_J(t)(t): earlier answers cannot be found again, so the least is kept.
         if present[bandit] < bounds[bandit]:
             bounds[bandit] = present[bandit]
             for i in range(first, stop):
@@ -93,7 +98,7 @@ def gape_rule(budget: int, arms_per_bandit: Sequence[int], a: float, length: flo
 
 @decide_kernel
 def decide_gape(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
-    """Sample the largest ``-gap + b sqrt(a / T)``: Gabillon et al. (NIPS 2011), Figure 1."""
+    """Sample the largest ``-gap + b sqrt(a / T)``: Gabillon et al. (NIPS 2011), Figure 1 (from memory)."""
     index = np.empty(seen.means.shape[0])
     gaps_of_bandits(seen.means, integers[1:], 1, index)
     for i in range(index.shape[0]):
@@ -116,6 +121,9 @@ def refresh_complexity(means: FloatArray, samples: int, ends: IntArray, memory: 
         order, scratch = np.empty(n, np.int64), np.empty(n, np.int64)
         descending_order(-means, order, scratch)
         memory[0], memory[1] = 0.0, phase
+        # Audibert et al. (COLT 2010), Figure 4 (from memory): after phase k the complexity is the
+        # largest i / gap_i^2 among i = N - k + 1, ..., N, gaps in increasing order. The order
+        # here starts with the largest gap.
         for place in range(phase):
             gap = top - means[order[place]]
             memory[0] = max(memory[0], (n - place) / (gap * gap))
@@ -132,11 +140,12 @@ def ucbe_rule(n_arms: int, budget: int, phase_ends: Sequence[int], a: float | No
 
 @decide_kernel
 def decide_ucbe(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
-    """Sample the largest ``mean + sqrt(a / T)``: Audibert et al. (COLT 2010), Figures 2 and 4."""
+    """Sample the largest ``mean + sqrt(a / T)``: Audibert et al. (COLT 2010), by memory Figures 2, 4."""
     counts, means, samples = seen.counts, seen.means, seen.clock[SAMPLES]
     a, largest = reals[UCBE_A], -np.inf
     if a == 0.0:
         refresh_complexity(means, samples, integers[1:], reals[COMPLEXITY:])
+        # Figure 4 (from memory): a = c n / H.
         a = reals[UCBE_C] * integers[BUDGET] / reals[COMPLEXITY]
     for i in range(means.shape[0]):
         index = means[i] + math.sqrt(a / counts[i])

@@ -42,7 +42,8 @@ def revise(
 ) -> None:
     """Write the means as seen by a pessimist inside the `best` super arm and an optimist outside.
 
-    Chen et al. (NIPS 2014), Algorithm 1, lines 9 to 15; for costs the signs are turned.
+    w~ of Chen et al. (NIPS 2014), Algorithm 1, and of Jiang et al. (2017), Algorithm 3; for costs the signs
+    are turned.
     No true mean is below `least`, so no bound needs to be.
     """
     for i in range(means.shape[0]):
@@ -62,6 +63,7 @@ def dispute(
     arm, gap = -1, 0.0
     for i in range(radii.shape[0]):
         if best[i] != rival[i]:
+            # w~(M~) - w~(M): what both super arms have cancels, and is not added at all.
             gap += sign * (revised[i] if rival[i] else -revised[i])
             if arm < 0 or radii[i] > radii[arm]:
                 arm = i
@@ -91,6 +93,8 @@ def write_radii(
 @kernel
 def has_won(arm: int, gap: float, integers: IntArray, reals: FloatArray) -> bool:
     """Return whether no arm is disputed or, for CLUCB-PAC, the rival's advantage is within the tolerance."""
+    # lil'CLUCB stops on equal sets (Jiang et al., Algorithm 3). CLUCB stops on equal revised weights: where
+    # weights tie, the sets may differ for ever.
     return arm < 0 or (integers[KIND] == ANYTIME and gap <= reals[EPSILON])
 
 
@@ -108,6 +112,7 @@ def explore_oracle(
     radii, revised, super_arm = np.empty(n), np.empty(n), np.empty(n, np.int64)
     best, rival = np.empty(n, np.bool_), np.empty(n, np.bool_)
     _mark(super_arm, solve(_possible(means, least), oracle_integers, oracle_reals, super_arm), best)
+    # Where any k arms are a super arm, both sets are repaired from those of the step before.
     rival[:] = best
     for _ in range(clock[STEPS]):
         if is_uniform:

@@ -78,6 +78,7 @@ def _settle(
         if i >= 0:
             _side(keys, winners, i, _revised(values[i], radii[i], is_best[i]), is_rival[i], _WORST_RIVAL)
             _dispute(keys, winners, i, radii, is_best, is_rival)
+    # Up to three revised means have changed, so more than one pair may change places among the rivals.
     while _out_of_order(keys, winners, _WORST_RIVAL):
         for i in (winners[_WORST_RIVAL, 1], winners[_NEXT_RIVAL, 1]):
             is_rival[i] = not is_rival[i]
@@ -111,6 +112,7 @@ def explore_clucb_trees(rule: Arguments, draw: Any, arms: Arguments, seen: Seen,
         _side(keys, winners, i, revised[i], is_rival[i], _WORST_RIVAL)
         _dispute(keys, winners, i, radii, is_best, is_rival)
     for _ in range(clock[STEPS]):
+        # Jiang et al. (2017), Algorithm 2: the two sets are equal.
         if keys[_DISPUTED, 1] == _OUT or clock[SAMPLES] + 1 > clock[MOST_SAMPLES]:
             return True
         arm = winners[_DISPUTED, 1]

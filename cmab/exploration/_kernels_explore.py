@@ -32,6 +32,7 @@ def explore(
     (integers, reals), (draw_integers, draw_reals), (learner, coins) = rule, arms, streams
     chosen = np.empty(means.shape[0], np.int64)
     for _ in range(clock[STEPS]):
+        # The coin of the last step is drawn though nothing is sampled; the stream is not used after it.
         coin = learner.random() if is_random else 0.0
         size = decide(seen, coin, integers, reals, chosen)
         if size < 0 or clock[SAMPLES] + size > clock[MOST_SAMPLES]:

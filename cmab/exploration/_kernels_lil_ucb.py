@@ -1,4 +1,4 @@
-"""lil'UCB's rule (Jamieson et al., COLT 2014, Figure 1), by a scan and by a tree."""
+"""lil'UCB's rule (Jamieson et al., COLT 2014, Figure 1, from memory), by a scan and by a tree."""
 
 from typing import Any
 
@@ -34,6 +34,7 @@ def lil_ucb_rule(level: float, epsilon: float, sigma: float, factor: float, rati
 @kernel
 def dominates(most: int, samples: int, ratio: float) -> bool:
     """Return whether an arm with `most` of all `samples` has `ratio` times as many as the others."""
+    # Figure 1 (from memory): T_i >= 1 + lambda sum over j != i of T_j.
     return bool(most >= 1.0 + ratio * (samples - most))
 
 
@@ -50,6 +51,7 @@ def decide_lil_ucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArra
     counts, means, table = seen.counts, seen.means, reals[:PARAMETERS]
     largest = -np.inf
     for i in range(means.shape[0]):
+        # Figure 1 (from memory): mean + (1 + beta) U(T, w), the factor being 1 + beta.
         bound = means[i] + reals[FACTOR] * radius_at(counts[i], True, table)
         if bound > largest:
             chosen[0], largest = i, bound

@@ -72,6 +72,7 @@ def decide_lil(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, c
         radii[i] = radius_at(counts[i], is_high[i], reals)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)
     size = choose_critical(high, low, integers[SAMPLING], counts, coin, chosen)
+    # Algorithm 1: m_h - r_h >= m_l + r_l. The pair is told with the stop, for whoever goes on after it.
     return -size if gap <= 0.0 else size
 
 
@@ -94,6 +95,7 @@ def decide_lucb1(seen: Seen, coin: float, integers: IntArray, reals: FloatArray,
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
     mark_best_again(means, integers, is_high)
+    # The clock counts rounds of two samples: the proof needs no more, and the radius is the smaller one.
     rate = lucb1_rate(n, seen.clock[ROUNDS], reals[LUCB1_DELTA])
     hoeffding_radii(counts, rate, reals[LUCB1_SIGMA], radii)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)

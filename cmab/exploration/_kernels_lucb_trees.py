@@ -70,6 +70,7 @@ def explore_lil_trees(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, s
         coin = learner.random() if sampling else 0.0
         high, low = winners[_LOWER, 1], winners[_UPPER, 1]
         size = choose_critical(high, low, sampling, counts, coin, chosen)
+        # Lower bounds are negated in their tree: the sum is the overlap of `decide_lil`, to the last bit.
         if keys[_UPPER, 1] + keys[_LOWER, 1] <= 0.0 or clock[SAMPLES] + size > clock[MOST_SAMPLES]:
             return True
         for j in range(size):

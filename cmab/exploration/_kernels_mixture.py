@@ -73,6 +73,8 @@ def least_separated_pair(
         if not is_high[i]:
             continue
         for j in range(n):
+            # EB-TCI's index (Jourdan et al. 2022, from memory). Without the logarithms an arm of few outcomes
+            # may look well separated, and never be sampled again.
             weight = evidence(means[i] - means[j], inverse[i] + inverse[j], sigma) + logs[i] + logs[j]
             if weight < least and not is_high[j]:
                 least, high, low = weight, i, j

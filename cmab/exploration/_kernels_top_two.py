@@ -52,6 +52,8 @@ def closest_rival(counts: IntArray, means: FloatArray, leader: int) -> int:
     rival, least = -1, np.inf
     for j in range(means.shape[0]):
         if j != leader:
+            # argmin of gap / sqrt(1 / T_B + 1 / T_j), in square: half of that is the evidence at sigma = 1,
+            # and neither the half nor sigma changes the order.
             gap = max(0.0, means[leader] - means[j])
             weight = evidence(gap, 1.0 / counts[leader] + 1.0 / counts[j], 1.0)
             if rival < 0 or weight < least:
@@ -73,7 +75,7 @@ def ttucb_rule(n_arms: int, sigma: float, threshold: float, beta: float, bonus: 
 def decide_ttucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
     """Sample the leader as long as it lags behind its share of the steps that it has led, else its rival.
 
-    Jourdan and Degenne (NeurIPS 2023), Algorithm 1: the leader is sampled if N_BB <= beta L_B.
+    Jourdan and Degenne (NeurIPS 2023), Algorithm 1 (from memory): the leader is sampled if N_BB <= beta L_B.
     """
     counts, means, samples = seen.counts, seen.means, seen.clock[SAMPLES]
     n, memory = means.shape[0], reals[LED:]
@@ -93,9 +95,9 @@ def decide_ttucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray,
 def gaussian_proportions(means: FloatArray, out: FloatArray) -> None:
     """Write the optimal proportions of samples for the best of Gaussian arms; arms tied for it share them.
 
-    Garivier and Kaufmann (COLT 2016), Theorem 5, for Gaussian arms: with z = 2y / (least gap)^2 and r_a the
-    squared gap over the least one, the ratio of arm a's samples to the best arm's is ``x_a = z / (r_a - z)``,
-    and the condition of optimality is ``sum x_a^2 = 1``.
+    Garivier and Kaufmann (COLT 2016), Theorem 5 (from memory), for Gaussian arms: with z = 2y / (least gap)^2
+    and r_a the squared gap over the least one, the ratio of arm a's samples to the best arm's is
+    ``x_a = z / (r_a - z)``, and the condition of optimality is ``sum x_a^2 = 1``.
     """
     top, ties, least = means.max(), 0, np.inf
     for mean in means:
@@ -109,6 +111,7 @@ def gaussian_proportions(means: FloatArray, out: FloatArray) -> None:
         return
     z = 0.5  # where the closest arm's own share is 1: at or beyond the root of a convex function
     for _ in range(60):
+        # Newton's steps from the right of the root of a convex function: they fall to it.
         total, slope = -1.0, 0.0
         for mean in means:
             if mean != top:
@@ -129,6 +132,7 @@ def refresh_plan(means: FloatArray, samples: int, plan: FloatArray) -> None:
     """Recompute the proportions ``plan[1:]`` if `samples` has come to ``plan[0]``; next a tenth later."""
     if samples >= plan[0]:
         gaussian_proportions(means, plan[1:])
+        # Plans this rare leave Track-and-Stop optimal in the limit (Jedra and Proutiere 2020, from memory).
         plan[0] = math.ceil(1.1 * samples)
 
 

@@ -28,6 +28,8 @@ def gap_indices(means: FloatArray, radii: FloatArray, k: int, out: FloatArray) -
         else:
             following = max(following, upper[i])
     for i in range(n):
+        # The k-th largest of the others: among the k best arm i itself is left
+        # out, so it is the (k+1)-th of all.
         out[i] = (following if is_top[i] else kth) - (means[i] - radii[i])
 
 
@@ -41,7 +43,7 @@ def _before(bound: float, other: float, wider: float) -> bool:
 def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArray) -> tuple[int, float]:
     """Mark the `k` arms of least gap index; return the arm to pull and the largest of their indices.
 
-    Gabillon et al. (NIPS 2012), Figure 1. The arm is the one of larger radius among the chosen arm of least
+    Gabillon et al. (NIPS 2012), Figure 2. The arm is the one of larger radius among the chosen arm of least
     lower bound and the other arm of largest upper bound; ties of either go to the larger radius, then to the
     lower index.
     """
@@ -109,7 +111,7 @@ def present_answer(
 
 @decide_kernel
 def decide_ugape(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
-    """Pull what makes the answer doubtful; stop when every gap index is below epsilon (Figure 2)."""
+    """Pull what makes the answer doubtful; stop when every gap index is below epsilon (Figures 2 and 1)."""
     is_chosen = np.empty(seen.means.shape[0], np.bool_)
     chosen[0], bound = present_answer(seen, integers, reals, is_chosen)
     return -1 if bound < reals[EPSILON] else 1

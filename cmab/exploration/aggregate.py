@@ -214,7 +214,7 @@ class OptMAI(BudgetExplorer):
     References
     ----------
     Y. Zhou, X. Chen, J. Li: Optimal PAC Multiple Arm Identification with Applications to Crowdsourcing,
-    ICML 2014, Algorithms 1 to 3.
+    ICML 2014 (from memory, and public code).
     """
 
     n_arms: int

@@ -237,7 +237,7 @@ class CLUCB(_CLUCBRule):
     References
     ----------
     S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
-    NIPS 2014, Algorithm 1.
+    NIPS 2014, Algorithm 1 (from memory).
     """
 
     epsilon: float = 0.0

@@ -187,7 +187,7 @@ class BernsteinRace(_Race):
     def radii(self, stats: ArmStatistics) -> FloatArray:
         """Return ``sqrt(2 V l / T) + 3 b l / T``, V the biased variance, ``l = ln(3 N max_pulls / delta)``.
 
-        The law is Audibert, Munos and Szepesvari's (2009, Theorem 1).
+        The law is Audibert, Munos and Szepesvari's (2009, Theorem 1, from memory).
         """
         counts = np.maximum(stats.counts, 1)
         log = math.log(3 * self.n_arms * self.max_pulls / self.delta)

@@ -190,7 +190,7 @@ class CSAR(_OneAPhase):
     References
     ----------
     S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
-    NIPS 2014, Algorithm 3.
+    NIPS 2014 (from memory).
     """
 
     oracle: LinearOracle

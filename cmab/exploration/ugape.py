@@ -202,7 +202,7 @@ class UGapEcV(UGapERule, BestK):
     ----------
     V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification: A Unified Approach to Fixed Budget
     and Fixed Confidence, NIPS 2012, section 5. A. Maurer, M. Pontil: Empirical Bernstein Bounds and
-    Sample-Variance Penalization, COLT 2009, Theorem 4.
+    Sample-Variance Penalization, COLT 2009, Theorem 4 (from memory).
     """
 
     epsilon: float = 0.0

@@ -154,7 +154,7 @@ class LinearOracle(Oracle):
         References
         ----------
         S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
-        NIPS 2014, equation 1.
+        NIPS 2014, equation 1 (from memory).
         """
         required, banned = self._check_constraints(include, exclude)
         best = self._optimum(means, required, banned, rng)

@@ -24,7 +24,8 @@ def epsilon_greedy_indices(
     out: FloatArray,
 ) -> None:
     """With probability epsilon uniform indices; else the empirical means."""
-    # Auer et al. (2002), Figure 3: epsilon of round t is min(1, c / t) where it decays.
+    # Auer et al. (2002), Figure 3: epsilon of round t is min(1, c / t) where it decays, c being
+    # their cK / d^2; above 1 it needs no cut, for every coin is below it.
     epsilon = reals[EPSILON] / t if reals[DECAYS] > 0.0 else reals[EPSILON]
     greedy = reals[GREEDY:]
     if rng.random() < epsilon:

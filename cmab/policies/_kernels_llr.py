@@ -30,9 +30,12 @@ def llr_indices(
     log_term = (size + 1.0) * math.log(t) * (high - low) ** 2
     if sign < 0.0:
         for i in range(counts.shape[0]):
+            # Costs are ours: the mirror image, cut at the least cost, for an
+            # oracle may refuse costs below it.
             bound = max(means[i] - math.sqrt(log_term / counts[i]), low)
             out[i] = bound if counts[i] > 0 else low
         return
+    # The paper plays every arm once at first, and does not cut its index at the end of the support.
     largest, smallest = 0.0, 0.0
     for i in range(counts.shape[0]):
         if counts[i] > 0:

@@ -28,7 +28,8 @@ def squared_radius(t: int, reals: FloatArray) -> float:
 @borrows
 def upper_bound(mean: float, count: int, term: float, high: float) -> float:
     """Return CUCB's index of an arm without a prior."""
-    # Chen et al. (JMLR 2016), Algorithm 1, line 6: min(mean + sqrt(3 ln t / 2 T), 1); 1 if never seen.
+    # Chen et al. (JMLR 2016), Algorithm 1, line 5: min(mean + sqrt(3 ln t / 2 T), 1); 1 if never seen.
+    # A quotient by a count of 0 is inf or nan, as in numpy. A choice afterwards vectorises, unlike a branch.
     bound = min(mean + math.sqrt(term / count), high)
     return bound if count > 0 else high
 
@@ -43,6 +44,7 @@ def write_bounds(counts: IntArray, means: FloatArray, t: int, reals: FloatArray,
     # One plain loop for each case: that is what lets the compiler vectorise them.
     if weights.shape[0] > 0:
         for i in range(m):
+            # A prior is `weights` outcomes seen beforehand: they enter the mean and the radius alike.
             count = counts[i] + weights[i]
             mean = (counts[i] * means[i] + weights[i] * prior[i]) / count
             radius = math.sqrt(term / count)
@@ -53,6 +55,7 @@ def write_bounds(counts: IntArray, means: FloatArray, t: int, reals: FloatArray,
             out[i] = upper_bound(means[i], counts[i], term, high)
     else:
         for i in range(m):
+            # Costs, the mirror image: max(mean - radius, 0), and 0 if never seen.
             bound = max(means[i] - math.sqrt(term / counts[i]), low)
             out[i] = bound if counts[i] > 0 else low
 

@@ -28,5 +28,6 @@ def thompson_indices(
     wins, losses = reals[PRIOR : PRIOR + m], reals[PRIOR + m :]
     for i in range(m):
         mean = min(max((means[i] - low) / length, 0.0), 1.0)
-        # Wang and Chen (2018), Algorithm 1, line 4; an outcome in (0, 1) counts as a share of a success.
+        # Wang and Chen (2018), Algorithm 1 (from memory): theta ~ Beta(a, b). They turn an outcome in (0, 1)
+        # into a coin; here it counts as a share of a success, so that learning draws nothing.
         out[i] = low + length * rng.beta(wins[i] + counts[i] * mean, losses[i] + counts[i] * (1.0 - mean))

@@ -51,8 +51,8 @@ class LLR(CompiledIndexPolicy):
     References
     ----------
     Y. Gai, B. Krishnamachari, R. Jain: Combinatorial Network Optimization with Unknown Variables, IEEE/ACM
-    Transactions on Networking 20 (2012), arXiv:1011.4748. The index was checked against a public
-    implementation, not against the paper's text.
+    Transactions on Networking 20 (2012), arXiv:1011.4748, Algorithm 1 (checked against a public
+    transcription of it).
     """
 
     max_super_arm_size: int | None = None

@@ -110,8 +110,8 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
     References
     ----------
     Y. Abbasi-Yadkori, D. Pál, C. Szepesvári: Improved Algorithms for Linear Stochastic Bandits, NIPS 2011,
-    section 5.1: the same idea where a determinant grows, at a price of ``sqrt(1 + c)`` in a bound that grows
-    with ``sqrt(T)``. Chen et al. (JMLR 2016), Theorem 1, for CUCB itself.
+    section 5.1 (from memory): the same idea where a determinant grows, at a price of ``sqrt(1 + c)`` in a
+    bound that grows with ``sqrt(T)``. Chen et al. (JMLR 2016), Theorem 1, for CUCB itself.
     """
 
     oracle: Oracle

@@ -42,16 +42,19 @@ def play_batch(
     ones = np.ones(n_arms, np.int64)
     for column in range(keys.shape[1]):
         t = log.progress[PLAYED] + 1
+        # A random rule needs each replication's own stream, which lives in Python: `ask` writes its indices.
         if not rows.is_random:
             for row in range(n_rows):
                 counts = counters[row][owners] if owners.shape[0] > 0 else counters[row]
                 known = (counts, means[row], deviations[row], memory[row])
                 index(*known, t, policy, rows.nobody, indices[row])
+        # A callback has the form of an oracle but reads no argument except its address, in the integers.
         if ask(indices[0], oracle_integers, policy, rows.sizes) < 0:
             return
         for row in range(n_rows):
             super_arm, size = log.super_arm[row], rows.sizes[row]
             integers, reals = environment_integers, environment_reals
+            # The key is the one that the replication would draw in its own loop in this round.
             n = play(super_arm, size, keys[row, column], integers, reals, arms, outcomes, totals)
             statistics = (counters[row], owners, sizes, means[row], deviations[row])
             update_statistics(n, arms, outcomes, ones, outcomes, statistics)

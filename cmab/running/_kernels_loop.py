@@ -52,6 +52,7 @@ def _loop(shares: bool) -> Any:
             size = solve(indices, oracle_integers, oracle_reals, super_arm)
             if size < 0:
                 return False
+            # One draw a round, whatever is played: that is why all policies meet the same coins.
             key = np.int64(coins.random() * 2.0**53)
             n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
             if shares:

@@ -19,6 +19,7 @@ def gaps_of_best(values: FloatArray, k: int, out: FloatArray) -> None:
         else:
             following = max(following, values[i])
     for i in range(values.shape[0]):
+        # Gabillon et al. (NIPS 2012), section 2: mu_i - mu_(k+1) inside the best set, mu_(k) - mu_i outside.
         out[i] = values[i] - following if is_top[i] else kth - values[i]
 
 

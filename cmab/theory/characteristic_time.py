@@ -78,7 +78,8 @@ def characteristic_time(
 
     References
     ----------
-    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 5.
+    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 5
+    (from memory).
     """
     values = vector("means", means)
     if beta is not None:

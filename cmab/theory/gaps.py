@@ -39,7 +39,7 @@ class RewardGaps:
 
     References
     ----------
-    Chen et al. (JMLR 2016), Definitions 5 and 6 and section 2.1.
+    Chen et al. (JMLR 2016), Definitions 5 and 6, and section 2 for p_i.
     """
 
     smallest: FloatArray

@@ -140,7 +140,7 @@ def aggregate_hardness(means: ArrayLike, k: int, *, epsilon: float) -> tuple[int
 
     References
     ----------
-    Algorithm and analysis of AdaptiveTopK: Adaptive Multiple-Arm Identification, ICML 2017, section 1.2.
+    J. Chen, X. Chen, Q. Zhang, Y. Zhou: Adaptive Multiple-Arm Identification, ICML 2017, equations 3 to 6.
     """
     values = np.sort(vector("means", means))[::-1]
     k = integer("k", k, 1, len(values) - 1)

@@ -49,7 +49,7 @@ def least_best_k_samples(
     References
     ----------
     E. Kaufmann, O. Cappe, A. Garivier: On the Complexity of Best-Arm Identification in Multi-Armed Bandit
-    Models, JMLR 17 (2016), Theorem 4.
+    Models, JMLR 17 (2016), Theorem 4 (from memory).
     """
     values = vector("means", means)
     k = integer("k", k, 1, len(values) - 1)

@@ -171,7 +171,7 @@ def clucb_samples(
     References
     ----------
     S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
-    NIPS 2014, Theorems 1 and 5; the closed form with their constants is replaced by the inequality itself.
+    NIPS 2014, Theorems 1 and 5 (from memory); the inequality itself stands for the closed form.
     """
     least = real("epsilon", epsilon, 0.0) / (2 * integer("max_super_arm_size", max_super_arm_size, 1))
     widths = gap_array(gaps) / (3 * integer("width", width, 1))

@@ -39,7 +39,7 @@ def exchange_width(super_arms: Iterable[Iterable[int] | IntArray]) -> int:
     References
     ----------
     S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
-    NIPS 2014, section 3.1 and Appendix A.
+    NIPS 2014, section 3.1 and, from memory, Appendix A.
     """
     family = {frozenset(int(arm) for arm in arms) for arms in super_arms}
     needed = (_least_exchange(family, first, second, arm) for first, second, arm in _tasks(family))

@@ -9,6 +9,7 @@ from cmab.kernels import borrows, kernel, keyed_uniform, play_kernel
 def sum_in_order(values: FloatArray) -> float:
     """Return the sum from the first entry to the last, as the compiled loop adds up."""
     total = 0.0
+    # numpy adds up in pairs, which may differ in the last bit from what `play_bernoulli` finds.
     for value in values:
         total += value
     return total
@@ -31,6 +32,7 @@ def play_bernoulli(
     for j in range(size):
         arm = super_arm[j]
         arms[j] = arm
+        # The coin belongs to (round, arm): whoever plays the arm in this round sees the same outcome.
         outcomes[j] = 1.0 if keyed_uniform(key, arm) < reals[arm] else 0.0
         totals[0] += outcomes[j]
         totals[1] += reals[arm]

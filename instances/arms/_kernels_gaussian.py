@@ -24,6 +24,7 @@ def play_gaussian(
     for j in range(size):
         arm = super_arm[j]
         arms[j] = arm
+        # By inversion, so that an outcome takes one coin, that of (round, arm), and no stream of its own.
         outcomes[j] = reals[arm] + sigma * normal_quantile(keyed_uniform(key, arm))
         totals[0] += outcomes[j]
         totals[1] += reals[arm]

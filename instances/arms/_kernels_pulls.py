@@ -10,6 +10,7 @@ from cmab.kernels import borrows, draw_kernel
 @borrows
 def pull_bernoulli(arm: int, integers: IntArray, reals: FloatArray, rng: np.random.Generator) -> float:
     """One outcome of 0 or 1; `reals` holds the means."""
+    # One number of the stream an outcome, as numpy takes them for a vector of arms: both loops see the same.
     return 1.0 if rng.random() < reals[arm] else 0.0
 
 
