@@ -53,6 +53,7 @@ class Arrival:
 
     def due(self, last: int) -> int:
         """Return the end of the batch that has round `last`."""
+        # Batches are rounds 1 to b, b + 1 to 2b, and so on: the next multiple of b.
         return -(-last // self.batch) * self.batch
 
 
@@ -73,6 +74,7 @@ class Mail:
 
     def __init__(self, arrival: Arrival, rng: np.random.Generator) -> None:
         self._arrival, self._rng = arrival, rng
+        # The stream as it is before the first round, for `check_end` to ask the same questions once more.
         self._first = copy.deepcopy(rng)
         self._waiting: list[tuple[int, int, Ticket, Feedback]] = []
         self._told: list[int] = []
@@ -80,6 +82,7 @@ class Mail:
     def send(self, t: int, ticket: Ticket, feedback: Feedback) -> None:
         """Take the feedback of round `t`."""
         later = self._arrival.later(t, self._rng)
+        # Ordered by arrival, then by round; rounds differ, so tickets are never compared.
         heappush(self._waiting, (self._arrival.due(t + later), t, ticket, feedback))
         if t <= _ASKED_AGAIN:
             self._told.append(later)

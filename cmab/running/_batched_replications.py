@@ -37,6 +37,7 @@ def groups(
         from joblib import effective_n_jobs
 
         workers = effective_n_jobs(n_jobs)
+    # No worker idle, and no group wider than pays.
     parts = max(min(workers, replications), -(-replications // WIDEST))
     return [part.tolist() for part in np.array_split(np.arange(replications), parts)]
 
@@ -112,6 +113,7 @@ class BatchCallback(Callback):
     def _ask(self) -> int:
         if self.before is not None:
             self.before()
+        # A copy, for the oracle may keep or change what it is given.
         started = time.perf_counter()
         answers = self._solve(self._indices.copy())
         self.seconds += time.perf_counter() - started
@@ -120,6 +122,7 @@ class BatchCallback(Callback):
                 f"{type(self._oracle).__name__}.solve_batch must return {len(self._learners)} super arms,"
                 f" got {len(answers)}"
             )
+        # What is not equally long and in order is checked, and named if it is wrong, one by one.
         if not self._accept_all(answers):
             for row, answer in enumerate(answers):
                 arms = self._oracle.check_super_arm(answer, "the super arm of solve_batch")
@@ -132,17 +135,21 @@ class BatchCallback(Callback):
             answers = self._oracle.solve_batch(indices, self.probe)
             if self.probe.bit_generator.state == self._untouched:
                 return answers
+            # The answers just drawn are thrown away: one generator for all would tie replications together.
+            # The batch may have changed its copy of the indices.
             self.path, indices = "mixed", self._indices.copy()
         return [self._oracle.solve(row, rng) for row, rng in zip(indices, self._learners, strict=True)]
 
     def _accept_all(self, answers: Sequence[Any]) -> bool:
         """Take the answers if they are equally long and in order: one check for all is the cheaper one."""
+        # Whether a set is in the family is more than a matter of range and order.
         if self._oracle.has_membership or len({len(a) for a in answers}) != 1:
             return False
         table = np.asarray(answers)
         if table.dtype.kind not in "iu" or table.ndim != 2 or table.shape[1] == 0:
             return False
         ordered = np.sort(table, axis=1)
+        # Sorted rows: the ends tell the range, and a repeated arm is one that does not increase.
         in_range = ordered[:, 0].min() >= 0 and ordered[:, -1].max() < self._oracle.n_choices
         if not in_range or not (ordered[:, 1:] > ordered[:, :-1]).all():
             return False
@@ -165,12 +172,14 @@ class _Batch:
 
         width, self._policy = len(group), compiled.policy
         self._states: list[Any] = [policy.initial_state() for _ in group]
+        # Keyed by the replication, not by its group: numbers do not depend on how many are played together.
         self._learners = [stream(seed, Purpose.LEARNER, index) for index in group]
         self._coins = [stream(seed, Purpose.ENVIRONMENT, index) for index in group]
         counters, *reals = (np.array([getattr(state, name) for state in self._states]) for name in _LEARNED)
         self._learned = Learned(counters, *self._states[0].sharing(), *reals)
         n_arms, n_choices = self._states[0].n_arms, policy.oracle.n_choices
         self._sizes, earned = np.zeros(width, np.int64), np.zeros((width, 2))
+        # Room for the longest answer: an oracle's entries need not be base arms.
         super_arms = np.empty((width, max(n_choices, n_arms)), np.int64)
         recorded, indices = np.full((width, len(rounds), 2), np.nan), np.empty((width, n_arms))
         # In the order of the places in `Log.progress`, as far as this loop has use for them.
@@ -193,7 +202,10 @@ class _Batch:
 
         last, block, width = int(self._log.checkpoints[-1]), 1, len(self._states)
         while (played := self._played) < last:
+            # Calls of a growing number of rounds, until one takes a tick: Ctrl-C and the bar wait that long.
             started, block = time.perf_counter(), min(block, last - played)
+            # A vector takes the same numbers of a stream as single draws do, so
+            # these are `play_rounds`' keys.
             keys = np.array([coins.random(block) * 2.0**53 for coins in self._coins]).astype(np.int64)
             rows = Rows(keys, self._sizes, self._policy.is_random, self._callback.probe)
             arguments: tuple[Any, ...] = (*self._rules, self._learned, self._log, rows)
@@ -211,6 +223,7 @@ class _Batch:
 
     def _record(self, row: int, seconds: float, is_interrupted: bool) -> Record:
         state, log = self._states[row], self._log
+        # The rows are written back into each replication's own arrays.
         state.rounds = self._played
         for name in _LEARNED:
             getattr(state, name)[:] = getattr(self._learned, name)[row]

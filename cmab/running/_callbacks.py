@@ -43,12 +43,14 @@ class Callback(ABC):
             self.is_asking = False
         except BaseException as error:
             self.is_asking = False
+            # KeyboardInterrupt and SystemExit too: they must not unwind compiled frames.
             self._error = error
             return -1
         return -1 if self.is_interrupted else answer
 
     def reraise(self) -> None:
         """Raise what Python raised, if it did."""
+        # Raised once: the next call begins without it.
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -81,6 +83,7 @@ class OracleCallback(Callback):
         self._rng, self._indices, self._super_arm = rng, indices, super_arm
 
     def _ask(self) -> int:
+        # A copy, for the loop writes the next round's indices into the same array.
         indices, started = self._indices.copy(), time.perf_counter()
         answer = self._solve(indices, self._rng)
         self.seconds += time.perf_counter() - started

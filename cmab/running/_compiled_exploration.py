@@ -81,6 +81,7 @@ def explore_compiled(
     if compiled is None or not isinstance(state, ArmStatistics):
         return None
     limit, samples = _FOREVER if max_samples is None else max_samples, int(state.counts.sum())
+    # The first outcomes come in numpy: compiled rules divide by counts, and trees need a key of each arm.
     while len(unseen := explorer.unseen(state)):
         if samples + len(unseen) > limit:
             return samples
@@ -104,6 +105,7 @@ def _loop(
 
     (loop, parameters), arms = compiled
     drawing = arms.function, Arguments(arms.integers, arms.reals)
+    # The loop writes into the state's own arrays; only the clock is copied back.
     seen, is_over = Seen(state.counters, state.means, state.deviations, clock), False
     # A rule finds its memory at the end of its real parameters, which come last.
     reals = parameters[-1].reals

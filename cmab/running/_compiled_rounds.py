@@ -60,6 +60,7 @@ def interrupt_waits(callback: Callback | None = None) -> Iterator[None]:
 
     Only while Python is asked, through `callback`, it gets through at once.
     """
+    # Only the main thread may set handlers, and one set outside of Python is none that could be called.
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
@@ -67,6 +68,7 @@ def interrupt_waits(callback: Callback | None = None) -> Iterator[None]:
     came: list[tuple[int, FrameType | None]] = []
 
     def note(number: int, frame: FrameType | None) -> None:
+        # While the oracle runs in Python an exception is harmless: the callback keeps it for after the loop.
         if callback is not None and callback.is_asking:
             usual(number, frame)
             return
@@ -124,6 +126,7 @@ class CompiledReplication:
         indices, solve, self._callback = np.empty(state.n_arms), compiled.oracle, None
         if solve is None:
             self._callback = OracleCallback(oracle, learner_rng, indices, self._super_arm)
+            # The pointer in the callback must live as long as the loop may call it, hence the attribute.
             solve = self._callback.kernel
         self._loop = _loop_for(compiled.policy, solve, state)
         self._arguments: tuple[Any, ...] = (
@@ -149,6 +152,7 @@ class CompiledReplication:
         """Play up to round `last`; raises what the oracle raises, with the rounds before it played."""
         from cmab.running._kernels_bundles import LAST, PLAYED
 
+        # Round, checkpoint and size stay in the array from call to call, so a call goes on where one ended.
         self._progress[LAST] = last
         try:
             with interrupt_waits(self._callback):
@@ -188,4 +192,5 @@ def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:
         return False
     from cmab.compiled._kernels_top_k import largest_k
 
+    # With a k of more than a tenth the candidates are nearly all arms, and bounds cost more than they save.
     return 0 < largest_k(oracle) <= state.n_arms // 10

@@ -40,8 +40,11 @@ def check_support(policy: AnyPolicy, environment: Environment) -> None:
     if policy.support is None or not policy.learns:
         return
     (low, high), (least, most) = policy.support, environment.support
+    # Bounded outcomes in the support are all that the intervals need.
     if low <= least and most <= high:
         return
+    # By Hoeffding's lemma outcomes in [low, high] are sub-Gaussian with sigma (high - low) / 2. What else is,
+    # with means in the interval, has the same deviations: Gaussian arms may be learned with a support.
     slack, means = 1e-12 * (high - low), np.asarray(environment.means)
     if (
         environment.sigma > (high - low) / 2 + slack
@@ -67,6 +70,7 @@ def check_answer(method: str, feedback: Any, support: tuple[float, float]) -> No
 
 def finite_or_nan(name: str, value: Any) -> float:
     """Return a number that may be unknown."""
+    # The usual case at once: this is asked in every round.
     if type(value) is float and not math.isinf(value):
         return value
     if isinstance(value, float | np.floating) and math.isnan(value):

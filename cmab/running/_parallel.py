@@ -30,6 +30,7 @@ def in_workers(
     try:
         yield from workers(delayed(_named)(run, task) for task in tasks)
     except (PicklingError, BrokenProcessPool) as error:
+        # A pickling error says nothing of whose it is: each thing that was sent is tried alone.
         for name, thing in sent.items():
             _check_travels(name, thing, error)
         raise

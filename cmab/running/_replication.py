@@ -56,6 +56,7 @@ def replicate(
     record = Record(np.full(rounds.shape, np.nan), np.full(rounds.shape, np.nan))
     session = Session(policy, stream(seed, Purpose.LEARNER, replication))
     truth = truth_of(environment, policy, stream(seed, Purpose.ROUNDS, replication))
+    # One stream for each purpose: what a policy draws moves no coin, and the other way round.
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
     # Anew for each replication: a kernel brings its own scratch space.
@@ -94,11 +95,14 @@ def _play(
     differing = truth if isinstance(truth, Rounds) else None
     optima: FloatArray = np.full(rounds.shape, np.nan)
     record.optima = None if differing is None else optima
+    # `earned` adds up expected rewards, of which regret is made, and `paid` the realised ones.
     earned, paid, position = 0.0, 0.0, 0
     ticked, next_tick = 0, time.perf_counter() + TICK_SECONDS
     with metered(policy.oracle) as meter:
         try:
             for t in range(1, int(rounds[-1]) + 1):
+                # The order of draws in a round is that of the compiled loop: the
+                # learner's, then the round's coins.
                 environment = truth.at(t)
                 context = environment.context
                 super_arm, _ = choose(policy, state, rng, context)
@@ -140,6 +144,7 @@ def _play_compiled(
 ) -> None:
     """As `_play`, in compiled calls of about a tick each: Ctrl-C and the bar wait that long."""
     run = CompiledReplication(compiled, session.policy.oracle, session.state, session.rng, coins, rounds)
+    # An oracle in Python may take seconds a round; compiled rounds take microseconds.
     played, last, step = 0, int(rounds[-1]), 1 if compiled.oracle is None else 1000
     try:
         while played < last:
@@ -151,6 +156,7 @@ def _play_compiled(
             if time.perf_counter() - started < TICK_SECONDS / 2:
                 step *= 2
     finally:
+        # Also after Ctrl-C: the rounds before it count.
         record.rewards, record.expected_rewards = run.recorded.T
         record.super_arm = run.super_arm
         record.oracle_calls, record.oracle_seconds = session.state.rounds, run.oracle_seconds

@@ -64,6 +64,7 @@ class Rounds(Truth):
 
     def at(self, t: int) -> Environment:
         """Return the environment as it is in round `t`."""
+        # The stream before round 1, by which `check_end` asks for that round again.
         before = copy.deepcopy(self._rng) if self._first is None else None
         with metered(None):  # what the environment asks of an oracle of the policy's is not the policy's
             world = self.environment.in_round(t, self._rng)
@@ -74,6 +75,7 @@ class Rounds(Truth):
             self.best += finite_or_nan(f"the optimum of round {t}", world.optimum)
         if before is not None:
             self._first = (before, _told(world))
+        # In rounds 2, 4, 8, ...: a logarithmic number of looks is cheap, and finds what moves.
         if t == self._look:
             self.check(t)
             self._look *= 2

@@ -60,6 +60,8 @@ class Stillness:
         """Return a digest of each attribute, its own or of its class; None where it is None."""
         kept: dict[str, Any] = {}
         for cls in reversed(type(self._environment).__mro__):
+            # A counter may be an attribute of the class. Functions and
+            # properties change nothing by themselves.
             if cls.__module__.split(".")[0] not in (*_OURS, "builtins", "abc"):
                 kept |= {n: v for n, v in vars(cls).items() if n[:2] != "__" and not hasattr(v, "__get__")}
         kept.pop("_abc_impl", None)
@@ -70,6 +72,7 @@ class Stillness:
         """Return a tree of dicts and tuples: what may be filled in place stands in a dict, or is None."""
         if value is None:
             return None
+        # Parts may refer to the whole, or to each other in a ring: a place on the way up tells that.
         if value is self._environment:
             return "itself"
         if id(value) in within:
@@ -80,6 +83,7 @@ class Stillness:
             return self._digest(value)
         within = (*within, id(value))
         if isinstance(parts, dict):
+            # A dict's new entries may be a cache's, so it stays a dict, in which `_only_filled` allows them.
             return {self._digest(key): self._parts(entry, within) for key, entry in parts.items()}
         return type(value).__name__, *(self._parts(entry, within) for entry in parts)
 

@@ -39,9 +39,11 @@ class Truth:
 
     def expected_reward(self, super_arm: IntArray, t: int) -> float:
         """Return the expected reward of what is played in round `t`."""
+        # The same super arm again, as in most late rounds, has the same expected reward: asking can be slow.
         played = super_arm.tobytes()
         if played != self._previous or t == self._look:
             self._value, self._previous = self._ask(super_arm, played, t), played
+        # In rounds 2, 4, 8, ...: few looks that find what moves.
         if t == self._look:
             self.check(t)
             self._look *= 2

@@ -176,6 +176,7 @@ def explore(
     replication: int,
 ) -> Run:
     """Play one replication; without `max_samples`, a rule that may never stop is cut off at `DEFAULT_CAP`."""
+    # Keyed by purpose and replication: explorers on one environment meet the same outcomes.
     state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
@@ -211,6 +212,7 @@ def _explore(
     samples, steps, stillness = 0, 0, Stillness(environment)
     while len(step := explorer.step(state, rng)):
         arms, pulls = arm_indices("arms", step, explorer.n_arms), explorer.pulls(state)
+        # A batch is taken whole or not at all, as in the compiled loop.
         if max_samples is not None and samples + len(arms) * pulls > max_samples:
             break
         feedback = environment.sample(arms, pulls, coins)

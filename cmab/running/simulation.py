@@ -142,10 +142,12 @@ def simulate(
         prefer: Prefer = "threads" if compiled and compiled.oracle else "processes"
         for group, played in _played(run, together, n_jobs, prefer, progress, int(rounds[-1])):
             records |= zip(group, played, strict=True)
+            # In a process of its own, Ctrl-C comes back as a record rather than as an exception.
             if played[0].interrupted:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         raise SimulationInterrupted(finish()) from None
+    # Workers have copies: what they changed shows here only where they are threads.
     truth.check(horizon)
     return finish()
 
@@ -182,6 +184,7 @@ def default_checkpoints(horizon: int) -> IntArray:
     """Return every round up to 1,000 rounds, and about 200 log-spaced ones beyond."""
     if horizon <= 1000:
         return np.arange(1, horizon + 1)
+    # Early ones round to the same number.
     return np.unique(np.round(np.geomspace(1, horizon, 200)).astype(np.int64))
 
 
@@ -229,6 +232,7 @@ def _collect(
     ordered = [records[index] for index in sorted(records)]
     optima = None
     if changes(environment):
+        # An interrupted replication may not have begun.
         kept = [np.full(rounds.shape, np.nan) if r.optima is None else r.optima for r in ordered]
         optima = np.array(kept).reshape(len(ordered), len(rounds))
     common = {

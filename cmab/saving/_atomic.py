@@ -18,6 +18,7 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
     the mode of the old one. What a process killed on the way leaves behind begins with a dot and ends
     with ``.part``; nobody reads it.
     """
+    # Through a link, the file behind it is replaced and the link stays one.
     target = Path(os.path.realpath(path)) if follow else path.absolute()
     try:
         found = target.lstat().st_mode
@@ -33,9 +34,11 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None and hasattr(os, "fchmod"):
+                # The new file may be read by whom the old one could: first by nobody else, then as before.
                 os.fchmod(descriptor, mode)
             file.write(data)
             file.flush()
+            # On the disk before it takes the name: else a power cut may leave an empty file in its place.
             os.fsync(descriptor)
         temporary.replace(target)
     except BaseException:

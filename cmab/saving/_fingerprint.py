@@ -47,6 +47,7 @@ def describe(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
+        # JSON has no nan and no inf.
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, np.generic):
         return describe(value.item(), depth)
@@ -56,11 +57,14 @@ def describe(value: Any, depth: int = 0) -> Any:
         return type(value).__qualname__
     if isinstance(value, Mapping):
         pairs = [[_name(key), describe(entry, depth + 1)] for key, entry in value.items()]
+        # Pairs, for keys need not be text; sorted, for the order in which a dict was filled means nothing.
         return sorted(pairs, key=lambda pair: str(pair[0]))
     if isinstance(value, Set):
+        # The order of a set differs from process to process.
         return sorted(_name(entry) for entry in value)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         parts = [describe(entry, depth + 1) for entry in value]
+        # Short ones are told in the error of `differences`; long ones would drown it.
         return parts if len(parts) <= 20 else _digest(repr(parts).encode())
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
@@ -83,6 +87,7 @@ def _thing(value: Any, depth: int) -> Any:
     # Without the module: a script that is imported later is no longer __main__.
     described = {"class": type(value).__name__}
     if isinstance(value, Oracle):
+        # What any oracle promises counts, whatever it keeps of its parameters.
         standard = ("n_arms", "alpha", "beta", "sense", "max_size")
         described |= {name: describe(getattr(value, name), depth + 1) for name in standard}
         described["repr"] = _name(value)
@@ -128,6 +133,7 @@ def _array(array: Any) -> Any:
 
 
 def _name(label: Any) -> str:
+    # An object's default repr has its address, which is another one in every process.
     return _ADDRESS.sub("", repr(label))
 
 

@@ -45,6 +45,7 @@ def generator_from(state: object) -> np.random.Generator:
     name = state.get("bit_generator") if isinstance(state, dict) else None
     if not isinstance(name, str) or name not in _KINDS:
         raise ValueError(f"the generator must be one of {', '.join(_KINDS)}, got {name!r}")
+    # Any seed will do: its state is the form to compare with, and is replaced.
     bits = _KINDS[name](0)
     checked = _checked(name, "rng", state, bits.state)
     # An even increment, or a table of zeros, yields the same number for ever, and rejection never ends.
@@ -62,6 +63,7 @@ def _checked(kind: str, name: str, value: Any, fresh: Any) -> Any:
         if not isinstance(value, dict) or set(value) != set(fresh):
             raise ValueError(f"{name} of {kind} must have the entries {', '.join(fresh)}, got {value!r:.60}")
         return {key: _checked(kind, key, value[key], fresh[key]) for key in fresh}
+    # The name of the kind, which was compared before.
     if isinstance(fresh, str):
         return fresh
     largest = _LARGEST.get((kind, name), _FLAGS.get(name, 2**64 - 1))

@@ -32,6 +32,7 @@ def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -
     present = fingerprint(policy)
     if header["format"] != _FORMAT:
         raise ValueError(f"its format must be {_FORMAT}, got {shown(header['format'])}")
+    # Base arms first: what was learned belongs to them. Parameters may change, if the user says so.
     kept, arms = header["arms"], present["arms"]
     if kept["n_arms"] != arms["n_arms"]:
         raise ValueError(f"it must hold {arms['n_arms']} base arms, got {shown(kept['n_arms'])}")

@@ -35,6 +35,7 @@ def save(path: Path, header: dict[str, Any], state: Any) -> None:
     document = {"header": header, "state": _flatten(state, "state", arrays)}
     text = json.dumps(document, default=np.ndarray.tolist)  # some bit generators keep arrays
     buffer = io.BytesIO()
+    # numpy's archive holds arrays only, so the text goes as one of bytes.
     letters = np.frombuffer(text.encode(), np.uint8)
     np.savez_compressed(buffer, allow_pickle=False, document=letters, **arrays)
     write_bytes(path, seal(buffer.getvalue()))
@@ -42,6 +43,7 @@ def save(path: Path, header: dict[str, Any], state: Any) -> None:
 
 def seal(archive: bytes) -> bytes:
     """Return a zip file without comment with its checksum as the comment."""
+    # A zip file ends with the length of its comment, in two bytes, and the comment: readers skip it.
     body = archive[:-2] + _DIGITS.to_bytes(2, "little")
     return body + hashlib.sha256(body).hexdigest().encode()
 
@@ -68,6 +70,7 @@ def read(path: Path) -> File:
     data = path.read_bytes()
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} must be a file that Session.save wrote, got something else")
+    # Before anything is unpacked: no part of a damaged file is looked at.
     if hashlib.sha256(data[:-_DIGITS]).hexdigest().encode() != data[-_DIGITS:]:
         raise ValueError(
             f"{path} must be a whole file that Session.save of this version wrote: its checksum is missing or"
@@ -110,8 +113,10 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Any, dict[str, AnyArray]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
         names = archive.namelist()
+    # Of two entries of one name, readers disagree which counts.
     if len(set(names)) < len(names):
         raise _Wrong("two parts of one name")
+    # A small file that claims gigabytes would fill the memory when read.
     if size > _WIDEST * len(data):
         raise _Wrong(f"an archive of {size:,} bytes")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
@@ -177,6 +182,7 @@ def _fill(template: Any, node: Any, arrays: dict[str, AnyArray], name: str) -> A
     if kind not in ("list", "tuple") or not (template is None or type(template).__name__ == kind):
         raise _Wrong(f"{name} of kind {kind}")
     known = () if template is None else template
+    # A list may have grown since the fresh state: its further entries are of any form.
     padded = [*known, *[None] * len(node["items"])]
     parts = [
         _fill(like, item, arrays, f"{name}.{i}")
@@ -192,6 +198,7 @@ def _fill_fields(template: Any, fields: dict[str, Any], arrays: dict[str, AnyArr
     if set(names) != set(fields):
         raise _Wrong(f"{name} with fields {sorted(fields)}, not those of {type(template).__name__}")
     values = {part: _fill(getattr(template, part), fields[part], arrays, f"{name}.{part}") for part in names}
+    # Without `__init__`, which may want other arguments than the fields, and without its side effects.
     filled = object.__new__(type(template))
     for part, value in values.items():
         object.__setattr__(filled, part, value)

@@ -55,6 +55,7 @@ def _sizes(oracle: Oracle) -> range:
 
 
 def _is_small(oracle: Oracle) -> bool:
+    # The gaps need the whole family, which is found by trying every set.
     n_sets = sum(comb(oracle.n_choices, size) for size in _sizes(oracle))
     return oracle.has_membership and n_sets <= _MOST_SETS
 

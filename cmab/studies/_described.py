@@ -100,6 +100,7 @@ class DescribedStudy:
 
     def check_current(self) -> None:
         """Raise ``ValueError`` unless the code is still what the keys of the pieces say."""
+        # Numbers of the new code under keys of the old one would pass for the old code's.
         if self._origins_now() != self.origins:
             raise ValueError("a study must be made anew when its code has changed, got one made before")
 

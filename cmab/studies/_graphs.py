@@ -58,6 +58,7 @@ def generator(name: str, where: str, near: str) -> Any:
     import networkx as nx
 
     found = getattr(nx, name, None) if name in GENERATORS else None
+    # A backend or another version may put something else under a listed name.
     if not str(getattr(found, "__module__", "")).startswith(_HOMES):
         raise ValueError(
             f"{where}.networkx must be one of networkx's generators of graphs{near}, got {name!r}"
@@ -117,6 +118,7 @@ def read_graph(table: Mapping[str, Any], folder: Path | None, where: str) -> Any
     for row in rows:
         u, v = (int(name) if are_numbers else name for name in row[:2])
         given = {"weight": float(row[2])} if len(row) == 3 else {}
+        # networkx would keep the last one without a word.
         if graph.get_edge_data(u, v, given) != given:
             raise ValueError(
                 f"{where}.file must give each edge one weight, got two for {row[0]} and {row[1]}"
@@ -143,6 +145,7 @@ def _text(name: Any, folder: Path | None, where: str) -> str:
 
 def _inside(name: str, folder: Path, where: str) -> Path:
     """Return the path of a file in a folder or below, wherever links and dots lead."""
+    # Both ways: the words of the name must not lead out, and neither must what links make of it.
     home = folder.resolve()
     try:
         path = (home / name).resolve()
@@ -182,6 +185,7 @@ def _rows(text: str, where: str) -> list[list[str]]:
 
 
 def _is_number(name: str) -> bool:
+    # 01 and 1 would become one node. 18 digits fit into 64 bits.
     return name.isascii() and name.isdecimal() and len(name) < 19 and str(int(name)) == name
 
 

@@ -19,6 +19,7 @@ class _Clock:
 
     def find_spec(self, name: str, path: Any = None, target: types.ModuleType | None = None) -> None:  # noqa: ARG002
         _times[name] = time.time_ns()
+        # importlib.reload passes the module that is there.
         if target is not None:
             _reloaded.add(name)
 

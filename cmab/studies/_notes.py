@@ -28,6 +28,8 @@ class Origin:
     def keys(self, content: Mapping[str, Any]) -> tuple[str, str]:
         """Return the keys that all pieces of a pair share: with versions, and but for versions."""
         sources, versions = self.code["sources"], self.code["versions"]
+        # `alike` leaves out the versions of this library and its dependencies, never a plug-in's code:
+        # whoever accepts other versions of cmab does not accept another policy.
         plugins = {name: value for name, value in sources.items() if name not in OWN}
         ours = {name: value for name, value in sources.items() if name in OWN}
         alike = key_of({"content": unnamed(content), "graphs": self.graphs, "sources": plugins})
@@ -59,6 +61,7 @@ def origins_of(
         )
         for pair, specification in used.items()
     }
+    # The files are to be looked at now, not as they were a second ago.
     refresh()
     codes = {each: code_of(*each) for each in set(names.values())}
     return {pair: Origin(codes[names[pair]], graphs[pair]) for pair in used}

@@ -49,6 +49,7 @@ class Outline:
         if not tables and not trials:
             raise ValueError("a study must have learners or explorers, got neither")
         replications = integer("replications", specification.get("replications", 1), 1)
+        # Counted before the grids are spread.
         _check_size(instances, tables, len(trials), replications)
         learners, explorers = (
             dict(_spread_grids(kind, tables.get(kind, {}))) for kind in ("learners", "explorers")
@@ -85,6 +86,7 @@ class Outline:
 def plain(specification: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy that holds only what a file can."""
     try:
+        # Through JSON: a deep copy in which a tuple is a list, as it would be read back from the store.
         copy: dict[str, Any] = json.loads(json.dumps(specification, allow_nan=False))
     except (TypeError, ValueError) as error:
         # What json names is the number or the object, but not the place.
@@ -120,6 +122,7 @@ def _foreign(value: Any, where: str) -> Iterator[tuple[str, str]]:
 
 def _depth(value: Any) -> int:
     """Return how deep tables and lists are nested."""
+    # Level by level rather than by recursion, whose stack a deep specification would exhaust.
     level, depth = [value], 0
     while level:
         inner = [entry.values() if isinstance(entry, dict) else entry for entry in level]

@@ -56,6 +56,7 @@ class Simulating:
                 f"a study keeps one optimum, so {type(self.environment).__name__} must not define in_round;"
                 " use cmab.simulate for rounds that differ"
             )
+        # The seed is the study's and the replication its own: numbers depend on no order of pieces.
         record = replicate(self.policy, self.environment, self.rounds, root(seed), replication)
         if record.interrupted:
             raise KeyboardInterrupt
@@ -119,6 +120,7 @@ def pack(task: Task) -> bytes:
 def play(piece: Piece, task: Task | bytes, seed: int, code: Code) -> Outcome:
     """Play a piece; what it raises becomes part of the outcome, so that the others go on."""
     try:
+        # A worker may have started from other files than the study: then its numbers get no key.
         check_code(code)
         loaded: Task = pickle.loads(task) if isinstance(task, bytes) else task
         played = loaded.play(seed, piece.replication)

@@ -55,6 +55,7 @@ class Plan:
             adding = ((plan._add_policy, outline.learners), (plan._add_explorer, outline.explorers))
             for add, tables in adding:
                 for learner in tables:
+                    # A learner's own graphs make its numbers too, but not those of other learners.
                     own = Builder(files)
                     try:
                         add(own, name, learner, names)
@@ -69,6 +70,7 @@ class Plan:
             except ValueError as error:
                 wrong.append(str(error))
         if wrong:
+            # All at once and each once: the same fault shows with every instance.
             raise ValueError("; ".join(dict.fromkeys(wrong)))
         return plan
 
@@ -108,6 +110,7 @@ class Plan:
         policy = builder.build(table, names, where, oracle=names["oracle"])
         if not isinstance(policy, Policy) or isinstance(policy, Explorer):
             raise ValueError(f"{where} must describe a policy (explorers have their own table)")
+        # Refuses an oracle that has no benchmark; the optimum does not matter here and may take long.
         benchmark(names["oracle"], math.nan)
         try:
             simulation.check_fit(policy, self.problems[instance])

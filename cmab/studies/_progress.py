@@ -88,6 +88,7 @@ class Progress:
             return
         means = self._means.setdefault((instance, found.measure), {})
         mean, n = means.get(learner, (0.0, 0))
+        # The mean so far and its number: a study may have millions of pieces.
         means[learner] = (mean * n + found.value * count) / (n + count), n + count
 
     def _write(self) -> None:

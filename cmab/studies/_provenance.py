@@ -39,12 +39,14 @@ def code_of(names: Iterable[str], more: Iterable[str] = ()) -> Code:
     packages = {"cmab", *more}
     for name in names:
         for kind in getattr(class_of(name, name), "__mro__", ()):
+            # The base classes' packages as well: a policy's rule may be inherited.
             packages.add(kind.__module__.partition(".")[0])
         # A class may be exported from another package than the one that defines it.
         entry = entry_of(name)
         packages |= {entry.module.partition(".")[0]} if entry is not None else set()
     packages -= {*DEPENDENCIES, *sys.stdlib_module_names}
     packages |= helpers_of(packages - {*OWN}, {*OWN, *DEPENDENCIES}) - {*DEPENDENCIES}
+    # Environments call oracles for their optimum.
     if "instances" in packages:
         packages.add("oracles")
     return {"versions": _versions(), "sources": _sources(sorted(packages))}

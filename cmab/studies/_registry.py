@@ -127,6 +127,7 @@ def _rows(group: str) -> list[tuple[str, metadata.EntryPoint]]:
     """Return the entry points of a group with their distributions; a checkout's own stand for cmab's."""
     full = f"cmab.{group}"
     ours, others = _installed(full)
+    # In a checkout the installed table may be an old one, or none.
     if project := _project():
         declared = project.get("entry-points", {}).get(full, {})
         ours = [metadata.EntryPoint(name, value, full) for name, value in declared.items()]

@@ -28,6 +28,7 @@ class Results(dict[Pair, Any]):
     """Results by (instance, learner), which a notebook shows as a table."""
 
     def __missing__(self, key: object) -> Any:
+        # A key of these results says more than a description of keys.
         first = next(iter(self), None)
         example = f", such as {first!r}" if first else ", and there is none yet"
         raise KeyError(f"results must be asked for by (instance, learner){example}; got {key!r}")

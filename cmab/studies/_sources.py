@@ -21,6 +21,7 @@ def content_of(package: str) -> str:
     files = sorted(_files(package))
     if not files:
         return "missing"
+    # Files that look the same are not read again: a study asks with every piece.
     facts = tuple((name, (s := path.stat()).st_size, s.st_mtime_ns, s.st_ino) for name, path in files)
     if sum(size for _, size, _, _ in facts) > _LARGE and _is_installed(package):
         return _version(package)
@@ -43,6 +44,7 @@ def helpers_of(packages: Set[str], ends: Set[str]) -> set[str]:
         package = waiting.pop()
         for name in _imports_of(package) - found - packages - sys.stdlib_module_names:
             found.add(name)
+            # What an installed package imports is its own matter, told by its version.
             if name not in ends and not _is_installed(name):
                 waiting.append(name)
     return found
@@ -56,6 +58,7 @@ def _files(package: str) -> Iterator[tuple[str, Path]]:
         spec = None
     if spec is None:
         return
+    # A single module, not a package.
     if spec.submodule_search_locations is None:
         origin = Path(str(spec.origin))
         if origin.is_file():

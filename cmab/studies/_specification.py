@@ -94,6 +94,8 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
     try:
         parameters = inspect.signature(maker).parameters.values()
         known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        # networkx's generators take any keyword for their backends (`orig_func` is the plain one), so a
+        # misspelt argument would do nothing.
         any_name = any(p.kind == p.VAR_KEYWORD for p in parameters) and not hasattr(maker, "orig_func")
         unknown = sorted(set(arguments) - set(known)) if not any_name else []
     except (TypeError, ValueError):  # compiled ones may have no signature
@@ -171,5 +173,6 @@ def unnamed(value: Any) -> Any:
 
 def key_of(content: Mapping[str, Any]) -> str:
     """Return a key that any change of the content changes, and the order of its entries does not."""
+    # One text for one content, for any other would be another key and play everything anew.
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

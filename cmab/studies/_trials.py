@@ -71,6 +71,7 @@ class Trying:
 
     def play(self, seed: int, replication: int) -> dict[str, Any]:
         """Return what is recorded. Each cell has a seed of its own, whatever else is played."""
+        # By the cell's number: a study of some cells finds the numbers of one of all.
         own = np.random.SeedSequence(seed, spawn_key=(self.trial.number,))
         started = time.perf_counter()
         played = self.trial.experiment.play(self.trial.cell, own, replication)

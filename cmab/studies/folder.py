@@ -134,6 +134,7 @@ class StudyFolder(Generic[Described]):
                     failures[outcome.piece] = outcome.failure
                     continue
                 values, found = self._finished(outcome)
+                # Stored before it is told: who stops at what was told loses nothing.
                 self.store.put(self.study.kind(outcome.piece), values)
                 yield outcome.piece, found
         if failures:
@@ -144,6 +145,7 @@ class StudyFolder(Generic[Described]):
         study = self.study
         specification, known = study.notes()
         key = key_of({"specification": specification, "pairs": known})
+        # What a report says takes the bounds, which may take long: told once for the same study.
         pairs = self.store.noted(key)
         if pairs is None:
             _, pairs = study.notes({pair: describe(study.plan, pair) for pair in study.outline.pairs})
@@ -156,6 +158,7 @@ class StudyFolder(Generic[Described]):
         tasks: dict[Pair, Any] = {}
         for pair in dict.fromkeys(piece.pair for piece in pieces):
             task = task_of(plan, pair, study.rounds, study.max_samples)
+            # Packed once a pair, not once a piece.
             tasks[pair] = task if n_jobs == 1 else pack(task)
         calls = [(piece, tasks[piece.pair], study.seed, study.origins[piece.pair].code) for piece in pieces]
         return spread(play, calls, n_jobs)
@@ -211,6 +214,7 @@ class StudyFolder(Generic[Described]):
         stored: dict[Pair, list[Row]] = {pair: [] for pair in study.outline.pairs}
         for piece in pieces:
             found = self.store.get(kind, piece.key)
+            # The very versions first; else what is alike but for them.
             if found is None and study.accept_versions:
                 found = self.store.get(kind, piece.alike, "alike")
             if found is not None:

@@ -106,6 +106,7 @@ class Store:
     def put(self, kind: Kind, piece: Mapping[str, Any]) -> None:
         """Write a finished piece in place of one with the same key, whose numbers are the same."""
         stored = {name: _stored(value) for name, value in piece.items()}
+        # One statement, hence one transaction: a piece is there whole or not at all.
         self._insert(kind, stored | {"checksum": _checksum(kind, stored)})
 
     def missing(self, kind: Kind, keys: Iterable[str], by: By = "key") -> list[str]:
@@ -188,6 +189,7 @@ def _stored(value: Any) -> Any:
     """Return what SQLite gives back for a value: bytes of an array, and None where it has no nan."""
     if isinstance(value, np.ndarray):
         return value.tobytes()
+    # Checksums are taken of what comes back, so nan is None before they are.
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -209,5 +211,6 @@ def _checksum(kind: str, values: Mapping[str, Any]) -> str:
     for name in names:
         if name != "checksum":
             value = values.get(name)
+            # repr tells text from numbers, and gives a float's digits in full.
             digest.update((value if isinstance(value, bytes) else repr(value).encode()) + b"\0")
     return digest.hexdigest()[:16]

@@ -127,6 +127,7 @@ class Study(DescribedStudy):
             last = store.last_study()
             if last is None:
                 raise _no_study(folder)
+            # Without building anything: the code of the study may be gone, and its results are still there.
             study = cls.__new__(cls)
             try:
                 study.recall(*last)
