@@ -12,10 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+# What SQLite's header says of the program that the file belongs to.
 _APPLICATION = int.from_bytes(b"cmab", "big")
 _BUSY_SECONDS = 60.0
 _RETRY_SECONDS = 0.01
 _MOVE = "move it away and run again"
+# By words of SQLite's messages, the first that fits: its codes tell fewer cases apart.
 _HINTS = {
     "full": "free some space and run again: what was finished is kept",
     "disk I/O": "see that the disk works, has space and is there, and run again: what was finished is kept",
@@ -25,6 +27,7 @@ _HINTS = {
     "malformed": f"it is damaged; {_MOVE}",
     "not a database": f"it is damaged or no store; {_MOVE}",
 }
+# Files that were found whole, by their state then: the check reads all of a file, and studies open it often.
 _whole: dict[Path, tuple[object, ...]] = {}
 
 
@@ -64,6 +67,7 @@ class StoreFile:
         self.file, self._columns, self._indexes, self._format = file, columns, indexes, number
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._check_places()
+        # A connection that can be closed, whatever fails from here on.
         self.connection = _nothing()
         try:
             with self.faults():
@@ -134,10 +138,12 @@ class StoreFile:
     def _open_to_write(self) -> None:
         self._connect(self.file, "rwc")
         if not self._is_ours():
+            # Two studies may begin in one folder: the one that gets the lock makes the tables.
             self.execute("BEGIN IMMEDIATE")
             if not self._is_ours_now():  # nobody was faster
                 self._create()
             self.execute("COMMIT")
+        # With a log, others read while one writes, and a crash costs the last piece at most.
         self.execute("PRAGMA journal_mode=WAL")
         self.execute("PRAGMA synchronous=NORMAL")
 
@@ -150,6 +156,7 @@ class StoreFile:
                 self._connect(self._copied())
                 ours = self._is_ours()
             if ours:
+                # The file had to be opened for writing, for its log; from here on nothing is written.
                 self.execute("PRAGMA query_only=ON")
                 return
         self.connection.close()
@@ -160,6 +167,7 @@ class StoreFile:
         """Return a copy: SQLite reads a file with a log only where it may write beside it."""
         self._copy = tempfile.TemporaryDirectory()
         copy = Path(self._copy.name) / self.file.name
+        # What the log holds belongs to the file; SQLite makes the rest anew.
         for end in ("", "-wal"):
             with suppress(FileNotFoundError):
                 shutil.copyfile(f"{self.file}{end}", f"{copy}{end}")
@@ -185,9 +193,11 @@ class StoreFile:
         (application,) = self.execute("PRAGMA application_id").fetchone()
         (number,) = self.execute("PRAGMA user_version").fetchone()
         objects = self.execute("SELECT type, name FROM sqlite_master").fetchall()
+        # An empty file, as SQLite makes it when it is opened.
         if (application, number, objects) == (0, 0, []):
             return False
         known = {("table", name) for name in self._columns} | {("index", name) for name in self._indexes}
+        # Triggers and views too: in a file that came by mail, they would run with the next insertion.
         others = {thing for thing in objects if not str(thing[1]).startswith("sqlite_autoindex_")} - known
         if others or application not in (0, _APPLICATION):
             raise ValueError(
@@ -219,6 +229,7 @@ class StoreFile:
             return
         fault = self._fault()
         if fault is not None and mend:
+            # Indexes can be made again from the tables; a table that is damaged cannot.
             with suppress(sqlite3.Error):
                 self.execute("REINDEX")
             fault = self._fault()
@@ -230,6 +241,7 @@ class StoreFile:
         try:
             (found,) = self.execute("PRAGMA integrity_check(1)").fetchone()
         except sqlite3.DatabaseError as error:
+            # Busy, or no memory: says nothing of the file.
             if isinstance(error, sqlite3.OperationalError):
                 raise
             return str(error)
@@ -248,5 +260,6 @@ def _state(file: Path) -> tuple[object, ...]:
             status = path.stat()
         except OSError:
             continue
+        # Another file in its place has another number, even of the same size and time.
         found += [status.st_ino, status.st_size, status.st_mtime_ns]
     return tuple(found)

@@ -83,6 +83,7 @@ class Check:
         """Run the check and return what it has to say; raises as `run` does."""
         try:
             return self.examine() or Finding()
+        # A fault that was found; everything else is one that the check was not about.
         except AssertionError:
             raise
         except Exception as error:
@@ -258,6 +259,7 @@ def named_checks(
     names = [check.__name__.removeprefix("_").removeprefix("check_") for check in checks]
     reasons = dict(expected_failures or {})
     titles = [name.replace("_", " ") for name in names]
+    # A misspelt title would declare nothing, and its check would fail as if unexpected.
     if unknown := sorted(set(reasons) - set(titles)):
         raise ValueError(f"expected_failures must name checks, some of {titles}, got {unknown}")
     if silent := sorted(title for title, reason in reasons.items() if not reason):
@@ -269,6 +271,7 @@ def named_checks(
 
 
 def _bound(check: CheckFunction, subject: Any) -> Callable[[], Finding | None]:
+    # A function of its own: a lambda in the loop would see the last check only.
     return lambda: check(subject)
 
 
@@ -294,6 +297,7 @@ def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
 
     def item(check: Check) -> Any:
         reason = check.expected_failure
+        # Strict: a fault that is gone must be taken off the list.
         marks = [pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True)] if reason else []
         return pytest.param(check, id=check.name, marks=marks)
 
@@ -311,6 +315,8 @@ class Stopwatch:
 
     def seconds(self) -> float:
         """Return processor seconds, or a quarter of the wall clock's if that is more."""
+        # Processor time, for other work on the machine must not cut checks short. But who waits for another
+        # process, as a solver, would never come to an end by it.
         return max(process_time() - self._work, (perf_counter() - self._clock) / 4)
 
 
@@ -335,6 +341,7 @@ def content(value: object) -> bytes:
     class Contents(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, thing: Any) -> Any:
             if (isinstance(thing, type) and thing.__module__ != "builtins") or _has_name(thing):
+                # By name: what a class holds is its module's matter, and may change between two looks.
                 return str, (f"{thing.__module__}.{thing.__qualname__}",)
             if isinstance(thing, FunctionType):
                 # The parts come as a state, after the function is known: its closure may hold itself.

@@ -15,6 +15,7 @@ from cmab.testing import _environment_rounds as rounds
 from cmab.testing._checks import CheckFunction, Finding, content, require
 from cmab.testing._environment_subject import Subject
 
+# Early rounds, and some far ahead: whoever counts calls rather than rounds gives other answers there.
 _TIMES = (1, 2, 3, 10, 100, 1000)
 _IN_ORDER = 50
 _PLAYED: tuple[CheckFunction, ...] = (
@@ -54,9 +55,11 @@ def check_rounds(subject: Subject) -> Finding:
     if not changes(environment):
         return _ALIKE
     _ = environment.optimum, environment.means  # which may be worked out when they are asked for first
+    # In order with one generator, as a run asks; below, each round with a generator of its own.
     rng = np.random.default_rng((14, subject.seed))
     for t in subject.timed(range(1, _IN_ORDER + 1), 0.05):
         _check_world(subject, t, environment.in_round(t, rng))
+    # Caches are filled by now, so that they do not count as changes.
     list(_rounds(subject))
     before, first = content(environment), list(_rounds(subject))
     after = content(environment)
@@ -108,6 +111,7 @@ def check_played_rounds(subject: Subject) -> Finding:
         if one.world is subject.environment or not super_arms:
             continue
         draws, seconds = max(200, subject.draws // 10), 0.02 * subject.seconds
+        # The checks of environments whose rounds are alike, on the environment of one round.
         there = Subject(one.world, super_arms, draws, subject.seed, seconds)
         for check in _PLAYED:
             try:

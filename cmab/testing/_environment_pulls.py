@@ -14,6 +14,7 @@ from cmab.testing._environment_draws import require_same_draws
 from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean
 
+# Arms that are compared with each other: 435 pairs.
 _PAIRS = 30
 
 
@@ -60,6 +61,7 @@ def _require_alike(
 
     Each is within its margin but with probability `MEAN_LEVEL`. Either may have missed rare outcomes.
     """
+    # One spread for both: rare outcomes may be missing in the smaller sample.
     spread = max(float(np.ptp(single)), float(np.ptp(many)))
     margin = mean_margin(single, spread) + mean_margin(many, spread) + slack
     near = abs(single.mean() - many.mean()) <= margin
@@ -91,6 +93,7 @@ def check_independence(subject: Subject) -> Finding:
     names = [int(arm) for arm in arms[varying]]
     tests = 0
     for first in range(len(names)):
+        # The product of independent deviations has mean 0, whatever their laws.
         later = deviations[first, 1:] * deviations[first, :-1]
         require_mean("independence", f"products of successive pulls of arm {names[first]}", later, 0.0)
         for second in range(first + 1, len(names)):

@@ -12,6 +12,7 @@ from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, req
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
 _ARMS = 50
+# Standard errors at which an arm is looked at for longer, and shares of the seconds that it gets then.
 _SUSPECTED = 2.0
 _LOOKS = (0.1, 2.0)
 _MOST = 400_000
@@ -28,6 +29,7 @@ def check_determinism(subject: Subject) -> None:
 def check_coins(subject: Subject) -> None:
     """In the same round, two super arms see the same outcome of an arm that both observe."""
     for seed in range(20):
+        # Common random numbers: the coin belongs to the round and the arm, not to the super arm.
         seen: dict[int, float] = {}
         for super_arm in subject.super_arms:
             feedback = subject.environment.play(super_arm, np.random.default_rng(seed))
@@ -78,6 +80,7 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
         return "", 0.0
     rng = np.random.default_rng((13, subject.seed))
     for arm in doubted:
+        # On [0, 1], where `bounded_level` holds for every law: means near an end are far from normal.
         claimed = (float(subject.environment.means[arm]) - low) / (high - low)
         super_arm = next((s for s in subject.super_arms if arm in s), subject.super_arms[0])
         total = count = 0.0
@@ -92,6 +95,7 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
             text = "outcomes of arm {} average {:.6g} over {:.0f}, claimed {:.6g}"
             told = (arm, total / count, count, float(subject.environment.means[arm]))
             require(possible, "outcomes", text, *told)
+            # Three standard errors of the widest law: no reason to look on.
             if abs(mean - claimed) <= 3 * np.sqrt(claimed * (1 - claimed) / count):
                 break
     return f"; arms {doubted} were looked at for longer", len(_LOOKS) * _LEVEL

@@ -16,6 +16,7 @@ from cmab.testing._checks import Stopwatch
 from cmab.testing._environment_draws import Draw, fixed_pulls, fixed_rounds
 
 T = TypeVar("T")
+# Most arms that are pulled, pulls of all of them together, blocks of sums, and pulls in a sum.
 _PULLED_ARMS = 200
 _PULLS = 400_000
 _BLOCKS = 10
@@ -44,6 +45,8 @@ class Subject:
     @cached_property
     def first_draws(self) -> list[Draw]:
         """Some rounds and pulls, each in a generator state of its own, before all others."""
+        # Before all others, hence the assertions that ask for it: later ones are compared with an environment
+        # that had not been played.
         return list(fixed_rounds(self.environment, self.super_arms)) + self.first_pulls
 
     @cached_property

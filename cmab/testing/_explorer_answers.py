@@ -37,6 +37,8 @@ def check_errors(subject: Subject) -> Finding | None:
         return None
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
+    # Wald's sequential test of the promised rate against one half as large again: it ends
+    # early where the answer is clear.
     worse = min(_WORSE * delta, (1 + delta) / 2)
     errors = runs = 0
     watch = Stopwatch()
@@ -47,6 +49,8 @@ def check_errors(subject: Subject) -> Finding | None:
         runs += size
         # The logarithm of the likelihood ratio.
         doubt = errors * math.log(worse / delta) + (runs - errors) * math.log((1 - worse) / (1 - delta))
+        # By Ville's inequality the likelihood ratio ever exceeds 1 / LEVEL with probability LEVEL at most, so
+        # the test may be looked at after every batch.
         refused = doubt >= -math.log(LEVEL)
         text = "{} of {} runs failed, delta={:g} was promised"
         require(not refused, "errors", text, errors, runs, delta)
@@ -54,6 +58,7 @@ def check_errors(subject: Subject) -> Finding | None:
         share = 0.4 if doubt <= 0 and runs >= subject.replications else 4.0
         if (doubt <= _BELIEVED and runs >= subject.replications) or watch.seconds() > share * subject.seconds:
             break
+    # At the end the exact law, which is sharper for few runs.
     possible = binomial_tail(errors, runs, delta) >= LEVEL
     require(possible, "errors", text, errors, runs, delta)
     seen = worse if doubt <= _BELIEVED else refused_rate(runs, delta, LEVEL)
@@ -116,6 +121,8 @@ def check_places(subject: Subject) -> Finding | None:
             return Finding(f"not tried: it does not always answer, and rightly, within {most} samples")
         usual.add(tuple(before.arms[0].tolist()))
         longest = max(longest, int(before.samples[0]))
+    # Who names arms by their numbers stops as before, or is led astray for long: it may
+    # take three times as long, no more.
     limit = min(subject.max_samples, 3 * longest)
     wrong, tried, watch = 0, 0, Stopwatch()
     for place in range(_PLACES):
@@ -130,6 +137,7 @@ def check_places(subject: Subject) -> Finding | None:
     if subject.delta is not None:
         refused = binomial_tail(wrong, tried, subject.delta) < LEVEL
     else:
+        # Without a promise only who is always wrong is refused.
         refused = wrong == tried >= _AT_LEAST
     text = "{} of {} answers are wrong when the arms have changed places; before, all were right: {}"
     require(not refused, "places", text, wrong, tried, sorted(usual))

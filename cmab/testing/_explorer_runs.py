@@ -44,6 +44,7 @@ def requests(
     coins, asked = np.random.default_rng(subject.seed), []
     for step in range(steps):
         session = between(session, step)
+        # Asked of the session that `between` gave, which may have been loaded from a file.
         if session.is_done:
             break
         ticket = session.ask()
@@ -133,6 +134,7 @@ def check_memory(subject: Subject) -> Finding:
             ticket = session.ask()
             session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, rng))
             if session is sessions[0]:
+                # The other campaign has other outcomes: what the explorer kept of them would show here.
                 what = "taking turns with another campaign, request {}"
                 require_same(expected, ticket.super_arm, "memory", what, number)
     return Finding(f"{len(alone)} requests")

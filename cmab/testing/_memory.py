@@ -11,7 +11,9 @@ from pathlib import Path
 from cmab.testing._checks import Stopwatch
 
 _CALLS = 40
+# Bytes a call that are no leak: notes of a round, beside a few numbers for each arm.
 _ALLOWED = 16_384
+# 20,000 calls: caches of any usual bound are full by then.
 _STAGES = (300, 300, 1_000, 3_000, 5_000, 10_400)
 
 

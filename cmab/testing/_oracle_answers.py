@@ -14,6 +14,8 @@ from cmab.testing._checks import Finding, pickled, require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all
 from cmab.testing._oracle_subject import Subject, key, on_each_means
 
+# Calls after which an oracle that fills a buffer or counts its calls has shown
+# it, and the share of the seconds.
 _LONG_RUN = 20_000
 _LONG_SHARE = 0.2
 _ROWS = 1000
@@ -30,6 +32,7 @@ def check_declaration(subject: Subject) -> None:
     senses = ("max", "min")
     require(oracle.sense in senses, "declaration", "sense must be one of {}, got {!r}", senses, oracle.sense)
     require(0 < oracle.beta <= 1, "declaration", "beta must lie in (0, 1], got {!r}", oracle.beta)
+    # alpha is worst value over best: at most 1 of rewards, at least 1 of costs.
     if oracle.alpha != oracle.alpha:  # nan: no ratio is promised
         return
     if oracle.sense == "max":
@@ -107,6 +110,7 @@ def check_membership(subject: Subject) -> None:
     for arm in subject.timed(subject.family):
         require(oracle.is_feasible(arm), "membership", "is_feasible refuses {}, which is in the family", arm)
     known = {len(arm) for arm in members}
+    # Sets of about the right size: others are refused for their number alone.
     sizes = [size for size in range(oracle.n_choices + 1) if {size - 1, size, size + 1} & known]
     for _ in range(subject.trials):
         arm = np.sort(rng.choice(oracle.n_choices, rng.choice(sizes), replace=False))
@@ -155,6 +159,8 @@ def check_memory(subject: Subject) -> Finding:
     # In turn, until the time is over: some oracles forget after thousands of calls.
     for position in subject.timed(islice(cycle(order), max(_LONG_RUN, len(problems))), _LONG_SHARE):
         given[:] = problems[position]
+        # For an oracle that draws nothing one generator serves all calls, and
+        # making one takes longer than a call.
         if subject.draws:
             rng = np.random.default_rng(7)
         again = subject.oracle.solve(given, rng)
@@ -248,6 +254,7 @@ def check_buffer(subject: Subject) -> Finding:
         same = np.array_equal(first, kept)
         require(same, "buffer", "the answer {} became {} when solve was called again", kept, first)
         if first.flags.writeable:
+            # Written over with what no super arm holds.
             first[...] = -1 if first.dtype.kind != "u" else np.iinfo(first.dtype).max
         again = copy.solve(means.copy(), np.random.default_rng(7))
         require_same(kept, again, "buffer", "solve, after its answer for {} had been written to,", means)

@@ -14,6 +14,7 @@ from cmab.testing._checks import LEVEL, Finding, require
 from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, key
 from cmab.testing._statistics import binomial_tail, refused_rate, seen_rate
 
+# How much longer is counted when failures are many, most new problems, and how many at once.
 _LONGER = 20
 _MANY = 50_000
 _CHUNK = 256
@@ -33,9 +34,11 @@ def check_guarantee(subject: Subject) -> Finding:
     failed = [state for state, shortfall in enumerate(shortfalls) if shortfall > TOLERANCE]
     if failed:
         fails = problems[failed[0]]
+        # In the state in which it failed: simpler means, the same draws.
         means = subject.shrink(fails, lambda means: _shortfall(subject, means, failed[0]) > TOLERANCE)
         share = f"{len(failed)} of {len(shortfalls)}"
         _accuse(subject, means, share, len(failed) > 0.75 * len(shortfalls), failed[0])
+    # Where less than the best will do, random means seldom show a miss: the worst ones are led on to one.
     if oracle.alpha != 1:
         hunted = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
         if hunted:
@@ -56,6 +59,7 @@ def _check_probability(subject: Subject, problems: list[FloatArray]) -> Finding:
             if _shortfall(subject, means, state) > TOLERANCE:
                 failed.append(means)
             count += 1
+        # Half the level for each of two looks.
         if binomial_tail(len(failed), count, allowed) < LEVEL / 2:
             # A shortfall may be chance, and shrinking would chase it.
             _accuse(subject, failed[0], f"{len(failed)} of {count}", len(failed) > 0.75 * count)
@@ -80,6 +84,7 @@ def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool, state
         f" sense={oracle.sense!r}); for means {means} the answer {answer} is worth {value:.6g},"
         f" {rivals[values.index(best)]} is worth {best:.6g}"
     )
+    # The likeliest faults first: an answer that is always the same, then one that is best in the other sense.
     if len({key(subject.answer(other)) for other in subject.timed(subject.problems)}) == 1:
         raise AssertionError(f"guarantee: {text}; it ignores its means")
     if abs(value - worst) <= TOLERANCE < abs(best - worst) and mostly:
@@ -118,6 +123,7 @@ def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
     for start, arm in subject.timed(moves):
         means = starts[start]
         nudge = 0.01 * (subject.high - subject.low)
+        # Just above and below another mean: where approximations change their choice.
         near = np.add.outer(rng.choice(means, 2), (-nudge, nudge)).ravel()
         for value in (subject.low, subject.high, middle, *np.clip(near, subject.low, subject.high)):
             moved = np.where(np.arange(len(means)) == arm, value, means)
@@ -167,6 +173,7 @@ def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
         row[arm] = 1.0
     while True:
         rows = np.array(list(islice(drawn, _CHUNK)))
+        # A sum over each rival's arms is a product with its row of zeros and ones.
         yield from zip(rows, _best(oracle, rows @ membership.T).tolist(), strict=True)
 
 
@@ -203,6 +210,7 @@ def _tempting(subject: Subject, rng: np.random.Generator) -> Iterator[tuple[Floa
         for number, arm in enumerate(rng.permutation(n_arms)):
             others = (drawn[number % len(drawn)] + middle) / 2  # none of them ties with the raised one
             raised = np.where(np.arange(n_arms) == arm, best_end(subject), others)
+            # The best arm by far, and not chosen: sets with it are the first to be tried.
             if arm not in subject.answer(raised):
                 yield raised, np.array([arm])
     for means in drawn:

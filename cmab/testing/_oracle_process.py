@@ -56,6 +56,8 @@ class _Helper:
         # Two seeds differ in the order of almost all sets; whichever this process has, one is another.
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        # A process that was forked has the pipes too, and must not use them; one older
+        # than the sources runs old code.
         self._owner, self._newest = os.getpid(), _newest_source()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -144,6 +146,7 @@ def share(
                 return calls, f"means {problems[position]} gave {answer} instead of {answers[position]}"
         return calls, ""
 
+    # The usual 5 ms are longer than a call: hardly any two would overlap.
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # threads of Python take turns far more often than they do by themselves
     try:

@@ -28,6 +28,7 @@ def check_monotonicity(subject: Subject) -> None:
     rng, reward = np.random.default_rng(subject.seed), subject.oracle.expected_reward
     for arm, means in _super_arms(subject):
         rise = rng.uniform(0, 1, means.shape) * (rng.random(means.shape) < 0.5)
+        # Both ends in one array, so that `shrink` can simplify them together.
         both = np.concatenate((means, means + rise * (subject.high - means)))
 
         def fails(both: FloatArray, arm: IntArray = arm) -> bool:
@@ -53,6 +54,7 @@ def check_smoothness(subject: Subject) -> None:
             _refuse_jump(subject, arm, np.minimum(means, other), np.maximum(means, other))
         return
     for arm, means in _super_arms(subject):
+        # All up, all down and mixed: which of them is worst depends on the reward.
         for size in width * np.array([1e-3, 0.1, 1.0]):
             mixed = rng.choice([-1.0, 1.0], means.shape)
             for signs in (1.0, -1.0, mixed, rng.uniform(-1.0, 1.0, means.shape)):
@@ -91,6 +93,7 @@ def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: Flo
     start = abs(values[0] - values[1])
     # A reward estimated on fixed coins moves in small steps, which are no jumps.
     allowed = max(0.01 * start, 0.003 * (1 + min(map(abs, values))))
+    # Bisection keeps at least half of the change; 40 halvings bring the ends within 1e-12 of each other.
     for _ in range(40):
         if abs(values[0] - values[1]) <= allowed:
             return

@@ -18,6 +18,7 @@ from cmab.testing._checks import Finding, Stopwatch
 
 T = TypeVar("T")
 TOLERANCE = 1e-9
+# Most entries of which all subsets are tried, arms that are raised alone, and least items of a timed loop.
 _ENUMERABLE = 12
 _ALONE = 12
 _AT_LEAST = 8
@@ -128,6 +129,7 @@ class Subject:
 
     def answer(self, means: FloatArray) -> IntArray:
         """Return a copy of the first answer of `solve` for these means: most checks begin with it."""
+        # By content: the same means come in arrays of their own.
         known = self._answers.get(means.tobytes())
         if known is None:
             known = np.array(self.solve(means))
@@ -141,6 +143,7 @@ class Subject:
         before = _position(rng)
         for means in self.timed(self.problems):
             self.oracle.solve(means.copy(), rng)
+            # Spawned generators leave the bits alone, so their number is looked at too.
             if _position(rng) != before:
                 return True
         return False

@@ -16,6 +16,7 @@ from cmab.testing._oracle_process import THREADS, in_another_process, share
 from cmab.testing._oracle_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
+# Calls of each thread, and the bytes by which the process may grow over three stages of calls.
 _CALLS = 500
 _LEAK = 32 * 2**20
 
@@ -31,6 +32,7 @@ def check_layout(subject: Subject) -> Finding:
                 except ValueError:  # it refuses them
                     continue
                 require_same(subject.answer(means), answer, "layout", "{} means {}", what, means)
+            # Else the mapped file could not be written anew, nor removed, on Windows.
             del laid_out
     return Finding(f"{len(problems)} problems as a column, backwards, read-only and in a file")
 
@@ -108,6 +110,7 @@ def check_growth(subject: Subject) -> Finding:
             subject.solve(problems[number % len(problems)])
             calls += 1
         stages.append(resident())
+    # The first stage fills caches and pools; a leak grows in all that follow.
     steps = np.diff(stages)[1:]
     small = steps.min() <= 0 or steps.sum() < _LEAK
     text = "{:.0f} MB more in memory after {} calls, and more after each stage of them"

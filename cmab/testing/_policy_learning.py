@@ -15,6 +15,7 @@ from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding, require
 from cmab.testing._policy_subject import Subject, World
 
+# Rounds of a first look and of a second one, rounds of credit, and the least share of what can be learned.
 _FIRST = 300
 _ROUNDS = 3000
 _CREDITED = 60
@@ -44,6 +45,7 @@ def check_credit(subject: Subject) -> Finding:
         text = "the feedback of round {} was ignored, that of round {} was not"
         require(ignored < 0, "credit", text, ignored, number)
         expected = before.counts.copy()
+        # Triggered arms only: counting those of the super arm that showed nothing is the usual fault.
         expected[feedback.arms] += 1
         text = "after {} were seen, the counts {} became {}"
         counted = np.array_equal(state.counts, expected)
@@ -62,6 +64,7 @@ def _check_mean(
     """Tell the second state the same feedback with one outcome at the other end of the support."""
     (state, other), (low, high) = states, subject.support
     arm, told = int(feedback.arms[position]), float(feedback.outcomes[position])
+    # As far from what was told as the support allows.
     instead = low if told > (low + high) / 2 else high
     outcomes = feedback.outcomes.copy()
     outcomes[position] = instead
@@ -131,10 +134,12 @@ def check_exploration(subject: Subject) -> Finding:
         return _BASELINE
     if subject.needs_context:
         return _CONTEXTUAL
+    # About thirty rounds an arm: rules that explore one by one need them.
     if 30 * oracle.n_arms > _ROUNDS:
         return Finding("not tried: too many arms")
     worst, best = (0.0, 1.0) if oracle.sense == "max" else (1.0, 0.0)
     is_alone = np.eye(oracle.n_arms, dtype=bool)
+    # Arms that the oracle does not choose even where they alone are good need not be looked at.
     leads = [subject.world(np.where(row, best, worst)).means for row in is_alone]
     answers = [oracle.solve(means, np.random.default_rng(7)) for means in leads]
     missing = {arm for arm, answer in enumerate(answers) if arm in oracle.triggered_arms(answer)}
@@ -188,6 +193,7 @@ def _preference(subject: Subject, rare: IntArray, often: IntArray, shared: IntAr
     state.means[:] = low + (high - low) * fractions
     state.counters[:] = 1000
     state.counters[rare] = 2
+    # Those of outcomes at the ends of the support, as made-up worlds show them.
     state.deviations[:] = state.counters * fractions * (1 - fractions) * (high - low) ** 2
     state.rounds = int(state.counters.sum())
     signs = []

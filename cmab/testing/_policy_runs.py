@@ -178,6 +178,7 @@ def check_feedback(subject: Subject) -> None:
 def check_empty_feedback(subject: Subject) -> None:
     """A round that shows no arm is no reason to fail, and the next super arm is feasible."""
     policy, rng = subject.policy, np.random.default_rng(subject.seed)
+    # As when no edge of a seed is tried.
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for rounds in (0, 20):
         state = policy.start(rng)

@@ -19,6 +19,7 @@ from cmab.testing._checks import Stopwatch, pickled
 from cmab.ticket import Ticket
 
 T = TypeVar("T")
+# Rounds of a long game, and those that even a slow policy plays.
 _LONG = 250
 _AT_LEAST = 150
 
@@ -117,6 +118,7 @@ class Subject:
         worlds = [self.world(rng.choice(np.array([0.1, 0.9]), oracle.n_arms)) for _ in range(10)]
         best = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in worlds]
         values = np.array([[world.value(arm) for arm in best] for world in worlds])
+        # lost[i, j] is what the best answer to world j loses in world i; the pair that loses most is taken.
         lost = np.diag(values)[:, None] - values
         first, second = np.unravel_index(np.argmax(lost + lost.T), lost.shape)
         apart = (lost + lost.T)[first, second] > 1e-6 * np.abs(values).max()
@@ -134,6 +136,7 @@ class Subject:
         self, policy: AnyPolicy, place: Any, seed: int, state: Any = None, rounds: int = _LONG
     ) -> Iterator[tuple[IntArray, Feedback, Any]]:
         """Yield what was played, what was seen, and the state that has taken it in, round by round."""
+        # The policy's stream, the coins and the rounds: none is moved by draws of another.
         rng, coins = np.random.default_rng(seed), np.random.default_rng((seed, 1))
         state = policy.start(rng) if state is None else state
         drawn = np.random.default_rng((seed, 2))

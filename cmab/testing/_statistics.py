@@ -20,6 +20,8 @@ def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
     normal law. The range is `spread` where that is more: that of a larger sample of the same kind, which may
     hold rare outcomes that this one missed.
     """
+    # Seven standard errors, and room for rare outcomes that a sample of n may
+    # lack: about 20 / n of the spread.
     spread = max(spread, float(np.ptp(sample)))
     n = len(sample)
     return 7 * float(sample.std()) / math.sqrt(n) + 20 * (spread if spread > 0 else 1.0) / n + 1e-9
@@ -52,6 +54,7 @@ def seen_rate(calls: int) -> float:
 
 def refused_rate(trials: int, allowed: float, level: float) -> float:
     """Return the smallest rate above `allowed` that `trials` trials refuse with probability `POWER`."""
+    # The least number of failures that is refused, and then the least rate that shows as many.
     critical = next((f for f in range(trials + 1) if binomial_tail(f, trials, allowed) < level), trials + 1)
     rates = np.linspace(allowed, 1.0, 201)[1:]
     refused = [rate for rate in rates if binomial_tail(critical, trials, rate) >= POWER]

@@ -32,6 +32,7 @@ def later(*subjects: object) -> Iterator[None]:
         for place in places
         for name, value in list(place.items())
         for clock in true
+        # Also under the names that modules have given them: `from time import monotonic as now`.
         if value is true[clock]
     ]
     try:

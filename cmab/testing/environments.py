@@ -15,6 +15,7 @@ from cmab.testing._checks import Check, CheckFunction, Report, named_checks, run
 from cmab.testing._environment_subject import Subject
 
 _CHECKS: tuple[CheckFunction, ...] = (
+    # In this order: what comes first names the fault from which those of later checks may follow.
     rounds.check_determinism,
     rounds.check_coins,
     rounds.check_support,

@@ -191,6 +191,7 @@ def oracle_checks(
 
 def _report(subject: Subject, results: tuple[CheckResult, ...]) -> OracleReport:
     seconds = []
+    # Time and memory apart: tracing memory makes calls slow.
     for means in subject.timed(subject.problems, 0.05):
         started = time.perf_counter()
         subject.solve(means)

@@ -13,6 +13,7 @@ from cmab.testing._checks import Check, CheckFunction, Report, named_checks, run
 from cmab.testing._policy_subject import Subject
 
 _CHECKS: tuple[CheckFunction, ...] = (
+    # In this order: what comes first names the fault from which those of later checks may follow.
     runs.check_determinism,
     runs.check_feasibility,
     runs.check_state,
