@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.context import Context
+from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import generator, guard
 from cmab.validation import arm_indices, check_vector, integer, real_array, shown
@@ -71,6 +72,9 @@ class Environment(ABC):
         """Guard the public methods of every subclass against arguments that are none."""
         super().__init_subclass__(**named)
         guard(cls, _TAKES)
+
+    def __repr__(self) -> str:
+        return described(self)
 
     @property
     def sigma(self) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, is_current
 from cmab.context import Context
+from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import Check, checks_itself, generator, guard, unguarded
 from cmab.oracle import Oracle
@@ -73,8 +74,7 @@ class Policy(ABC, Generic[State]):
         guard(cls, {name: takes for name, method in vars(cls).items() if (takes := _takes(name, method))})
 
     def __repr__(self) -> str:
-        oracle = getattr(self, "oracle", None)
-        return f"{type(self).__name__}({'' if oracle is None else repr(oracle)})"
+        return described(self)
 
     @abstractmethod
     def initial_state(self) -> State:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.description import described
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
@@ -83,7 +84,7 @@ class Coverage(Environment):
         self.means = frozen(vector("probability", given, self.n_arms, 0.0, 1.0))
 
     def __repr__(self) -> str:
-        return f"Coverage({self.oracle!r})"
+        return described(self, oracle=self.oracle, means=self.means)
 
     @property
     def optimum_is_exact(self) -> bool:

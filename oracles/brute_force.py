@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Set
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.description import described
 from cmab.guards import unguarded
 from cmab.oracle import LinearOracle, Oracle, Sense
-from cmab.oracle.description import described
 from cmab.validation import arm_indices, integer, listed, one_of, shown
 
 

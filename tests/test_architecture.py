@@ -17,7 +17,7 @@ ALLOWED = {
 }
 # The rooms of `cmab`, from the ground up: a file or a folder imports only from the floors below it.
 FLOORS = [
-    {"arrays", "seeding", "_metering", "_options", "_streams"},
+    {"arrays", "description", "seeding", "_metering", "_options", "_streams"},
     {"validation", "intervals", "compiled", "guards"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},

@@ -3,12 +3,25 @@
 import inspect
 import re
 
+import networkx as nx
 import numpy as np
 import pytest
 from cases import ENVIRONMENTS, EXPLORERS, MEANS, ORACLES, POLICIES
 
+from cmab import (
+    CUCB,
+    LUCB1,
+    SAR,
+    ArmStatistics,
+    Context,
+    Feedback,
+    Policy,
+    Session,
+    identify,
+    simulate,
+)
 from instances import BernoulliArms, BetaArms, EmpiricalArms, GaussianArms, SemiBandit
-from oracles import TopK
+from oracles import Matching, ShortestPath, TopK
 
 ARMS = [
     BernoulliArms(MEANS),
@@ -27,6 +40,54 @@ OBJECTS = [
 SCALAR = int | float | str | bool | np.number
 
 
+class Walk(Policy):
+    """A policy of a user, no dataclass."""
+
+    def __init__(self, oracle, step, *, names=("a", "b")):
+        self.oracle, self.step, self._names = oracle, step, names
+
+    def initial_state(self):
+        """Return empty statistics."""
+        return ArmStatistics.empty(self.oracle.n_arms)
+
+    def select(self, state, rng):
+        """Return the first arm."""
+        return np.array([0])
+
+    def update(self, state, feedback):
+        """Count."""
+        state.update(feedback)
+
+
+class Weather(SemiBandit):
+    """An environment of a user."""
+
+    def __init__(self, arms, oracle, *, period=7):
+        super().__init__(arms, oracle)
+        self.period = period
+
+
+THEIRS = {
+    "Walk(TopK(n_arms=5, k=2), step=0.3)": lambda: Walk(TopK(5, 2), 0.3),
+    "Walk(TopK(n_arms=5, k=2), step=1, names=('b',))": lambda: Walk(TopK(5, 2), 1, names=("b",)),
+    "Weather(BernoulliArms(n_arms=2, means=[0.1, 1]), TopK(n_arms=2, k=1), period=3)": lambda: Weather(
+        BernoulliArms([0.1, 1]), TopK(2, 1), period=3
+    ),
+    "ShortestPath(n_arms=2, n_nodes=3, source=0, target=2)": lambda: ShortestPath(nx.path_graph(3), 0, 2),
+    "Matching(n_arms=2, sense='max', capacity=[2, 2, 2])": lambda: Matching(nx.path_graph(3), capacity=2),
+}
+MADE = {
+    "session": lambda: Session(CUCB(TopK(5, 2)), rng=0),
+    "ticket": lambda: Session(CUCB(TopK(5, 2)), rng=0).ask(),
+    "feedback": lambda: Feedback([0, 1], [0.0, 1.0]),
+    "context": lambda: Context(available=[True, False]),
+    "statistics": lambda: ArmStatistics.empty(5),
+    "goal": lambda: LUCB1(5, 2, delta=0.1).goal,
+    "simulation": lambda: simulate(CUCB(TopK(5, 2)), SemiBandit(BernoulliArms(MEANS), TopK(5, 2)), 5, rng=0),
+    "identification": lambda: identify(SAR(5, 2, budget=50), BernoulliArms(MEANS), rng=0),
+}
+
+
 @pytest.mark.parametrize("make", OBJECTS)
 def test_reprs_tell_parameters_and_no_address(make):
     """Each that is no default and no data; what is inside tells its own in turn."""
@@ -41,9 +102,23 @@ def test_reprs_tell_parameters_and_no_address(make):
         for name, parameter in inspect.signature(type(thing)).parameters.items():
             value = getattr(thing, name, None)
             is_derived = parameter.default is None and name not in text
-            if isinstance(value, SCALAR) and value != parameter.default and not is_derived:
+            if is_derived:
+                continue
+            if isinstance(value, SCALAR) and value != parameter.default:
                 shown = f"{value:g}" if isinstance(value, float) else repr(value)
                 assert f"{name}={shown}" in text or f"{name}={value!r}" in text, name
+            elif name in vars(thing) and value is not None and repr(value) != repr(parameter.default):
+                assert f"{name}=" in text or repr(value) in text, name
+
+
+@pytest.mark.parametrize("text", THEIRS)
+def test_classes_of_users_tell_their_parameters_too(text):
+    assert repr(THEIRS[text]()) == text
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_made_on_the_way_tells_no_address(name):
+    assert not re.search(r"\bat 0x|object>", repr(MADE[name]()))
 
 
 def test_other_arms_are_other_text():

@@ -11,9 +11,9 @@ import numpy as np
 from cmab._metering import meter_solve
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel, compiled_form, solve_rows
+from cmab.description import described
 from cmab.guards import guard, unguarded
 from cmab.oracle._arguments import TAKES, finite_means
-from cmab.oracle.description import described
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, check_vector, real_array, shown
 

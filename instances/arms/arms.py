@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 
 import numpy as np
@@ -48,11 +47,6 @@ class Arms(Environment):
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         """Return the outcome of each of `arms` that belongs to a uniform number of [0, 1)."""
 
-    def __repr__(self) -> str:
-        told = {name: getattr(self, name, None) for name in inspect.signature(type(self)).parameters}
-        shown = [f"{name}={told_of(value)}" for name, value in told.items() if value is not None]
-        return f"{type(self).__name__}({', '.join([f'n_arms={self.n_arms}', *shown])})"
-
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm`, by common random numbers, and their sum."""
         from cmab.kernels import keyed_uniforms
@@ -66,13 +60,6 @@ class Arms(Environment):
         from instances.arms._kernels_bernoulli import sum_in_order
 
         return sum_in_order(self.means[super_arm])
-
-
-def told_of(value: object) -> str:
-    """Return a parameter as a `repr` tells it: of long arrays the ends."""
-    if not isinstance(value, np.ndarray):
-        return repr(value)
-    return np.array2string(value, 10_000, precision=4, separator=", ", threshold=8, edgeitems=3)
 
 
 class BernoulliArms(Arms):

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.description import described
 from cmab.guards import unguarded
 from cmab.validation import frozen, real, vector
-from instances.arms.arms import Arms, told_of
+from instances.arms.arms import Arms
 
 
 class BetaArms(Arms):
@@ -86,8 +87,7 @@ class EmpiricalArms(Arms):
         self.means = frozen(np.array([values.mean() for values in recorded]))
 
     def __repr__(self) -> str:
-        sizes = f"n_arms={self.n_arms}, outcomes={len(self._outcomes)}"
-        return f"EmpiricalArms({sizes}, means={told_of(self.means)}, support={self.support})"
+        return described(self, outcomes=len(self._outcomes), means=self.means)
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return fresh outcomes of `arms`."""

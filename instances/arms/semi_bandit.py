@@ -54,9 +54,6 @@ class SemiBandit(Environment):
         self.means = arms.means
         self.support = arms.support
 
-    def __repr__(self) -> str:
-        return f"SemiBandit({self.arms!r}, {self.oracle!r})"
-
     @property
     def sigma(self) -> float:
         """Sub-Gaussian scale of the outcomes."""

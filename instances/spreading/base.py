@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from cmab.description import described
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from cmab.validation import frozen, integer, one_of, shown, vector
@@ -76,8 +77,7 @@ class SpreadingInfluence(Environment):
         self.pool = integer("pool", pool, 2)
 
     def __repr__(self) -> str:
-        told = "" if self.feedback == "edge" else f", feedback={self.feedback!r}"
-        return f"{type(self).__name__}({self.graph!r}, k={self.k}{told})"
+        return described(self, means=self.means)
 
     @abstractmethod
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:

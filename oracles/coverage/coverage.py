@@ -9,8 +9,8 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel
+from cmab.description import described
 from cmab.oracle import Oracle
-from cmab.oracle.description import described
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, real, shown
 
@@ -103,7 +103,8 @@ class MaxCoverage(Oracle):
         self.clusters = (np.cumsum(degrees > 0) - 1)[tails]
 
     def __repr__(self) -> str:
-        return described(self, left=len(self.left), right=len(self.right))
+        weights = None if (self.node_weights == 1.0).all() else self.node_weights
+        return described(self, left=len(self.left), right=len(self.right), node_weights=weights)
 
     @property
     def n_choices(self) -> int:

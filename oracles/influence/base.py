@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.description import described
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
-from cmab.oracle.description import described
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, vector
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph

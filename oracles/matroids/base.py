@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.description import described
 from cmab.oracle import LinearOracle, Sense
-from cmab.oracle.description import described
 from cmab.validation import arm_indices, integer, one_of
 
 

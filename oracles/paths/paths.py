@@ -9,8 +9,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
+from cmab.description import described
 from cmab.oracle import LinearOracle, Oracle, Sense
-from cmab.oracle.description import described
 from cmab.smoothness import Smoothness
 from cmab.validation import one_of
 from oracles.paths._road_map import RoadMap
@@ -62,6 +62,7 @@ class ShortestPath(LinearOracle):
                 f"sense must be 'min' unless graph is directed and acyclic, got 'max' for {graph}"
             )
         self.n_arms = len(self._map.labels)
+        self.source, self.target = source, target
 
     def __repr__(self) -> str:
         return described(self, n_nodes=self._map.n_nodes)
@@ -180,6 +181,7 @@ class MostReliablePath(Oracle):
     def __init__(self, graph: nx.Graph[Any], source: Hashable, target: Hashable) -> None:
         self._map = RoadMap.of(graph, source, target)
         self.n_arms = len(self._map.labels)
+        self.source, self.target = source, target
 
     def __repr__(self) -> str:
         return described(self, n_nodes=self._map.n_nodes)

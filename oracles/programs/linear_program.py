@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.description import described
 from cmab.oracle import LinearOracle, Sense
-from cmab.oracle.description import described
 from cmab.validation import one_of, real, shown
 from oracles.programs._kept_programs import ProgramPool
 from oracles.programs._mixed_integer import INTEGRAL, Outcome, SolverError

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.description import described
 from cmab.oracle import Sense
 from cmab.validation import integer, one_of, shown
 from oracles.programs._assignment import TwoSides
@@ -86,6 +87,9 @@ class Matching(PuLPOracle):
             if not self.perfect:
                 raise
             raise ValueError(f"graph must have a perfect matching, got {graph} without one") from error
+
+    def __repr__(self) -> str:
+        return described(self, sense=self.sense, capacity=None if (self._room == 1).all() else self._room)
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         """Return the edges of `super_arm`."""
