@@ -122,6 +122,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Look up what most programs do not need when it is asked for."""
+    # Reading the version, or matplotlib, takes longer than all the rest of the import.
     if name == "__version__":
         from cmab.studies._registry import version
 

@@ -55,6 +55,7 @@ def check_feedback(
     if isinstance(policy, Explorer):
         _check_samples(feedback, ticket)
     else:
+        # Other arms would pass unnoticed: a count that rose by mistake is never taken back.
         possible = unguarded(policy.oracle.triggered_arms)(ticket.super_arm)
         strange = _others(feedback.arms, possible)
         if strange:

@@ -29,6 +29,7 @@ class Meter:
 
     def measure(self, solve: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Return what `solve` returns."""
+        # An oracle may call its own `solve`, or that of its base class: only the outermost call counts.
         if self._is_running:
             return solve(*arguments, **named)
         self._is_running, started = True, time.perf_counter()
@@ -40,6 +41,7 @@ class Meter:
             self._is_running = False
 
 
+# Of a thread, for replications run in several at once and share the oracle.
 class _Active(threading.local):
     meter: Meter | None = None
 
@@ -70,6 +72,7 @@ def meter_solve(cls: type) -> None:
     """Let the `solve` and `solve_within` that a class defines be metered; unmetered, that costs two calls."""
     for name in ("solve", "solve_within"):
         solve = vars(cls).get(name)
+        # What is no plain function, as a wrapper by somebody else, stays as it is.
         if isinstance(solve, FunctionType):
             setattr(cls, name, _watched(solve))
 

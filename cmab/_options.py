@@ -31,11 +31,13 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
         if get_origin(kind) is Literal:
             settings |= {"choices": get_args(kind)}
         elif kind is bool:
+            # --quick and --no-quick.
             settings |= {"action": argparse.BooleanOptionalAction}
         else:
             assert kind in (int, float, str, Path), f"{name} of {prog}: no option for {kind}"
             settings |= {"type": kind, "metavar": _METAVARS[kind]}
         default = "" if parameter.default is None or kind is bool else " (default: %(default)s)"
+        # argparse formats help texts with %.
         help_text = described.get(name, "").replace("%", "%%") + default
         option = _SPELT.get(name, name).replace("_", "-")
         parser.add_argument(f"--{option}", dest=name, help=help_text, **settings)

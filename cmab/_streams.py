@@ -55,6 +55,7 @@ class Lossy:
         """Have the rest go nowhere: what is buffered would otherwise fail again when Python ends."""
         with suppress(OSError, ValueError):
             assert self._stream is not None
+            # The descriptor itself is led away, for Python flushes its own buffer at the end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:

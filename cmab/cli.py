@@ -22,6 +22,7 @@ from cmab.studies._pieces import StudyFailed
 from cmab.studies._workers import Backend, backend
 from cmab.studies.store import STORE
 
+# What shells say of a program that Ctrl-C ended: 128 and the signal's number.
 _INTERRUPTED = 130
 
 
@@ -32,6 +33,7 @@ class _BadOutput(Exception):
 def command() -> NoReturn:
     """Run the command as a process of its own, and end it."""
     open_closed_descriptors()
+    # Where Ctrl-C is ignored, as by a script's job in the background, it stays so.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt_once)
     status = main()
@@ -55,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with lossy_streams():
         try:
             options = _parser().parse_args(arguments)
+            # Faults of the user's are told in a line; anything else is ours, and its traceback is wanted.
             status: int = options.command(options)
             sys.stdout.flush()
             return status
@@ -144,6 +147,7 @@ def _run_study(options: argparse.Namespace) -> int:
         print(f"{study}: {missing} of {total} pieces to do", file=sys.stderr)
         progress = Progress(total, total - missing, sys.stderr)
         progress.recall({**folder.results(), **folder.identifications()})
+        # Who names a cluster wants all of it.
         default = 1 if options.backend == "loky" else -1
         n_jobs = default if options.jobs is None else options.jobs
         message, status = "", 0

@@ -73,6 +73,7 @@ class Context:
                 raise ValueError(f"context.{name} must have {length} rows, got shape {part.shape}")
 
 
+# In this order they are told and refused.
 _PARTS = ("available", "features", "values")
 
 

@@ -79,6 +79,7 @@ class Environment(ABC):
     @property
     def sigma(self) -> float:
         """Sub-Gaussian scale of the outcomes."""
+        # Hoeffding's lemma: outcomes in [low, high] are sub-Gaussian with half the length.
         return (self.support[1] - self.support[0]) / 2
 
     @abstractmethod
@@ -166,6 +167,8 @@ class Environment(ABC):
 
         The default draws them one by one; distributions that can draw the sums exactly override it.
         """
+        # One long call of `pull`, and sums by owner. Arms with a law for sums
+        # override this, as for a million pulls.
         owner = np.repeat(np.arange(len(arms)), pulls)
         outcomes = self.pull(np.repeat(arms, pulls), rng)
         sums: FloatArray = np.bincount(owner, outcomes, minlength=len(arms)).astype(np.float64, copy=False)
@@ -196,6 +199,7 @@ def _uniforms(_: object, uniforms: ArrayLike, args: tuple[IntArray, ...]) -> Flo
     return array
 
 
+# By method: a check for each argument in order, None for what the method checks by itself.
 _TAKES = {
     "play": (_super_arm, generator),
     "in_round": (None, generator),
@@ -232,4 +236,5 @@ def round_key(rng: np.random.Generator) -> int:
     >>> round_key(np.random.default_rng(0))
     5737240835340368
     """
+    # All 53 bits of a double, one draw: the compiled loops take the same number of the stream.
     return int(rng.random() * 2.0**53)

@@ -17,6 +17,7 @@ LARGEST = 1e100
 MOST_PULLS = 2**53
 #: Largest number of a base arm: an array of so many would fill any memory.
 MOST_ARMS = 2**48
+# Up to here Python's lists are faster than numpy's calls.
 _FEW = 40
 _INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 _AT_LEAST = {0: "not be negative", 1: "be positive integers"}
@@ -116,6 +117,7 @@ def are_plain(arms: Any, outcomes: Any, n_arms: int) -> bool:
         return False
     if not (arms.dtype is _INTEGER and outcomes.dtype is _REAL and arms.ndim == 1 and 0 < len(arms) <= _FEW):
         return False
+    # Sorted once: the ends tell the range, and a set of them tells repeats.
     ordered = sorted(arms.tolist())
     if ordered[0] < 0 or ordered[-1] >= n_arms or len(set(ordered)) < len(ordered):
         return False
@@ -162,6 +164,7 @@ def _numbers(name: str, values: ArrayLike, length: int, largest: float) -> Float
 
 def _check_squares(outcomes: FloatArray, squares: FloatArray, pulls: IntArray | int) -> None:
     """Raise unless the squares of as many outcomes can have these sums: at least sum**2 / number."""
+    # Cauchy and Schwarz: the sum of n squares is at least the square of their sum, over n.
     least = outcomes**2 / pulls
     # Sums of n numbers are wrong by n roundings at most.
     good = squares * (1.0 + 1e-9 + 1e-15 * np.asarray(pulls)) >= least - 1e-300

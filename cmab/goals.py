@@ -121,6 +121,7 @@ class ExploreEach(Goal):
         """Return whether every bandit has `k` arms and each is good enough."""
         goal = ExploreM(self.k, self.epsilon)
         return all(
+            # Arms are numbered within their bandit there, as its means are.
             goal.is_correct(arms[np.isin(arms, bandit)] - bandit[0], means[bandit])
             for bandit in bandits(self.arms_per_bandit)
         )
@@ -183,5 +184,6 @@ def best_k(values: ArrayLike, k: int) -> IntArray:
     >>> best_k([0.2, 0.5, 0.5, 0.1], k=1)
     array([1])
     """
+    # Negated rather than reversed: a stable order then keeps the lower index first among ties.
     order = np.argsort(-np.asarray(values, np.float64), kind="stable")
     return np.sort(order[:k])

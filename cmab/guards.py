@@ -41,6 +41,7 @@ def guard(cls: type, table: Mapping[str, tuple[Check | None, ...]]) -> None:
 
 
 def _guarded(method: Callable[..., Any], checks: tuple[Check | None, ...]) -> Callable[..., Any]:
+    # The method's own arguments without self: what comes by name is put in its place, so that it is checked.
     names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
     steps = [(i, check) for i, check in enumerate(checks) if check]
 
@@ -51,6 +52,7 @@ def _guarded(method: Callable[..., Any], checks: tuple[Check | None, ...]) -> Ca
         for i, check in steps:
             if i < len(args):
                 value = check(self, args[i], args)
+                # The tuple is made anew only where a check has converted something.
                 if value is not args[i]:
                     args = (*args[:i], value, *args[i + 1 :])
         return method(self, *args, **named)

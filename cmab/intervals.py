@@ -18,6 +18,7 @@ def proportion_interval(hits: int, trials: int, *, level: float = 0.95) -> tuple
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2
+    # The ends are quantiles of Beta(hits, misses + 1) and Beta(hits + 1, misses).
     low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, tail))
     high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - tail))
     return low, high
@@ -31,6 +32,7 @@ def paired_p_value(differences: FloatArray) -> float:
     from scipy.special import stdtr
 
     n = len(differences)
+    # No spread, no test: t would be infinite, or 0 over 0.
     if n < 2 or np.ptp(differences) == 0.0:
         return np.nan
     t = differences.mean() / (differences.std(ddof=1) / np.sqrt(n))
@@ -54,6 +56,7 @@ def holm(p_values: Sequence[float] | ArrayLike) -> FloatArray:
     tested = np.flatnonzero(np.isfinite(p))
     order = tested[np.argsort(p[tested], kind="stable")]
     adjusted = np.full(p.shape, np.nan)
+    # Holm (1979): the i-th smallest of m times m - i + 1, never less than those before.
     factors = np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
     return adjusted
@@ -92,6 +95,7 @@ def band(
         raise ValueError(f"level must be in (0, 1), got {level}")
     played = np.isfinite(values)
     counts = played.sum(axis=0)
+    # Interrupted replications have no value at late checkpoints: each mean is over those that have.
     filled = np.where(played, values, 0.0)
     mean = np.divide(filled.sum(axis=0), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
     if kind == "t":
@@ -103,6 +107,8 @@ def band(
         n = counts[some]
         half[some] = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(squares[some] / (n - 1) / n)
         return mean, mean - half, mean + half
+    # Whole curves are resampled, the same replications at all checkpoints; the seed is fixed, for a picture
+    # drawn twice must be the same.
     weights = np.random.default_rng(0).multinomial(
         len(values), np.full(len(values), 1 / len(values)), _RESAMPLES
     )

@@ -145,6 +145,7 @@ class Policy(ABC, Generic[State]):
         rng : numpy.random.Generator
             The policy's stream.
         """
+        # The guard has seen `state` in this very call.
         unguarded(self.update)(state, feedback)
 
 
@@ -162,6 +163,7 @@ def refuse_parts(policy: AnyPolicy, context: Context | None, understood: tuple[s
 
 AnyPolicy = Policy[Any]
 
+# Sizes of rules' memories by policy, as long as it lives.
 _MEMORY: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
@@ -271,6 +273,7 @@ class IndexPolicy(Policy[ArmStatistics]):
         """
         if context is None or not context.parts:
             return self.select(state, rng)
+        # Who overrides `select` alone has a rule that knows of no context.
         if not is_current(self, "select", form="select_for"):
             refuse_parts(self, context)
         refuse_parts(self, context, ("available",))

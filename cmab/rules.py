@@ -47,10 +47,12 @@ def compiled_rule(kind: Kind, *helpers: str) -> Callable[[Function], Callable[[]
     one_of("kind", kind, _KINDS)
 
     def decorate(function: Function) -> Callable[[], Function]:
+        # Compiled once, when it is first asked for: importing the class must not load numba.
         @functools.cache
         def compiled() -> Function:
             for helper in helpers:
                 module, _, name = helper.partition(":")
+                # numba looks helpers up among the globals of the function's own module.
                 function.__globals__[name] = getattr(import_module(module), name)
             decorator: Any = getattr(import_module("cmab.kernels"), f"{kind}_kernel")
             form: Function = decorator(function)

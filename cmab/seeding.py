@@ -35,6 +35,7 @@ def root(rng: Seed) -> np.random.SeedSequence:
     if isinstance(rng, np.random.SeedSequence):
         return rng
     if isinstance(rng, np.random.Generator):
+        # A generator is drawn from once, so that two calls with the same one differ, as its user expects.
         return np.random.SeedSequence(rng.integers(0, 2**32, size=4).tolist())
     if rng is None:
         return np.random.SeedSequence()
@@ -49,5 +50,6 @@ def stream(seed: np.random.SeedSequence, purpose: Purpose, replication: int) -> 
     The key does not contain the learner, so all learners of an experiment meet the same environment
     stream: common random numbers.
     """
+    # A key instead of `spawn`, which counts: any stream can be made alone, in any process.
     key = (*seed.spawn_key, int(purpose), replication)
     return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))

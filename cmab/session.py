@@ -79,6 +79,7 @@ class Session(Generic[State]):
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         self.state = policy.start(self.rng)
         self._set_support(support)
+        # By this a ticket of another session, or of another copy, is told from one's own.
         self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
@@ -195,6 +196,7 @@ class Session(Generic[State]):
         with self._lock:
             told = self._find(ticket)
             check_feedback(feedback, told, self.policy, self.support)
+            # All or nothing: a rule that fails in the middle must not leave half an update.
             before, drawn = _state.copied(self.state), self.rng.bit_generator.state
             try:
                 self.policy.learn(self.state, told, feedback, self.rng)
@@ -205,6 +207,8 @@ class Session(Generic[State]):
 
     def _ticket(self, number: int, super_arm: IntArray, pulls: int, context: Context | None) -> Ticket:
         """Return a ticket that knows its session, and its super arm even if somebody writes to it."""
+        # With a checksum of the super arm: copies of a session number their
+        # tickets alike, but ask for others.
         name = f"{self._id}:{zlib.crc32(super_arm.tobytes()):08x}"
         return Ticket(number, super_arm, pulls, name, context)
 
@@ -279,6 +283,7 @@ class Session(Generic[State]):
             policy or other parameters.
         """
         check_policy_instance(policy)
+        # Any seed: the generator is replaced by that of the file.
         session = cls(policy, rng=0)
         file = _state.read(Path(path))
         try:

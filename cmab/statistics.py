@@ -128,6 +128,7 @@ class ArmStatistics:
     @property
     def variances(self) -> FloatArray:
         """Unbiased sample variances, 0 below two outcomes, shape (n_arms,)."""
+        # M2 / (T - 1), and 0 / 1 below two outcomes.
         return self.deviations / np.maximum(self.counts - 1, 1)
 
     def update(self, feedback: Feedback) -> None:

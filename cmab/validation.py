@@ -28,6 +28,7 @@ def shown(value: object, most: int = _SHOWN) -> str:
 def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an ``int`` in ``[low, high]``; booleans and floats are refused."""
     try:
+        # numpy's integers too, and never a float that happens to be whole.
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = None
@@ -94,6 +95,7 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
         raise ValueError(f"{wanted} masked entries in {shown(values)}")
     try:
         array = np.asarray(values)
+        # Texts and dates would be converted without a word. Objects are good if each is a real number.
         plain = array.dtype.kind in "fiub" or (
             array.dtype.kind == "O"
             and array.ndim > 0

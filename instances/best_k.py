@@ -7,6 +7,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.validation import arm_indices, integer, real
 
+# Audibert et al. (2010), with their budgets: from public code, not from the paper's text.
 _PROBLEMS: dict[int, tuple[list[float], int]] = {
     1: ([0.5] + 19 * [0.4], 2000),
     2: ([0.5] + 5 * [0.42] + 14 * [0.38], 2000),
@@ -65,6 +66,7 @@ def synthetic(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray:
     integer("k", k, 1, integer("n_arms", n_arms, 2) - 1)
     real("exponent", exponent, 0.0, inside=True)
     i, border = np.arange(1, n_arms + 1), 1.0 - k / n_arms
+    # Jiang et al. (2017), section 5.1; Chen et al. (2017), section 3, whose formula is garbled in our copy.
     above = border + (k / n_arms) * (1.0 - np.minimum(i, k) / k) ** exponent
     below = border - border * (np.maximum(i - k, 0) / (n_arms - k)) ** exponent
     return np.where(i <= k, above, below)
@@ -135,6 +137,8 @@ def lucb_lower_bound(n_arms: int, good: ArrayLike, *, epsilon: float) -> FloatAr
     """
     arms = arm_indices("good", good, n_arms)
     real("epsilon", epsilon, 0.0, 0.25)
+    # Section 4.1, rebuilt: the assignment that has m (epsilon, m)-optimal arms in
+    # every instance, as the text says.
     means = np.full(n_arms, 0.5 - 2 * epsilon)
     means[0] = 0.5
     means[arms] = 0.5 + 2 * epsilon

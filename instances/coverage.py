@@ -89,6 +89,7 @@ class Coverage(Environment):
     @property
     def optimum_is_exact(self) -> bool:
         """Whether `optimum` is the optimum itself."""
+        # Few enough sets to try them all; else the optimum is what greedy finds.
         return comb(self.oracle.n_choices, self.oracle.k) <= _MOST_ENUMERATED
 
     @cached_property
@@ -122,6 +123,7 @@ class Coverage(Environment):
     def _weight_reached(self, arms: IntArray, outcomes: FloatArray) -> float:
         """Return the realised reward: the expected one if every coin's probability were its outcome."""
         certain = np.zeros(self.n_arms)
+        # Coins that were not flipped count as 0, so all left nodes may be asked about.
         certain[arms] = outcomes
         left = np.arange(self.oracle.n_choices)
         return unguarded(self.oracle.expected_reward)(left, certain)

@@ -17,6 +17,7 @@ from cmab.validation import real, shown, vector
 from oracles import DirectedGraph
 from oracles.diffusion._memory import require_memory
 
+# How gzip files begin, digits that may exceed 64 bits, and bytes that are read at once.
 _GZIP = b"\x1f\x8b"
 _DIGITS = 19
 _CHUNK = 2**24
@@ -188,9 +189,11 @@ def _graph(
         labels = None if np.array_equal(names, np.arange(n_nodes)) else names.tolist()
     elif ids.max() >= n_nodes:
         raise ValueError(f"{file}: node ids must lie in range({n_nodes}), got {ids.max()}")
+    # A loop activates nobody.
     proper = ids[:, 0] != ids[:, 1]
     ids, chances = ids[proper], None if chances is None else chances[proper]
     if not directed:
+        # An undirected edge is two arcs, which stand next to each other.
         ids = np.stack([ids, ids[:, ::-1]], axis=1).reshape(-1, 2)
         chances = None if chances is None else np.repeat(chances, 2)
     try:

@@ -87,6 +87,7 @@ def c_epsilon(epsilon: float) -> float:
     >>> round(c_epsilon(0.01), 1)
     21153.4
     """
+    # Jiang, Li and Qiao (2017), Lemma 2.1.
     return (2.0 + epsilon) / epsilon * math.pow(math.log1p(epsilon), -(1.0 + epsilon))
 
 
@@ -176,6 +177,7 @@ def mixture_threshold(x: float) -> float:
 
     # Any l gives a valid threshold, so a grid is safe; this one is within 1e-6 of the least value.
     grid = 0.5 + 0.5 * np.linspace(0.0, 1.0, 4002)[1:-1]
+    # g(l) = 2l - 2l ln(4l) + ln zeta(2l) - ln(1 - l) / 2, from memory.
     g = 2.0 * grid * (1.0 - np.log(4.0 * grid)) + np.log(zeta(2.0 * grid)) - 0.5 * np.log1p(-grid)
     return float(((g + x) / grid).min())
 
@@ -196,11 +198,13 @@ def pair_threshold(n_pairs: int, *, delta: float) -> float:
     ----------
     E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
     """
+    # For two arms at once: |A| C_G(ln(1 / w) / |A|) with |A| = 2 and w = delta / n_pairs, from memory.
     return 2.0 * mixture_threshold(math.log(n_pairs / delta) / 2.0)
 
 
 def largest_level(error: Callable[[float], float], delta: float) -> float:
     """Return a level w in (0, 1) with ``error(w) <= delta``, nearly the largest; `error` increases."""
+    # In the exponent, for levels span hundreds of orders of magnitude: exp(-700) is just above 0.
     low, high = -700.0, 0.0
     for _ in range(100):
         middle = 0.5 * (low + high)
@@ -221,10 +225,12 @@ def lil_parameters(
     if mode == "heuristic":
         return 0.0, delta
     epsilon = 0.01  # the number of samples is flat around it, see the sample bounds of Theorem 3.1
+    # Theorem 3.1 errs with probability at most c_e w: the exponent 1 + e, and the union, are given away.
     if mode == "paper":
         return epsilon, delta / c_epsilon(epsilon)
 
     def error(w: float) -> float:
+        # Lemma 2.1 for each of `size` arms at its level, one-sided, summed over the sides.
         failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sides)
         return c_epsilon(epsilon) * failing
 

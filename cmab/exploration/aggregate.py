@@ -25,6 +25,8 @@ _DECAY = math.exp(0.2) * 0.75  # OptMAI's share of the budget falls by this fact
 
 def _round_pulls(n_arms: int, delta: float, pulls_factor: float, phase: int) -> int:
     """Return AdaptiveTopK's pulls of each arm in round ``phase + 1``."""
+    # 2^-r is the width of round r, and Hoeffding's inequality needs 4^r ln(2 n r^2 / delta)
+    # outcomes for it (equation 18).
     r = phase + 1
     return math.ceil(pulls_factor * 4.0**r * math.log(2 * n_arms * r * r / delta))
 
@@ -37,6 +39,7 @@ def _decide_clear_arms(state: Phases, k: int) -> None:
     """
     arms, means = undecided_means(state)
     wanted = k - int(state.accepted.sum())
+    # Algorithm 1, inner loop, rebuilt from the proofs: gaps of more than 2 widths are those of true sides.
     clear = best_k_gaps(means, wanted) > 2.0 * 2.0 ** -(state.phase + 1)
     top = np.zeros(len(arms), np.bool_)
     top[best_k(means, wanted)] = True
@@ -112,6 +115,7 @@ class AdaptiveTopK(PhasedExplorer):
     def pulls_per_arm(self, state: Phases) -> int:
         """Return ``ceil(c 4^r ln(2 n r^2 / delta))``, c a factor; 0 when no place left can cost epsilon."""
         wanted = self.k - int(state.accepted.sum())
+        # Equation 13: what is left can cost 2 * 2^-r each, and all together no more than eps K.
         if 2.0 * 2.0**-state.phase * wanted <= self.epsilon * self.k:
             return 0
         return _round_pulls(self.n_arms, self.delta, self.pulls_factor, state.phase)
@@ -228,6 +232,7 @@ class OptMAI(BudgetExplorer):
 
     def pulls_per_arm(self, state: Phases) -> int:
         """Return this round's share of the budget for each arm that is left."""
+        # Q_r = beta^r (1 - beta) Q sums up to the budget over all rounds.
         share = _DECAY**state.phase * (1.0 - _DECAY) * self.budget
         pulls = int(share // int(state.undecided.sum()))
         return self.affordable(state, max(1, pulls))
@@ -237,6 +242,7 @@ class OptMAI(BudgetExplorer):
         arms, means = undecided_means(state)
         quarter = -(-len(arms) // 4)
         wanted = self.k - int(state.accepted.sum())
+        # Far more arms than places: none is accepted, the worst quarter goes.
         if len(arms) >= 4 * self.k:
             state.undecided[arms[np.argsort(-means, kind="stable")[len(arms) - quarter :]]] = False
             return

@@ -182,6 +182,7 @@ class LilCLUCB(_CLUCBRule):
     @cached_property
     def _level(self) -> tuple[float, float]:
         epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
+        # U(T, delta / N) of Algorithms 2 and 3.
         return epsilon, level / self.n_arms
 
     def _parameters(self) -> tuple[IntArray, FloatArray]:
@@ -194,6 +195,7 @@ class LilCLUCB(_CLUCBRule):
         from cmab.exploration._kernels_clucb_trees import clucb_trees, explore_clucb_trees
 
         k, general = self.oracle.uniform_size, super().kernel()
+        # Trees know k of n arms only, and no least mean at which bounds would be cut.
         if k is None or general is None or self.oracle.least_mean > -np.inf:
             return general
         epsilon, level = self._level

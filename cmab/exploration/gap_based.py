@@ -167,5 +167,7 @@ class UCBE(FixedBudgetRule):
         """Return the samples after which Successive Rejects has dropped 1, 2, ... arms."""
         n_arms = self.n_arms
         log_sum = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
+        # n_k of Successive Rejects, ceil((n - N) / (logbar (N + 1 - k))), by which
+        # adaptive UCB-E counts its phases.
         totals = [math.ceil((self.budget - n_arms) / (log_sum * left)) for left in range(n_arms, 1, -1)]
         return [sum(totals[:phase]) + (n_arms - phase) * totals[phase] for phase in range(n_arms - 1)]

@@ -130,6 +130,7 @@ class SequentialHalving(BudgetExplorer):
 
     def pulls_per_arm(self, state: Phases) -> int:
         """Return this round's share of the budget for each arm that is left."""
+        # floor(T / (|S| ceil(log2 N))), Karnin et al. (2013), from memory.
         return self.budget // (int(state.undecided.sum()) * self._rounds)
 
     def decide(self, state: Phases) -> None:

@@ -88,6 +88,7 @@ class LilUCB(RuledExplorer, BestK):
     def _parameters(self) -> tuple[float, float, float, float]:
         """The lil exponent, the level, the factor on the radius and the ratio of the stop."""
         if self.mode == "heuristic":
+            # Jamieson et al. (2014), from memory: e = 0, beta = 1/2, lambda = 1 + 10 / N.
             return 0.0, self.delta, 1.5, 1.0 + 10.0 / self.n_arms
         if self.mode == "faithful":
             # The paper bounds the error by 4 sqrt(c w) + 4 c w.

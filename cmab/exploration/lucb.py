@@ -264,6 +264,8 @@ class LUCBPlusPlus(LilLUCB):
     def _levels(self) -> tuple[float, float, float]:
         n_low = self.n_arms - self.k
         epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.k, n_low), n_sides=2.0)
+        # Algorithm 1 of Jiang et al. (2017): U(T, delta / [2 (N - K)]) for the high
+        # arms, U(T, delta / 2K) for the low.
         return epsilon, level / (2.0 * n_low), level / (2.0 * self.k)
 
 

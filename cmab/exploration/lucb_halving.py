@@ -102,6 +102,7 @@ class LUCB1Halving(Explorer[Restart]):
     @cached_property
     def most_rounds(self) -> int:
         """Rounds of LUCB1, the first of which samples all arms, before it is given up."""
+        # Half of delta for each rule; LUCB1 is given up when it has cost what Halving will.
         samples = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
         return 1 + (samples - self.n_arms) // 2
 

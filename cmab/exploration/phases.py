@@ -113,12 +113,14 @@ class PhasedExplorer(Explorer[Phases]):
     def pulls(self, state: Phases) -> int:
         """Return the number of outcomes that every selected arm still lacks."""
         counts = state.stats.counts[state.undecided]
+        # By the arm that lacks least, so that none gets more than the phase wants.
         return int(state.target - counts[counts < state.target].max(initial=0))
 
     def update(self, state: Phases, feedback: Feedback) -> None:
         """Take in outcomes; when the phase is complete, decide and begin the next."""
         state.stats.update(feedback)
         state.samples += int(len(feedback.arms) if feedback.pulls is None else feedback.pulls.sum())
+        # A loop, for feedback of several outcomes may end more than one phase.
         while state.undecided.any() and state.stats.counts[state.undecided].min() >= state.target:
             self.decide(state)
             state.phase += 1

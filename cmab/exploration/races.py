@@ -55,6 +55,7 @@ class _Race(PhasedExplorer):
         radii = self.radii(state.stats)[arms]
         lower, upper = np.sort(means - radii), np.sort(means + radii)
         wanted = self.k - int(state.accepted.sum())
+        # The least distance by which an arm still misses being accepted, or being rejected.
         overlap = min(upper[len(arms) - wanted - 1] - lower[-1], upper[0] - lower[-wanted])
         return int(state.target * overlap / length(self.support))
 
@@ -138,6 +139,7 @@ class HoeffdingRace(_Race):
 
     def radii(self, stats: ArmStatistics) -> FloatArray:
         """Return ``b sqrt(ln(2 N max_pulls / delta) / 2T)``."""
+        # A union over two sides, all arms and all counts up to the last.
         log = math.log(2 * self.n_arms * self.max_pulls / self.delta)
         return length(self.support) * scaled_radius(stats.counts, log / 2.0)
 
@@ -190,6 +192,7 @@ class BernsteinRace(_Race):
         The law is Audibert, Munos and Szepesvari's (2009, Theorem 1, from memory).
         """
         counts = np.maximum(stats.counts, 1)
+        # Theorem 1 fails with probability at most 3 exp(-l) at one count.
         log = math.log(3 * self.n_arms * self.max_pulls / self.delta)
         spread = 2.0 * stats.deviations / counts
         radii: FloatArray = np.sqrt(spread * log / counts) + 3.0 * length(self.support) * log / counts

@@ -28,6 +28,7 @@ class _OneAPhase(BudgetExplorer):
     def pulls_per_arm(self, state: Phases) -> int:
         """Return what the undecided arms lack to the phase's total."""
         left = self.n_arms - state.phase
+        # n_k = ceil((n - N) / (logbar (N + 1 - k))) outcomes in all, phases being counted from 0 here.
         return math.ceil((self.budget - self.n_arms) / (self.log_sum * left)) - state.target
 
     def _begin(self, state: Phases) -> None:

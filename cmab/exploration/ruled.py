@@ -52,6 +52,7 @@ class RuledExplorer(SamplingExplorer):
         from cmab.exploration._kernels_explore import explore
 
         rule, (integers, parameters) = self._rule
+        # Parameters, room for what the rule looks up, then its memory: rules know these places by name.
         reals = np.concatenate((parameters, np.zeros(rule.room), rule.memory))
         return ExplorerKernel(explore, (rule.decide, rule.is_random, Arguments(integers.copy(), reals)))
 
@@ -62,6 +63,7 @@ class RuledExplorer(SamplingExplorer):
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
         """Take in outcomes, and let the rule remember what it keeps in mind."""
         super().update(state, feedback)
+        # The rule is asked for the sake of its memory; what it would sample is asked again by `select`.
         if len(state.memory) and not len(self.unseen(state)):
             self._decide(state, state.memory, 0.0)
 
@@ -95,6 +97,7 @@ class RuledExplorer(SamplingExplorer):
         """Return what compiled functions see of `state`."""
         from cmab.compiled._kernels_exploration import Seen
 
+        # ROUNDS and SAMPLES, all of the clock that a rule reads.
         clock = np.array([state.rounds, state.counts.sum()])
         return Seen(state.counts, state.means, state.deviations, clock)
 

@@ -28,6 +28,7 @@ def _means(oracle: Any, means: FloatArray, _: object) -> FloatArray:
 
 def _available(oracle: Any, available: ArrayLike, _: object) -> BoolArray:
     array = np.asarray(available)
+    # Not converted: a list of entries would become a mask of ones.
     if array.shape != (oracle.n_choices,) or array.dtype != np.bool_:
         raise ValueError(
             f"available must be an array of {oracle.n_choices} booleans, got dtype {array.dtype}, shape"

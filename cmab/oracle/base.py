@@ -94,6 +94,8 @@ class Oracle(ABC):
         guard(cls, TAKES)
         meter_solve(cls)
         for method, (capability, value) in _DECLARED_BY.items():
+            # By the class that defines the method, so that a subclass need not say
+            # it again, and may say otherwise.
             if method in vars(cls) and capability not in vars(cls):
                 setattr(cls, capability, value)
 
@@ -306,6 +308,7 @@ class Oracle(ABC):
         compiled = compiled_form(self, "solve")
         if compiled is None:
             return Oracle.solve_batch(self, means, rng)
+        # The compiled form looks at no number: nan would pass for a mean.
         rows = self._check_rows(means)
         check_vector("means", rows.reshape(-1))
         return solve_rows(compiled, self.n_choices, rows)

@@ -159,6 +159,7 @@ class LinearOracle(Oracle):
         required, banned = self._check_constraints(include, exclude)
         best = self._optimum(means, required, banned, rng)
         values = np.asarray(means, np.float64)
+        # Chen et al. (NIPS 2014), equation 1 (from memory): w(M*) less the best with e on its other side.
         value = values[best].sum()
         gaps = np.full(self.n_arms, np.inf)
         for arm in np.setdiff1d(np.arange(self.n_arms), np.concatenate((required, banned))):
@@ -167,6 +168,7 @@ class LinearOracle(Oracle):
             )
             other = self.solve_constrained(values, with_arm, without_arm, rng)
             if other is not None:
+                # Sums in another order differ by rounding, which is no gap below 0.
                 gaps[arm] = max(0.0, self.sign * (value - values[other].sum()))
         return best, gaps
 

@@ -89,6 +89,7 @@ class MemoisedOracle(Oracle):
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
+        # Workers begin with nothing remembered: answers may be many, and a lock cannot travel.
         for name in ("calls", "solved", "seconds", "_answers", "_lock"):
             del kept[name]
         return kept
@@ -109,6 +110,7 @@ class MemoisedOracle(Oracle):
                 return answer.copy()
         # Not under the lock, which would make threads wait for each other's answers; two may ask the same.
         started = time.perf_counter()
+        # With one seed for all: a remembered answer must not depend on who asked first.
         found: Any = self.oracle.solve(values, np.random.default_rng(0))
         answer = np.array(sorted(found) if isinstance(found, Set) else found)
         with self._lock:
@@ -116,6 +118,7 @@ class MemoisedOracle(Oracle):
             self.solved += 1
             self._answers[question] = answer
             if len(self._answers) > self.cache_size:
+                # The one that was not asked for longest: each use moves an answer to the end.
                 self._answers.popitem(last=False)
         return answer.copy()
 

@@ -59,6 +59,7 @@ def animate(
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     check_animation(path)
+    # A layout made anew for each frame would let the picture jump.
     with style(), pyplot().rc_context({"figure.constrained_layout.use": False}):
         figure = pyplot().figure(figsize=(5.4, 4.9))
         axes = figure.add_axes((0.02, 0.08, 0.96, 0.81))

@@ -12,6 +12,7 @@ from cmab.intervals import Band, band
 from cmab.plotting._needs import Played
 from cmab.plotting._style import labelled, look, pyplot, style
 
+# Numbers of observations are coloured by their logarithm if they differ by such a factor.
 _FAR_APART = 10
 
 
@@ -162,6 +163,7 @@ def learned_against_true(learned: FloatArray, truth: FloatArray, *, counts: IntA
         axes = plt.figure(figsize=(3.9, 3.0)).add_subplot() if ax is None else ax
         ends = (0.0, 1.02 * max(1e-9, float(truth.max(initial=0.0)), float(learned[seen].max(initial=0.0))))
         axes.plot(ends, ends, color="0.6", linewidth=0.8, zorder=1)
+        # Often observed arms are drawn last, on top.
         order = np.flatnonzero(seen)[np.argsort(counts[seen], kind="stable")]
         least = int(counts[seen].min()) if seen.any() else 1
         most = max(int(counts.max(initial=1)), least + 1)

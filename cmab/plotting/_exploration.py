@@ -11,6 +11,7 @@ from cmab.intervals import band, proportion_interval
 from cmab.plotting._needs import Explored
 from cmab.plotting._style import labelled, look, pyplot, style
 
+# Bars differ without colour, too, in print and for the colour-blind.
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "|||", "---")
 _FAR_APART = 20.0
 
@@ -59,6 +60,7 @@ def sample_bars(
                 edgecolor="black",
                 linewidth=0.6,
             )
+            # Dots in seven rows, so that equal numbers of samples do not hide each other.
             spread = 0.5 * (np.arange(len(samples)) % 7 - 3) / 7
             axes.plot(samples, place + spread, "o", color="0.25", markersize=1.6, alpha=0.6, linewidth=0)
             mean, low, high = (float(end[0]) for end in band(samples[:, None], "t", level=level))
@@ -104,6 +106,7 @@ def failure_curves(
                 proportion_interval(int(f), int(n), level=level) for f, n in zip(failures, runs, strict=True)
             ]
             low, high = np.array(ends).T
+            # Half a failure: below every share that can be seen, so that intervals down to 0 show an end.
             lowest = min(lowest, float((0.5 / runs).min()))
             # Side by side, so that intervals at the same budget do not hide each other.
             shifted = budgets * 1.02 ** (number - (len(curves) - 1) / 2)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Positions = Mapping[Hashable, Any]
+# Most nodes of a part that is laid out by Kamada and Kawai's cubic algorithm.
 _DETAILED = 120
 _NODE_MARKERS = ("s", "o", "^")
 _EDGE_DASHES = ("-", "--", ":")
@@ -37,6 +38,7 @@ def layout(graph: nx.Graph[Any], *, rng: int = 0) -> Positions:
     """
     import networkx as nx
 
+    # Without directions and parallel edges, which say nothing of where nodes lie.
     flat: nx.Graph[Any] = nx.Graph(graph)
     parts = sorted(nx.connected_components(flat), key=len, reverse=True)
     places: dict[Hashable, Any] = {}
@@ -47,6 +49,7 @@ def layout(graph: nx.Graph[Any], *, rng: int = 0) -> Positions:
         piece.add_nodes_from(node for node in flat if node in part)
         piece.add_edges_from((u, v) for u, v in flat.edges() if u in part)
         side = max(0.9, np.sqrt(len(part)))
+        # Parts stand in lines, the largest first, each in a square as large as its nodes need.
         if x + side > width and x > 0:
             x, y, height = 0.0, y - height, 0.0
         for node, place in _unit_layout(piece, rng).items():
@@ -122,6 +125,7 @@ def draw_graph(
             )
         drawn: set[Hashable] = set()
         for number, (name, group) in enumerate((nodes or {}).items()):
+            # A node of several groups is shown as of the first: a seed, before one that was reached.
             rest = [node for node in group if node not in drawn]
             drawn.update(rest)
             _points(

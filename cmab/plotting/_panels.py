@@ -48,6 +48,7 @@ def panels_of_curves(
     matplotlib Axes
         The first panel; one legend stands below all.
     """
+    # In order of appearance: a name's place decides its look.
     names = dict.fromkeys(name for curves in panels.values() for name in curves)
     looks = {name: look(number) for number, name in enumerate(names)}
     with style():

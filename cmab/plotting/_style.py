@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
+# Okabe and Ito's colours, which colour-blind readers can tell apart; dashes and markers tell them in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -29,6 +30,7 @@ _STYLE = {
     "figure.dpi": 110,
     "savefig.dpi": 220,
     "figure.constrained_layout.use": True,
+    # Fonts that publishers take in PDF, and names in SVG that are the same in every run.
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "cmab",
@@ -73,6 +75,7 @@ def look(number: int) -> dict[str, Any]:
     return {
         "color": _shade(COLOURS[place], _SHADES[lap % len(_SHADES)]),
         "linestyle": DASHES[(place + lap) % len(DASHES)],
+        # Each lap pairs colours with other dashes and markers: 7 of each make 49 looks.
         "marker": MARKERS[(place + 2 * lap) % len(MARKERS)],
     }
 
@@ -91,6 +94,7 @@ def save(axes: Any, stem: str | os.PathLike[str], *, suffixes: Sequence[str] = (
     """
     with style():
         for suffix in suffixes:
+            # The same figure gives the same file.
             undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
             axes.figure.savefig(
                 f"{os.fspath(stem)}{suffix}", bbox_inches="tight", pad_inches=0.03, metadata=undated

@@ -71,6 +71,7 @@ class CompiledIndexPolicy(IndexPolicy):
 
             rule, source = without_generator(rule), None
         learned = (stats.counts, stats.means, stats.deviations, stats.memory)
+        # Rounds are counted from 1, and this one is not in `rounds` yet.
         rule(*learned, stats.rounds + 1, self._reals, source, out)
         return out
 
@@ -141,6 +142,7 @@ def pack_optimism(
             "prior_mean and a positive prior_weight must be given together,"
             f" got prior_mean={prior_mean!r}, prior_weight={prior_weight!r}"
         )
+    # In the order of the places COEFFICIENT to HIGH; a prior's weights and means begin at PRIOR.
     numbers = [coefficient, loglog, radius_factor * (high - low), oracle.sign, low, high]
     if prior_mean is None:
         return np.array(numbers)

@@ -149,6 +149,7 @@ class UniformlyRandom(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
+        # Epsilon-greedy with epsilon = 1.
         return np.concatenate([[1.0, 0.0], pack_optimism(self.oracle, self.support)])
 
 
@@ -197,6 +198,7 @@ class ExploreThenCommit(IndexPolicy):
         low, high = self.support
         if stats.rounds < self.exploration_rounds:
             return low + (high - low) * rng.random(stats.n_arms)
+        # Pessimism: after the exploration nothing is learned, so an arm never seen must not tempt.
         worst = low if self.oracle.sense == "max" else high
         return np.where(stats.counts == 0, worst, np.clip(stats.means, low, high))
 

@@ -16,6 +16,7 @@ from cmab.policy import Policy
 from cmab.statistics import ArmStatistics, count
 from cmab.validation import arm_indices, real
 
+# Keys are drawn once a run, and kept in files as JSON's numbers.
 _KEYS = 2**53
 
 
@@ -146,6 +147,7 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
     def update(self, state: SwitchingStatistics, feedback: Feedback) -> None:
         """Take in one round of feedback; choose anew if a count or the time has grown enough."""
         state.update(feedback)
+        # Only what was seen can have grown, so a round costs as much as its feedback.
         seen = feedback.arms if state.clusters is None else state.clusters[feedback.arms]
         factor = 1.0 + self.growth
         grown = state.counters[seen] > factor * state.solved_counters[seen]
@@ -155,6 +157,7 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
             state.solved_rounds = state.rounds
 
     def _solve(self, state: SwitchingStatistics) -> IntArray:
+        # By round: whoever saves and loads in between gets the same answer.
         rng = np.random.default_rng([state.key, state.rounds])
         chosen = self.oracle.solve(self._plain.indices(state, rng), rng)
         return self.oracle.check_super_arm(chosen, f"the super arm of {type(self.oracle).__name__}.solve")

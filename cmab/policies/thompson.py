@@ -81,6 +81,8 @@ class CTS(CompiledIndexPolicy):
         means = per_arm("prior_mean", centre, self.oracle.n_arms, low, high)
         weights = per_arm("prior_weight", self.prior_weight, self.oracle.n_arms, 0.0)
         share = (means - low) / (high - low)
+        # Beta(w s, w (1 - s)), s being the mean's place in the support; weight 2
+        # and the middle make Beta(1, 1).
         wins, losses = weights * share, weights * (1.0 - share)
         counts = np.concatenate([wins, losses])
         is_drawn = (weights >= _LIGHTEST) & (weights <= 1.0 / _LEAST)

@@ -45,6 +45,7 @@ class Finished:
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Finished:
         """Return what there is in a folder in which a study ran."""
+        # Read at once and closed: the figures take long, and a study may be running.
         with Study.last_at(folder) as found:
             study, missing = found.study, found.missing()
             played, explored = found.rows("simulations"), found.rows("identifications")
@@ -96,6 +97,7 @@ def _versions(rows: Mapping[Pair, list[Any]]) -> list[Row]:
         (*pair, *(str(row[name]) for name in _CODE)) for pair, found in rows.items() for row in found
     )
     names = ("instance", "learner", *_CODE)
+    # Instance and learner always, and of the versions those that are not all the same.
     differing = [name for at, name in enumerate(names) if at < 2 or len({key[at] for key in counted}) > 1]
     if len(differing) == 2:
         return []
@@ -111,6 +113,7 @@ def compared_learners(finished: Finished, level: float) -> list[Row]:
     Regret differs as expected reward does, so no optimum is needed.
     """
     values = {
+        # Less is better in both senses. The optimum cancels in differences, so it need not be known.
         pair: (-1.0 if result.sense == "max" else 1.0) * result.expected_rewards[:, -1]
         for pair, result in finished.simulations.items()
     }
@@ -143,6 +146,7 @@ def compared_failures(finished: Finished) -> list[Row]:
     rows = []
     for first, second in _rivals(finished.instances, wrong):
         _, a, b = _common(finished, wrong, first, second)
+        # McNemar's test looks at the replications in which just one of the two is wrong.
         only = int(((b == 1) & (a == 0)).sum()), int(((a == 1) & (b == 0)).sum())
         if sum(only) == 0:
             continue
@@ -174,6 +178,7 @@ def _common(
     finished: Finished, values: Mapping[Pair, FloatArray], first: Pair, second: Pair
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the replications that both have, and the values there."""
+    # Of an unfinished study the two may have played different replications.
     numbers, i, j = np.intersect1d(
         finished.replications[first], finished.replications[second], return_indices=True
     )
@@ -201,6 +206,7 @@ def _compared(
 
 
 def _corrected(rows: list[dict[str, Any]]) -> list[Row]:
+    # One correction for the whole table: somebody will look for its smallest p.
     adjusted = holm([row["p"] for row in rows])
     return [
         row | {"p (Holm)": float(p), "differ at 5 %": None if np.isnan(p) else "yes" if p <= 0.05 else "no"}

@@ -43,6 +43,7 @@ def slugs(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         text = plain = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST_SLUG].strip("-") or "unnamed"
         number = 1
+        # Names that differ in capitals or signs only must not share a file.
         while text in found.values():
             number += 1
             text = f"{plain}-{number}"
@@ -92,6 +93,7 @@ def _of_learners(
         return
     is_exact = all(about[name].optimum_is_exact for name in played)
     against = "the optimum" if is_exact else "the best known super arm"
+    # Both kinds of axes: on logarithmic ones a power of the time is a line.
     for log, name in ((False, "regret"), (True, "regret-log")):
         axes = regret_curves(results, exact=True, log=log, **settings, ax=_axes())
         note = " Logarithmic axes; values at or below 0 have no place there." if log else ""
@@ -133,6 +135,7 @@ def _bounds(
             continue
         axes = regret_curves({drawn_names([name])[name]: result}, log=True, **settings, ax=_axes())
         for (theorem, values), dashes in zip(bounds.items(), ("--", ":"), strict=False):
+            # Bounds lie orders of magnitude above what is played, hence logarithmic axes only.
             axes.plot(rounds, values, color="black", linestyle=dashes, label=theorem)
         axes.set_yscale("log", nonpositive="mask")
         axes.legend(
@@ -162,6 +165,7 @@ def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[t
         found = results[name]
         budget = float(finished.study.outline.explorers[name]["budget"])
         point = budget, int((~found.correct).sum()), len(found.correct)
+        # A grid of budgets makes an explorer of each: they are the points of one curve.
         curves.setdefault(re.sub(r" budget=\S+", "", name), []).append(point)
     if curves:
         shown = drawn_names(curves)

@@ -27,6 +27,7 @@ from cmab.results import _html
 from cmab.results._summaries import final_rows, sample_rows, told_rows
 from cmab.results._tables import Row
 
+# The page holds the first one; the files are for papers and slides.
 _FORMATS = (".svg", ".png", ".pdf")
 _LONG = 30
 _STYLE = """
@@ -110,6 +111,7 @@ def _written(finished: Finished, folder: Path, band_kind: Band, level: float) ->
     No link that somebody left there is followed: a folder may have come by mail.
     """
     place, page = folder / "figures", folder / "report.html"
+    # A folder that came by mail must not have figures written elsewhere.
     if place.is_symlink():
         raise OSError(errno.ELOOP, "figures must be no link", str(place))
     with tempfile.TemporaryDirectory(prefix=".report-", dir=folder) as name:
@@ -129,6 +131,7 @@ def _written(finished: Finished, folder: Path, band_kind: Band, level: float) ->
         place.mkdir(exist_ok=True)
         for figure in figures:
             figure.replace(place / figure.name)
+        # The page last: an old page goes with old figures until the new ones are all there.
         return (made / page.name).replace(page)
 
 
@@ -196,6 +199,7 @@ def _instance(finished: Finished, name: str, place: Path, kind: Band, level: flo
 def _figure(figure: Figure, place: Path) -> str:
     stem = place / figure.stem
     save(figure.axes, stem, suffixes=_FORMATS)
+    # Inside the page, which can then be sent by itself.
     data = base64.b64encode(stem.with_suffix(".svg").read_bytes()).decode("ascii")
     caption = escape(figure.caption)
     return (

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+# A store, a result and a record are made from these, so that none of them can lack what another has.
 class Column(NamedTuple):
     """A recorded thing: its name everywhere, its type in SQL, and what a result has of all replications.
 
@@ -53,6 +54,7 @@ def gathered(columns: Columns, replications: Sequence[Mapping[str, Any]], **comm
     found: dict[str, Any] = {}
     for name, sql, dtype in columns:
         if dtype is None:
+            # Without a type for all replications it is one value for the whole result.
             found[name] = common[name] if name in common else replications[0][name]
             continue
         values = [each[name] for each in replications]

@@ -13,6 +13,7 @@ __all__ = ["escape", "table"]
 def table(rows: Sequence[Row], caption: str = "") -> str:
     """Return the rows as a table; text stands left, numbers stand right, missing values are a dash."""
     names = columns(rows)
+    # By column, not by cell: a missing number stands under numbers.
     kinds = {
         name: "text" if all(isinstance(row.get(name), str | None) for row in rows) else "number"
         for name in names

@@ -43,6 +43,7 @@ def final_rows(results: Mapping[str, Played], kind: Band = "t", level: float = 0
                 **share,
             }
         )
+    # By reward, for the regret is unknown where the optimum is.
     sense = {result.sense for result in results.values()}
     return sorted(rows, key=lambda row: row["reward a round"], reverse=sense == {"max"})
 
@@ -78,6 +79,7 @@ def sample_rows(results: Mapping[str, Explored], kind: Band = "t", level: float 
 def told_rows(told: Sequence[Sequence[Row]], kind: Band = "t", level: float = 0.95) -> list[Row]:
     """Return, of rows that come in the same order in every replication, what differs as a mean."""
     rows: list[Row] = []
+    # Texts are labels, the same in all replications; numbers are what was measured.
     for each in zip(*told, strict=True):
         labels = {name: value for name, value in each[0].items() if isinstance(value, str)}
         summed: dict[str, object] = {"replications": len(each)}

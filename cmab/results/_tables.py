@@ -13,9 +13,11 @@ from typing import Any
 from cmab._streams import printable
 from cmab.saving._atomic import write_bytes
 
+# Digits of a number, most decimals, and where numbers get an exponent.
 _DIGITS = 4
 _MOST_PLACES = 6
 _LONG = 1e9
+# A name that begins so is a formula to a spreadsheet, which may run programs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Row = Mapping[str, Any]
 
@@ -75,6 +77,7 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
     Text that a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets write it.
     """
     names = columns(rows)
+    # The whole text first: a full disk must not leave half a table.
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(map(_inert, names))

@@ -58,6 +58,7 @@ class Identification:
     @property
     def wrong(self) -> BoolArray:
         """Whether a run ended by its own rule with a wrong answer; the guess of a capped run is none."""
+        # A run that was cut off gives a guess, which proves nothing about the rule.
         return self.stopped & ~self.correct & self.judged
 
     def plot(self, ax: Any = None) -> Any:

@@ -8,6 +8,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.validation import shown
 
+# Of the optimum's share of all rounds: the rounding of a sum of millions.
 _NOISE = 1e-11
 
 
@@ -22,6 +23,7 @@ def benchmark(oracle: Oracle, optimum: float) -> float:
     ValueError
         If the oracle minimises and declares ``beta < 1`` or ``alpha < 1``.
     """
+    # Definition 4: alpha beta opt a round.
     if oracle.sense == "max":
         return oracle.alpha * oracle.beta * optimum
     if oracle.beta != 1.0 or oracle.alpha < 1.0:

@@ -93,6 +93,7 @@ class Simulation:
     def _regret(self, share: float) -> FloatArray:
         """Return the regret against a share of the optimum."""
         rounds: IntArray | FloatArray
+        # Rounds that are alike: t times the optimum. Else the sum of the rounds' own optima.
         if self.optima is None:
             rounds, per_round = self.rounds, share * self.optimum
         else:

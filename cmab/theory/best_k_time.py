@@ -70,6 +70,8 @@ def best_k_time(
         """The gradient of each pair's evidence at `w`, which is its evidence when multiplied with `w`."""
         slopes = np.zeros((len(pairs), len(values)))
         for row, (i, j) in zip(slopes, pairs, strict=True):
+            # The nearest alternative gives both arms their pooled mean; by the envelope theorem the gradient
+            # needs no derivative of it.
             mid = (w[i] * values[i] + w[j] * values[j]) / (w[i] + w[j])
             row[i], row[j] = divergence(float(values[i]), mid), divergence(float(values[j]), mid)
         return slopes
@@ -95,6 +97,7 @@ def _largest_least(cuts: FloatArray, scale: float) -> tuple[FloatArray, float]:
 
     n_cuts, n_arms = cuts.shape
     result: Any = linprog(
+        # Variables are the proportions and the least value t: maximise t, with t at most each cut.
         c=np.append(np.zeros(n_arms), -1.0),
         A_ub=np.hstack([-cuts / scale, np.ones((n_cuts, 1))]),
         b_ub=np.zeros(n_cuts),

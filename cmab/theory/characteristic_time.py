@@ -95,12 +95,15 @@ def characteristic_time(
 
     def excess(y: float) -> float:
         if beta is not None:
+            # The others share 1 - beta, in units of the best arm's beta.
             return float(weights(y).sum()) - (1.0 - beta) / beta
+        # F(y) = sum over a of d(m_1, mid_a) / d(m_a, mid_a), and F(y*) = 1 at the optimum.
         mids = [(top + x * value) / (1 + x) for x, value in zip(weights(y), others, strict=True)]
         pairs = zip(others, mids, strict=True)  # at the far end an arm's own divergence rounds to 0
         ratios = [divergence(top, mid) / max(divergence(float(value), mid), 1e-300) for value, mid in pairs]
         return sum(ratios) - 1.0
 
+    # g_a grows to d(m_1, m_a), so y lies below the closest arm's.
     y = _root(excess, 0.0, min(divergence(top, float(others.max())), 1e3))
     ratios = np.insert(weights(y), best, 1.0)
     total = float(ratios.sum())

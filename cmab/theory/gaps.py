@@ -105,6 +105,7 @@ def reward_gaps(
     values = np.array([oracle.sign * oracle.expected_reward(arm, truth) for arm in family])
     chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
     reached = chances > 0.0
+    # Definition 6: alpha opt - r(S), with the signs turned for costs.
     differences = oracle.alpha * values.max() - values
     # Sums of the same means in another order differ by rounding; such a difference is no gap.
     is_bad = differences > 1e-12 * np.abs(values).max()
@@ -116,6 +117,7 @@ def reward_gaps(
         np.nanmin(at_bad[:, exists], axis=0),
         np.nanmax(at_bad[:, exists], axis=0),
     )
+    # p_i, over the super arms that may trigger arm i.
     probabilities = np.where(reached, chances, 1.0).min(axis=0)
     return RewardGaps(
         smallest, largest, bad, probabilities, oracle.sign * float(values.max()), oracle.clusters

@@ -147,6 +147,7 @@ def aggregate_hardness(means: ArrayLike, k: int, *, epsilon: float) -> tuple[int
     epsilon = real("epsilon", epsilon, 0.0, inside=True)
     gaps = best_k_gaps(values, k)
     t = max(t for t in range(min(k, len(values) - k)) if t * max(gaps[k - t - 1], gaps[k + t]) <= k * epsilon)
+    # Equations 4 and 5, with gaps in the order of the means and indices from 0.
     psi = max(epsilon, min(gaps[k - t - 1], gaps[k + t]))
     return t, float(psi), hardness(gaps, psi)
 
@@ -177,6 +178,7 @@ def anytime_samples(h: float, n_arms: int, *, delta: float) -> float:
     >>> round(anytime_samples(32.0, n_arms=2, delta=0.1))
     1712
     """
+    # Gabillon et al. (2012), proof of Theorem 2, step 2.
     log_delta = math.log(4 * n_arms / real("delta", delta, 0.0, 1.0, inside=True))
     if math.isinf(h):
         return math.inf
@@ -198,6 +200,7 @@ def ugapeb_error(
     0.000676
     """
     n_arms = len(gap_array(gaps))
+    # Gabillon et al. (2012), Theorem 1.
     a = (budget - n_arms) / (4 * ugape_hardness(gaps, epsilon=epsilon, support=support))
     return min(1.0, 2 * n_arms * budget * math.exp(-2 * a))
 
@@ -247,6 +250,8 @@ def halving_schedule(n_arms: int, k: int, *, delta: float, epsilon: float) -> li
     """
     rounds, size, e, d = [], n_arms, epsilon / 4, delta / 2
     for _ in range(math.ceil(math.log2(n_arms / k))):
+        # From memory; Hoeffding's inequality at e / 2 fails with probability d / 3k. The e
+        # sum to epsilon, the d to delta.
         rounds.append((size, math.ceil(2 / e**2 * math.log(3 * k / d))))
         size, e, d = max(-(-size // 2), k), 0.75 * e, d / 2
     return rounds

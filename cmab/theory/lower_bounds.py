@@ -57,6 +57,7 @@ def least_best_k_samples(
     inside, outside = float(values[order[k]]), float(values[order[k - 1]])
     costs = [divergence(float(values[arm]), inside) for arm in order[:k]]
     costs += [divergence(float(values[arm]), outside) for arm in order[k:]]
+    # Theorem 4: sum of 1 / d(m_i, m_(k+1)) inside and of 1 / d(m_i, m_(k)) outside.
     return _evidence(delta) * sum(1.0 / cost if cost > 0.0 else math.inf for cost in costs)
 
 

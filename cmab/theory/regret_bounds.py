@@ -65,6 +65,8 @@ def gap_dependent_bound(
             weight, floor = per_log, 0.0
         else:  # 12 ln n where 6 ln n stood, and never less than 24 ln n / p
             weight, floor = 2.0 * per_log / chance, 2.0
+        # Theorem 1: l_n(Delta_min) Delta_min and the integral of l_n(x) from Delta_min to Delta_max, l_n
+        # being weight times `_pulls`.
         leading += weight * (
             bottom * _pulls(smoothness, bottom, floor) + _integral(smoothness, bottom, top, floor)
         )
@@ -105,6 +107,7 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
     n, smoothness = _rounds(rounds), _known(smoothness)
     m, omega, lowest = len(gaps.n_bad), smoothness.omega, float(gaps.probabilities.min())
     is_certain = lowest == 1.0
+    # Theorem 2: 2 gamma / (2 - omega) (6 m ln n)^(omega / 2) n^(1 - omega / 2), 12 / p* for 6 if p* < 1.
     samples = (6.0 if is_certain else 12.0 / lowest) * m * np.log(n)
     leading: FloatArray = (
         2.0 * smoothness.gamma / (2.0 - omega) * samples ** (omega / 2) * n ** (1.0 - omega / 2)
@@ -143,6 +146,7 @@ def _terms(radius: LogRadius, n: FloatArray, is_certain: bool) -> tuple[FloatArr
     """Return twice the exponent y (the factor of ``f**-1(x)**-2``), and the factor of ``m Delta_max``."""
     log = np.log(n)
     if radius == LogRadius():
+        # Equation 2 with its sampling threshold: y = 3 ln n, and (2 + 1{p* < 1}) pi^2 / 6 + 1.
         return 6.0 * log, (2.0 if is_certain else 3.0) * math.pi**2 / 6 + 1.0
     c = 2.0 * radius.coefficient - 1.0
     if not is_certain or (radius != LogRadius.tight() and (radius.loglog or c <= 1.0)):
@@ -153,8 +157,10 @@ def _terms(radius: LogRadius, n: FloatArray, is_certain: bool) -> tuple[FloatArr
     if radius.loglog == 0.0:
         from scipy.special import zeta
 
+        # Section 3.2: y = (1 + c) ln n, and the sum of 2 t exp(-y) is 2 zeta(c).
         return 2.0 * (1.0 + c) * log, 2.0 * float(zeta(c)) + 1.0
     loglog = np.log(log, out=np.full(n.shape, np.nan), where=n >= 3.0)
+    # Section 3.2: y = 2 ln n + ln ln n, and the sum is at most 2 ln ln n.
     return 2.0 * (2.0 * log + loglog), 1.0 + 2.0 * loglog
 
 

@@ -46,6 +46,7 @@ def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> flo
     h = hardness(gaps, real("epsilon", epsilon, 0.0) / 2.0)
     if math.isinf(h):
         return math.inf
+    # Lemma 5: T* = ceil(146 H ln(H / delta)). The rounds beyond it add at most the sum of 4 delta / T^2.
     rounds = math.ceil(146.0 * h * math.log(h / _level(delta)))
     return len(gap_array(gaps)) + 2.0 * (rounds + 4.0 * delta / (rounds - 1))
 
@@ -85,6 +86,7 @@ def lil_rand_lucb_samples(
     array = gap_array(gaps)
     n_arms = len(array)
     epsilon, level = lil_parameters(mode, delta=_level(delta), sides=(k, n_arms - k), n_sides=2.0)
+    # Appendix B, first claim: tau_i is the least count with U(tau_i, delta / 2N) < gap / 8.
     pulls = _lil_pulls(array / 8.0, level / (2 * n_arms), epsilon, sigma)
     return n_arms + 2 * (pulls - n_arms)
 
@@ -127,6 +129,7 @@ def lil_clucb_samples(
     """
     array = gap_array(gaps)
     n_arms = len(array)
+    # Lemma D.3: gap / 4 for the best k; Appendix E: gap / (3 width).
     part = 4 if width is None else 3 * integer("width", width, 1)
     epsilon, level = lil_parameters(mode, delta=_level(delta), sides=(n_arms,), n_sides=1.0)
     return _lil_pulls(array / part, level / n_arms, epsilon, sigma)
@@ -208,6 +211,8 @@ def adaptive_top_k_samples(means: ArrayLike, k: int, *, delta: float, epsilon: f
     """
     array = vector("means", means)
     _, psi, _ = aggregate_hardness(array, k, epsilon=epsilon)
+    # Equations 16 and 17: 8 * 2^-r is at least psi and the gap in the last round of an arm;
+    # equation 18 sums its outcomes.
     widths = np.maximum(np.maximum(best_k_gaps(array, k), psi) / 8.0, epsilon / 4.0)
     rounds = np.maximum(np.floor(-np.log2(widths)), 1.0).astype(np.int64)
     log = [math.log(2 * len(array) * j * j / _level(delta)) for j in range(1, int(rounds.max()) + 1)]

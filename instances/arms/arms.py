@@ -52,6 +52,7 @@ class Arms(Environment):
         from cmab.kernels import keyed_uniforms
         from instances.arms._kernels_bernoulli import sum_in_order
 
+        # One number of the stream a round, and from it a coin for each arm: common random numbers.
         outcomes = unguarded(self.quantile)(super_arm, keyed_uniforms(round_key(rng), super_arm))
         return Feedback(super_arm, outcomes, reward=sum_in_order(outcomes))
 
@@ -110,6 +111,7 @@ class BernoulliArms(Arms):
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Return binomial numbers of successes, twice: a success is its own square."""
+        # The exact law of the sum, in one draw however many the pulls.
         successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
         return successes, successes
 
@@ -174,6 +176,8 @@ class GaussianArms(Arms):
     ) -> tuple[FloatArray, FloatArray]:
         """Return sums and sums of squares: a normal mean and an independent chi-square deviation."""
         means = self.means[arms] + self._sigma * rng.standard_normal(len(arms)) / np.sqrt(pulls)
+        # Cochran's theorem: the mean is normal, the squared deviations are sigma^2 chi^2 with n
+        # - 1 degrees, independent of it.
         degrees = np.asarray(pulls) - 1
         deviations = np.where(degrees > 0, rng.chisquare(np.maximum(degrees, 1)), 0.0) * self._sigma**2
         return pulls * means, deviations + pulls * means**2

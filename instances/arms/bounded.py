@@ -82,6 +82,7 @@ class EmpiricalArms(Arms):
             raise ValueError(f"samples must hold at least one outcome of every arm, got none of {empty}")
         self.support = (low, high)
         self._sizes = np.array([len(values) for values in recorded], np.int64)
+        # All records end to end: arm i has the entries from starts[i] on, sizes[i] of them.
         self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
         self._outcomes = frozen(np.concatenate(recorded))
         self.means = frozen(np.array([values.mean() for values in recorded]))
@@ -95,6 +96,7 @@ class EmpiricalArms(Arms):
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         """Return the recorded outcome at that share of the record."""
+        # Uniform numbers are below 1, and products with a size round to less than it.
         position = (uniforms * self._sizes[arms]).astype(np.int64)
         return self._outcomes[self._starts[arms] + position]
 

@@ -18,6 +18,7 @@ from oracles import DirectedGraph
 if TYPE_CHECKING:
     import networkx as nx
 
+# Most nodes of a picture, most that are named, and pictures of a film.
 _DRAWN = 250
 _NAMED = 10
 _FRAMES = 24
@@ -102,6 +103,7 @@ def animate_learning(
     from cmab.plotting import animate, layout
 
     wanted = set(np.geomspace(1, horizon, _FRAMES).round().astype(int).tolist())
+    # The streams of replication 0 of a study with this seed: the film shows one of its runs.
     session = Session(policy, stream(root(rng), Purpose.LEARNER, 0))
     coins = stream(root(rng), Purpose.ENVIRONMENT, 0)
     frames = []
@@ -112,6 +114,7 @@ def animate_learning(
             frames.append((number, chosen))
     if network is None:
         nodes = np.concatenate([_cascade(environment, chosen, 0)[1] for _, chosen in frames])
+        # Those that were reached first, where there are too many to draw.
         _, first = np.unique(nodes, return_index=True)
         network = _part(environment.graph, nodes[np.sort(first)][:_DRAWN])
     places = layout(network)
@@ -127,6 +130,7 @@ def _cascade(environment: IndependentCascade, seeds: IntArray, key: int) -> tupl
     """Return the arcs that activated their heads in a cascade, and the nodes that it reaches, seeds first."""
     graph = environment.graph
     feedback = environment.play(seeds, np.random.default_rng(key))
+    # In order of activation of their tails, as `play` tells them.
     live = feedback.arms[feedback.outcomes == 1.0]
     passed = _first_activations(graph, seeds, live)
     return passed, np.concatenate((seeds, graph.heads[passed])) if len(passed) else seeds

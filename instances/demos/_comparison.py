@@ -21,6 +21,7 @@ from cmab.validation import integer
 
 Learners = dict[str, dict[str, Any]]
 
+# The share of the rounds before the late ones, and blocks of rounds in the figure of rewards.
 _LATE = 0.9
 _BLOCKS = 25
 _TEXT = """horizon : int
@@ -99,6 +100,8 @@ class Demo:
         with contextlib.ExitStack() as stack:
             place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if out is None else out
             folder = stack.enter_context(study.at(place))
+            # Set only where nothing was raised: on Ctrl-C the curves are written,
+            # and the featured picture is not.
             is_whole = False
             try:
                 yield from self._rows(folder, n_jobs)
@@ -113,6 +116,7 @@ class Demo:
         left, waiting = Counter(piece.learner for piece in missing), list(self.learners)
 
         def done(*, even_parts: bool = False) -> Iterator[dict[str, Any]]:
+            # In the order of the learners, whichever finishes first: rows of a table do not change places.
             while waiting and (even_parts or not left[waiting[0]]):
                 name = waiting.pop(0)
                 rows = folder.rows("simulations", learner=name)
@@ -231,6 +235,7 @@ def _describe(
     made.demo, made.__module__ = demo, make.__module__
     made.__name__ = made.__qualname__ = make.__name__
     made.__annotations__ = hints
+    # What `cmab demo NAME --help` shows, and makes options of.
     made.__signature__ = inspect.Signature([*first, *own])
     made.__doc__ = f"{inspect.cleandoc(make.__doc__ or '')}\n{_TEXT}\n"
 
@@ -242,6 +247,7 @@ def late_rewards(result: Simulation) -> FloatArray:
         played = np.flatnonzero(np.isfinite(earned))
         if len(played):
             last = played[-1]
+            # The last checkpoint before the late rounds; none if the run was too short.
             first = int(np.searchsorted(result.rounds, _LATE * result.rounds[last], side="right")) - 1
             before, since = (0.0, 0) if first < 0 or first == last else (earned[first], result.rounds[first])
             late.append((earned[last] - before) / (result.rounds[last] - since))

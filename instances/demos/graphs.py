@@ -133,6 +133,7 @@ def routing(*, side: int = 6, rng: int = 0) -> Problem:
 
 def _means(graph: nx.Graph[Any], rng: int) -> FloatArray:
     """Return an unknown probability for each edge, the same for the same seed."""
+    # From a stream of its own: the truth must not share numbers with learners or coins.
     return stream(root(rng), Purpose.ESTIMATION, 0).uniform(0.1, 0.9, graph.number_of_edges())
 
 

@@ -70,6 +70,7 @@ def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
     graph: nx.Graph[Any] = nx.karate_club_graph()
     oracle = GraphicMatroid(graph)
     ties: Any = graph.edges(data="weight")
+    # A tie holds if one of its common activities does, each with probability 0.2.
     environment = SemiBandit(BernoulliArms([1 - 0.8**weight for *_, weight in ties]), oracle)
 
     def draw(tree: IntArray) -> Any:

@@ -53,6 +53,7 @@ class Experiment:
 
     def study(self, *, quick: bool, rng: int) -> Study:
         """Return the experiment as a study, a trial for each cell."""
+        # Cells are named by what they hold, and found by their number.
         trials = {
             ", ".join(f"{name} {value}" for name, value in cell.items() if not isinstance(value, list)): {
                 "experiment": self.name,
@@ -96,6 +97,7 @@ def _rows(experiment: Experiment, folder: StudyFolder[Study], n_jobs: int) -> It
     left = Counter(piece.instance for piece in folder.missing())
 
     def done() -> Iterator[Row]:
+        # In the order of the cells, so that the table is the same however many workers there are.
         while waiting and not left[waiting[0][1]]:
             cell, name = waiting.pop(0)
             yield from experiment.sum_up(cell, folder.trials(trial=name)[name])

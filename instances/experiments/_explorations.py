@@ -30,6 +30,7 @@ def play_shuffled(
 
     The labels of the arms are shuffled in each replication, so that ties favour nobody.
     """
+    # Arms shuffled anew in each replication: ties go to lower indices, which would favour the best ones.
     labels, own = seed.spawn(2)
     shuffled = stream(labels, Purpose.ENVIRONMENT, replication).permutation(means)
     found = {

@@ -52,6 +52,8 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
     for budget, own in zip(budgets, seed.spawn(len(budgets)), strict=True):
         explorers = {
             "AdaptiveTopK": AdaptiveTopKBudget(N_ARMS, k, budget=budget),
+            # With the literal constant the first round costs 49 pulls of each arm: up
+            # to there it is uniform sampling.
             "AdaptiveTopK scaled": AdaptiveTopKBudget(N_ARMS, k, budget=budget, pulls_factor=0.02),
             "OptMAI": OptMAI(N_ARMS, k, budget=budget),
         }
@@ -66,6 +68,7 @@ def clucb_pac(
     """Return whether CLUCB-PAC's best guess fails at each budget: one run passes through all of them."""
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     shuffled = coins.permutation(means)
+    # CLUCB-PAC's tolerance is of the sum, the experiment's of the average.
     explorer, arms = CLUCB(TopK(N_ARMS, k), delta=DELTA, epsilon=k * EPSILON), BernoulliArms(shuffled)
     state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     rows = []

@@ -19,6 +19,7 @@ from instances.experiments._explorations import Row
 from instances.experiments._figures import draw_samples
 from oracles import TopK
 
+# Section 5: nu = 0.01, variance 1/4; the cap is ours.
 DELTA, SIGMA, _CAP = 0.01, 0.5, 50_000_000
 _FIGURE_1 = ("1-sparse", "0.3-exponential")
 _FIGURE_2 = ("1-sparse", "0.3 lil-exponential", "0.6 lil-exponential")
@@ -55,6 +56,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
     rows = []
     for mode, explorers in rivals(n_arms, k).items():
         for rule, explorer in explorers.items():
+            # LUCB has no heuristic version: the same run stands in both modes.
             if rule != "LUCB" or rule not in known:
                 run = explore(explorer, arms, seed, _CAP, replication)
                 known[rule] = {"samples": run.samples, "failed": not (run.correct and run.stopped)}
@@ -115,6 +117,7 @@ def claims(rows: list[Row]) -> Verdicts:
             same = table["LUCB++"]["samples"] == table["lil'LUCB"]["samples"]
             verdicts.append((f"{where}: LUCB++ is lil'LUCB, sample for sample", same))
         if k == 1 and mode == "faithful":
+            # The paper says an order of magnitude, and plots nothing of it.
             worse = table["lil'UCB"]["samples"] > 5 * table["lil'RandLUCB"]["samples"]
             verdicts.append((f"{where}: lil'UCB is worse by about an order of magnitude (5 times)", worse))
     failures = sum(row["wrong or capped"] for row in rows)

@@ -24,6 +24,7 @@ def rivals(means: FloatArray, budget: int) -> dict[str, AnyExplorer]:
     ``c`` both it and UCB-E get ``a = c n / H``.
     """
     n_arms, gaps = len(means), best_k_gaps(means, 1)
+    # Gabillon et al. (2012), Theorem 1: the a of the least bound, which needs the true gaps.
     a = (budget - n_arms) / (4 * ugape_hardness(gaps))
     return {
         "UGapEb": UGapEb(n_arms, 1, budget=budget, a=a),

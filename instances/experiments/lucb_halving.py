@@ -19,6 +19,7 @@ from instances.experiments._experiment import Experiment, Verdicts
 from instances.experiments._explorations import Row
 from instances.experiments._figures import draw_tolerances
 
+# Theorem 8 needs m >= 6 and n >= 2m.
 K, DELTA = 6, 0.1
 _HARD = ("arm 0 good", "arm 0 bad")
 
@@ -148,6 +149,7 @@ def _is_close(rows: list[Row], lucb: list[Row]) -> bool:
 def _means(instance: str, arms: int, epsilon: float) -> FloatArray:
     if instance == "two groups":
         return two_groups(arms, K)
+    # I_(m-1) and I_m of section 4.1: with m - 1 good arms, arm 0 is the m-th; with m, it is none.
     return lucb_lower_bound(arms, np.arange(1, K if instance == "arm 0 good" else K + 1), epsilon=epsilon)
 
 

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 Shown = Literal["edge", "node", "credit", "none"]
 
+# Keys of two independent pools, entries of a pool, outcomes that are enumerated, values that are kept.
 _JUDGING, _CHOOSING = 0x1A11, 0x2B22
 _MOST_ENTRIES = 2**25
 _MOST_ENUMERATED = 2**22
 _MOST_REMEMBERED = 1024
 _BYTES_OF_ARC, _BYTES_OF_NODE = 56, 40
+# What can be made again, equal, from the rest; workers are not sent it.
 _DERIVED = ("_coins", "_judging", "_rows")
 
 
@@ -114,6 +116,7 @@ class SpreadingInfluence(Environment):
 
         graph = self.graph
         offsets, arms = graph.out_arcs
+        # "none" plays like "node", and hides what it shows below.
         shows = {"edge": kernels.COINS, "credit": kernels.CREDITED}.get(self.feedback, kernels.ALONE)
         rows, coins = kernels.Rows(offsets, arms, graph.out_heads), kernels.Coins(*self._coins)
         _, observed, outcomes = out = kernels.Shown(
@@ -133,6 +136,7 @@ class SpreadingInfluence(Environment):
         By enumeration of outcomes; None where they are more than 65,536, and where not all edges out of an
         active node are shown.
         """
+        # Elsewhere an edge is shown by what its neighbours did, too.
         if self.feedback != "edge" or self.model != "ic":
             return None
         return triggering_probabilities(self.graph, np.array(self.means), super_arm)
@@ -187,6 +191,7 @@ class SpreadingInfluence(Environment):
         # Scratch of its own for each call: threads share this object. Untouched pages of zeros cost nothing.
         hits = count_covered(offsets, sets, components, np.zeros(n_sets, np.bool_))
         value, error = estimate(hits, n_sets, reverse.scale)
+        # Sets of reverse reachable nodes give the share that is random; the rest is reached for certain.
         return value + float(reverse.certain[components].sum()), error
 
     @cached_property

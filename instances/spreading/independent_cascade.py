@@ -141,6 +141,7 @@ class IndependentCascade(SpreadingInfluence):
         return exact_spread(self.graph, self.means, seeds)
 
     def _n_outcomes(self) -> int:
+        # Two outcomes of each edge whose coin is not certain; shifts by more than 62 would not fit.
         return 1 << min(int(((self.means > 0.0) & (self.means < 1.0)).sum()), 62)
 
     def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:

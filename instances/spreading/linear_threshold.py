@@ -107,6 +107,7 @@ class LinearThreshold(SpreadingInfluence):
         """Lay the edges into a node side by side on [0, 1]."""
         from oracles.diffusion._kernels_thresholds import side_by_side
 
+        # A uniform number of a node picks the edge whose interval it falls into, or none.
         lows, highs = side_by_side(*self.graph.in_arcs, self.means)
         out = self.graph.out_arcs[1]
         return self.graph.out_heads, lows[out], highs[out]
@@ -115,6 +116,7 @@ class LinearThreshold(SpreadingInfluence):
         return exact_threshold_spread(self.graph, self.means, seeds)
 
     def _n_outcomes(self) -> int:
+        # A node keeps one of its edges or none: in-degree + 1 outcomes, and the product over nodes.
         return 1 << min(int(np.ceil(np.log2(self.graph.in_degrees + 1.0).sum())), 62)
 
     def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
