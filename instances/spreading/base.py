@@ -191,7 +191,7 @@ class SpreadingInfluence(Environment):
         # Scratch of its own for each call: threads share this object. Untouched pages of zeros cost nothing.
         hits = count_covered(offsets, sets, components, np.zeros(n_sets, np.bool_))
         value, error = estimate(hits, n_sets, reverse.scale)
-        # Sets of reverse reachable nodes give the share that is random; the rest is reached for certain.
+        # Sets of one node are not drawn; `certain` is what they would add.
         return value + float(reverse.certain[components].sum()), error
 
     @cached_property
