@@ -3,9 +3,21 @@
 from instances.arms.arms import Arms, BernoulliArms, GaussianArms
 from instances.arms.bounded import BetaArms, EmpiricalArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.best_k import audibert_bubeck_munos, lil_exponential, lucb_lower_bound, synthetic, two_groups
+from instances.best_k import (
+    audibert_bubeck_munos,
+    lil_exponential,
+    lucb_lower_bound,
+    power_gap_means,
+    two_groups,
+)
 from instances.coverage import Coverage
-from instances.graphs import constant, read_edge_list, trivalency, uniform, weighted_cascade
+from instances.graphs import (
+    constant_probabilities,
+    read_edge_list,
+    trivalency,
+    uniform_probabilities,
+    weighted_cascade,
+)
 from instances.spreading.base import SpreadingInfluence
 from instances.spreading.independent_cascade import IndependentCascade
 from instances.spreading.linear_threshold import LinearThreshold
@@ -22,13 +34,13 @@ __all__ = [
     "SemiBandit",
     "SpreadingInfluence",
     "audibert_bubeck_munos",
-    "constant",
+    "constant_probabilities",
     "lil_exponential",
     "lucb_lower_bound",
+    "power_gap_means",
     "read_edge_list",
-    "synthetic",
     "trivalency",
     "two_groups",
-    "uniform",
+    "uniform_probabilities",
     "weighted_cascade",
 ]

@@ -39,7 +39,7 @@ def two_groups(n_arms: int, k: int, *, high: float = 0.7, low: float = 0.3) -> F
     return np.where(np.arange(n_arms) < k, high, low)
 
 
-def synthetic(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray:
+def power_gap_means(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray:
     """Return means that leave the border as a power (SYNTHETIC-p); UNIFORM ``1 - i/n`` at ``exponent=1``.
 
     Below 1 the means are far from the border of the k best, above 1 close to it.
@@ -55,8 +55,8 @@ def synthetic(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray:
 
     Examples
     --------
-    >>> from instances import synthetic
-    >>> synthetic(4, k=2).tolist()
+    >>> from instances import power_gap_means
+    >>> power_gap_means(4, k=2).tolist()
     [0.75, 0.5, 0.25, 0.0]
 
     References

@@ -222,7 +222,7 @@ def weighted_cascade(graph: DirectedGraph) -> FloatArray:
     return 1.0 / graph.in_degrees[graph.heads]
 
 
-def constant(graph: DirectedGraph, probability: float) -> FloatArray:
+def constant_probabilities(graph: DirectedGraph, probability: float) -> FloatArray:
     """Return the same probability for each arc.
 
     Parameters
@@ -234,9 +234,9 @@ def constant(graph: DirectedGraph, probability: float) -> FloatArray:
 
     Examples
     --------
-    >>> from instances import constant
+    >>> from instances import constant_probabilities
     >>> from oracles import DirectedGraph
-    >>> constant(DirectedGraph.from_edges([0, 1], [1, 2]), 0.01)
+    >>> constant_probabilities(DirectedGraph.from_edges([0, 1], [1, 2]), 0.01)
     array([0.01, 0.01])
     """
     return np.full(graph.n_arcs, real("probability", probability, 0.0, 1.0))
@@ -267,7 +267,7 @@ def trivalency(
     return rng.choice(vector("values", values, low=0.0, high=1.0), graph.n_arcs)
 
 
-def uniform(
+def uniform_probabilities(
     graph: DirectedGraph, rng: np.random.Generator, *, low: float = 0.0, high: float = 0.1
 ) -> FloatArray:
     """Return a number drawn uniformly from ``[low, high)`` for each arc.
@@ -284,9 +284,9 @@ def uniform(
     Examples
     --------
     >>> import numpy as np
-    >>> from instances import uniform
+    >>> from instances import uniform_probabilities
     >>> from oracles import DirectedGraph
-    >>> uniform(DirectedGraph.from_edges([0, 1], [1, 2]), np.random.default_rng(0)).round(3)
+    >>> uniform_probabilities(DirectedGraph.from_edges([0, 1], [1, 2]), np.random.default_rng(0)).round(3)
     array([0.064, 0.027])
     """
     low = real("low", low, 0.0, 1.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cmab import UniformAllocation
-from instances import audibert_bubeck_munos, synthetic
+from instances import audibert_bubeck_munos, power_gap_means
 from instances.experiments import aggregate as experiments_aggregate
 from instances.experiments import fixed_budget as experiments_fixed_budget
 from instances.experiments._explorations import play_shuffled
@@ -76,4 +76,4 @@ def test_problems_have_a_unique_best_arm_first():
         means, budget = audibert_bubeck_munos(problem)
         assert (means[1:] < means[0]).all()
         assert budget > len(means)
-    assert np.allclose(synthetic(10, 3), 1 - np.arange(1, 11) / 10)
+    assert np.allclose(power_gap_means(10, 3), 1 - np.arange(1, 11) / 10)

@@ -9,7 +9,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from instances import constant, read_edge_list, trivalency, uniform, weighted_cascade
+from instances import (
+    constant_probabilities,
+    read_edge_list,
+    trivalency,
+    uniform_probabilities,
+    weighted_cascade,
+)
 from oracles import DirectedGraph
 from oracles.diffusion import _memory
 from oracles.diffusion.directed_graph import as_directed_graph
@@ -230,18 +236,18 @@ def test_out_arcs_come_in_order_and_survive_pickling():
 def test_probability_models():
     graph = DirectedGraph.from_edges([0, 1, 1, 2], [2, 2, 2, 0])
     assert np.allclose(weighted_cascade(graph), [1 / 3, 1 / 3, 1 / 3, 1])
-    assert constant(graph, 0.3).tolist() == [0.3] * 4
+    assert constant_probabilities(graph, 0.3).tolist() == [0.3] * 4
     large = DirectedGraph.from_edges(np.zeros(9000, int), np.arange(1, 9001))
     drawn = trivalency(large, np.random.default_rng(0))
     assert {0.1, 0.01, 0.001} == set(drawn.tolist())
     # 9,000 draws: a share is off by 0.025 with probability below 1e-6 (five standard errors of 0.005).
     assert all(abs((drawn == p).mean() - 1 / 3) < 0.025 for p in (0.1, 0.01, 0.001))
-    spread = uniform(large, np.random.default_rng(0), low=0.2, high=0.4)
+    spread = uniform_probabilities(large, np.random.default_rng(0), low=0.2, high=0.4)
     assert 0.2 <= spread.min() < spread.max() < 0.4
     with pytest.raises(ValueError, match="probability"):
-        constant(graph, 1.5)
+        constant_probabilities(graph, 1.5)
     with pytest.raises(ValueError, match="high"):
-        uniform(graph, np.random.default_rng(0), low=0.5, high=0.4)
+        uniform_probabilities(graph, np.random.default_rng(0), low=0.5, high=0.4)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_expected_reward_from_the_pool_agrees_with_enumeration():
     """40 comparisons at 5.5 standard errors, below 1e-5 in all."""
     rng = np.random.default_rng(3)
     for _ in range(20):
-        environment = random_environment(rng, n=8, arcs=14, pool=20_000)
+        environment = random_environment(rng, n=8, arcs=14, n_rr_sets=20_000)
         for size in (1, 3):
             seeds = rng.choice(8, size, replace=False)
             value = environment.expected_reward(seeds)
@@ -91,7 +91,7 @@ def test_expected_reward_from_the_pool_agrees_with_enumeration():
 def test_the_pool_answers_where_enumeration_cannot():
     """Realised rewards average to the expected reward: 5 seed sets at 5.5 standard errors."""
     rng = np.random.default_rng(4)
-    environment = random_environment(rng, n=30, arcs=150, pool=50_000)
+    environment = random_environment(rng, n=30, arcs=150, n_rr_sets=50_000)
     coins = np.random.default_rng(0)
     for size in (1, 2, 3, 5, 8):
         seeds = rng.choice(30, size, replace=False)
@@ -124,7 +124,7 @@ def test_optimum_by_enumeration():
 
 
 def test_optimum_by_greedy_is_said_to_be_a_lower_bound():
-    environment = random_environment(np.random.default_rng(6), n=40, arcs=200, k=6, pool=20_000)
+    environment = random_environment(np.random.default_rng(6), n=40, arcs=200, k=6, n_rr_sets=20_000)
     assert not environment.optimum_is_exact
     assert len(set(environment.best_seeds.tolist())) == 6
     rng = np.random.default_rng(0)
@@ -141,7 +141,7 @@ def test_without_k_there_is_no_optimum():
 
 
 def test_pickling_leaves_the_pool_behind_and_draws_it_again():
-    environment = random_environment(np.random.default_rng(8), n=30, arcs=150, k=3, pool=5000)
+    environment = random_environment(np.random.default_rng(8), n=30, arcs=150, k=3, n_rr_sets=5000)
     seeds = np.array([1, 2])
     value, size = environment.expected_reward(seeds), len(pickle.dumps(environment))
     assert size < 20_000
@@ -169,7 +169,7 @@ def test_probabilities_come_from_an_attribute_or_an_array():
         ({"probability": [0.5, np.nan]}, "probability"),
         ({"probability": [0.5, 0.5], "k": 0}, "k"),
         ({"probability": [0.5, 0.5], "k": 4}, "k"),
-        ({"probability": [0.5, 0.5], "pool": 0}, "pool"),
+        ({"probability": [0.5, 0.5], "n_rr_sets": 0}, "n_rr_sets"),
     ],
 )
 def test_refuses(arguments, message):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from instances import constant, read_edge_list, weighted_cascade
+from instances import constant_probabilities, read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import estimated_spread
@@ -34,7 +34,7 @@ def graph_of(name):
 
 
 def means_of(graph, p):
-    return weighted_cascade(graph) if p is None else constant(graph, p)
+    return weighted_cascade(graph) if p is None else constant_probabilities(graph, p)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_expected_reward_against_enumeration():
 def test_rounds_and_batches_against_the_definition():
     """Three simulators and, where it is not enumerated, the pool: 12 comparisons at 5.5 errors, 5e-7."""
     rng = np.random.default_rng(1)
-    environment = random_environment(rng, n=40, arcs=160, pool=50_000)
+    environment = random_environment(rng, n=40, arcs=160, n_rr_sets=50_000)
     for size in (1, 3, 8):
         seeds = rng.choice(40, size, replace=False)
         value, error = environment.expected_reward(seeds), environment.standard_error(seeds)
@@ -102,7 +102,7 @@ def test_optimum_by_enumeration_and_by_greedy():
     assert small.optimum_is_exact
     values = [by_live_edges(small, pair) for pair in combinations(range(6), 2)]
     assert small.optimum == pytest.approx(max(values), abs=1e-12)
-    large = random_environment(np.random.default_rng(3), n=40, arcs=160, k=4, pool=20_000)
+    large = random_environment(np.random.default_rng(3), n=40, arcs=160, k=4, n_rr_sets=20_000)
     assert not large.optimum_is_exact
     rng = np.random.default_rng(0)
     tried = [large.expected_reward(rng.choice(40, 4, replace=False)) for _ in range(50)]
@@ -126,7 +126,7 @@ def test_weights_of_one_are_certain():
 
 @pytest.mark.parametrize(
     ("weight", "message"),
-    [([0.5], "length 2"), ([0.5, 0.6], r"sum to at most 1 .* 1.1 at node 'c'"), ([-0.1, 0.5], "weight")],
+    [([0.5], "length 2"), ([0.5, 0.6], r"sum to at most 1 .* 1.1 at node 'c'"), ([-0.1, 0.5], "edge_weight")],
 )
 def test_refuses(weight, message):
     graph = DirectedGraph.from_edges([0, 1], [2, 2], labels=["a", "b", "c"])

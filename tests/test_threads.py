@@ -73,7 +73,7 @@ def problems():
     from oracles import DirectedGraph, MaxCoverage
 
     graph = DirectedGraph.from_edges(*graph_of_cascades())
-    cascade = IndependentCascade(graph, np.full(120, 0.2), k=2, pool=2**12)
+    cascade = IndependentCascade(graph, np.full(120, 0.2), k=2, n_rr_sets=2**12)
     yield RepairedInfluence(graph, 2, epsilon=0.3), cascade
     yield InfluenceMaximization(graph, 2, epsilon=0.3), cascade
     arms = BernoulliArms(np.linspace(0.2, 0.8, 8))

@@ -31,7 +31,7 @@ EXTRA = {
     "ENVIRONMENTS": [
         cases.EnvironmentCase(
             f"pool_of_{kind.__name__}",
-            partial(kind, CROWD, np.full(CROWD.n_arcs, 0.05), k=2, pool=2**14),
+            partial(kind, CROWD, np.full(CROWD.n_arcs, 0.05), k=2, n_rr_sets=2**14),
             tuple((i, 59 - i) for i in range(20)),
         )
         for kind in (IndependentCascade, LinearThreshold)

@@ -13,7 +13,7 @@ from cmab.seeding import Purpose, root, stream
 from cmab.validation import real
 from instances.demos._cascade_pictures import animate_learning, draw_cascade
 from instances.demos._comparison import Learners, Problem, command
-from instances.graphs import constant, read_edge_list, trivalency, weighted_cascade
+from instances.graphs import constant_probabilities, read_edge_list, trivalency, weighted_cascade
 from instances.spreading.independent_cascade import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.diffusion.directed_graph import as_directed_graph
@@ -130,5 +130,5 @@ def _truth(graph: DirectedGraph, model: Model | None, probability: float, rng: i
     if model in (None, "weighted-cascade"):
         return weighted_cascade(graph)
     if model == "constant":
-        return constant(graph, real("probability", probability, 0.0, 1.0))
+        return constant_probabilities(graph, real("probability", probability, 0.0, 1.0))
     return trivalency(graph, stream(root(rng), Purpose.ESTIMATION, 0))

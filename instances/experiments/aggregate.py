@@ -14,7 +14,7 @@ from cmab.goals import best_k
 from cmab.running._compiled_exploration import explore_compiled
 from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
-from instances.best_k import synthetic, two_groups
+from instances.best_k import power_gap_means, two_groups
 from instances.experiments._experiment import Experiment, Verdicts
 from instances.experiments._explorations import Row, play_shuffled, rates
 from instances.experiments._figures import draw_failures
@@ -100,7 +100,7 @@ def claims(rows: list[Row]) -> Verdicts:
 def _means(name: str, k: int) -> FloatArray:
     if name == "TWOGROUP":
         return two_groups(N_ARMS, k)
-    return synthetic(N_ARMS, k, exponent=_POWERS[name])
+    return power_gap_means(N_ARMS, k, exponent=_POWERS[name])
 
 
 def _loses_more(means: FloatArray, named: IntArray, k: int) -> bool:

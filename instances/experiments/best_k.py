@@ -13,7 +13,7 @@ from cmab.arrays import FloatArray
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from instances.arms.arms import GaussianArms
-from instances.best_k import lil_exponential, synthetic, two_groups
+from instances.best_k import lil_exponential, power_gap_means, two_groups
 from instances.experiments._experiment import Experiment, Verdicts
 from instances.experiments._explorations import Row
 from instances.experiments._figures import draw_samples
@@ -129,7 +129,7 @@ def _means(instance: str, n_arms: int, k: int) -> FloatArray:
     if instance == "1-sparse":
         return two_groups(n_arms, k, high=0.5, low=0.0)
     if instance == "0.3-exponential":
-        return synthetic(n_arms, k, exponent=0.3)
+        return power_gap_means(n_arms, k, exponent=0.3)
     return lil_exponential(n_arms, float(instance.split()[0]))
 
 

@@ -61,7 +61,7 @@ class SpreadingInfluence(Environment):
         values: str | ArrayLike,
         k: int | None,
         feedback: Shown,
-        pool: int,
+        n_rr_sets: int,
     ) -> None:
         attribute = values if isinstance(values, str) else None
         self.graph = as_directed_graph(graph, attribute)
@@ -76,7 +76,7 @@ class SpreadingInfluence(Environment):
         self.means = frozen(vector(named, given, self.n_arms, 0.0, 1.0))  # type: ignore[arg-type]
         self.k = None if k is None else integer("k", k, 1, self.graph.n_nodes)
         self.feedback = one_of("feedback", feedback, self.shows)
-        self.pool = integer("pool", pool, 2)
+        self.n_rr_sets = integer("n_rr_sets", n_rr_sets, 2)
 
     def __repr__(self) -> str:
         return described(self, means=self.means)
@@ -206,7 +206,7 @@ class SpreadingInfluence(Environment):
 
     def _drawn(self, key: int) -> SetCollection:
         sets = SetCollection(ReverseGraph.of(self.graph, self.means, model=self.model), key)
-        sets.grow(self.pool, _MOST_ENTRIES)
+        sets.grow(self.n_rr_sets, _MOST_ENTRIES)
         return sets
 
     @cached_property

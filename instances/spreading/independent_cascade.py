@@ -60,7 +60,7 @@ class IndependentCascade(SpreadingInfluence):
         Number of seeds that `optimum` is about.
     feedback : {"edge", "node", "credit", "none"}
         What a round shows besides its reward.
-    pool : int
+    n_rr_sets : int
         Reverse-reachable sets that expected rewards are read from (fewer where they would hold more than
         2**25 nodes together).
 
@@ -102,9 +102,11 @@ class IndependentCascade(SpreadingInfluence):
         *,
         k: int | None = None,
         feedback: Literal["edge", "node", "credit", "none"] = "edge",
-        pool: int = 2**20,
+        n_rr_sets: int = 2**20,
     ) -> None:
-        super().__init__(graph, "probability", values=probability, k=k, feedback=feedback, pool=pool)
+        super().__init__(
+            graph, "probability", values=probability, k=k, feedback=feedback, n_rr_sets=n_rr_sets
+        )
 
     @checks_itself
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:

@@ -48,14 +48,14 @@ class LinearThreshold(SpreadingInfluence):
     ----------
     graph : networkx graph or DirectedGraph
         Who can influence whom; each edge of an undirected graph is two arcs.
-    weight : str or array_like, shape (n_arms,)
+    edge_weight : str or array_like, shape (n_arms,)
         Edge attribute of a networkx graph, or the weight of each arm; `weighted_cascade` gives the usual
         ones. A `DirectedGraph` that has probabilities of its own needs none.
     k : int, optional
         Number of seeds that `optimum` is about.
     feedback : {"edge", "node", "none"}
         What a round shows besides its reward.
-    pool : int
+    n_rr_sets : int
         Reverse-reachable sets that expected rewards are read from (fewer where they would hold more than
         2**25 nodes together).
 
@@ -88,13 +88,15 @@ class LinearThreshold(SpreadingInfluence):
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
-        weight: str | ArrayLike = "weight",
+        edge_weight: str | ArrayLike = "weight",
         *,
         k: int | None = None,
         feedback: Literal["edge", "node", "none"] = "edge",
-        pool: int = 2**20,
+        n_rr_sets: int = 2**20,
     ) -> None:
-        super().__init__(graph, "weight", values=weight, k=k, feedback=feedback, pool=pool)
+        super().__init__(
+            graph, "edge_weight", values=edge_weight, k=k, feedback=feedback, n_rr_sets=n_rr_sets
+        )
         sums = np.bincount(self.graph.heads, self.means, self.graph.n_nodes)
         if sums.max() > 1.0 + _ROUNDING:
             node = int(sums.argmax())

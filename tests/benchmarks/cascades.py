@@ -23,7 +23,7 @@ from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled._kernels import kernel
 from cmab.compiled._kernels_random import keyed_word
 from cmab.environment import round_key
-from instances import IndependentCascade, constant, read_edge_list, weighted_cascade
+from instances import IndependentCascade, constant_probabilities, read_edge_list, weighted_cascade
 from oracles import DirectedGraph
 from oracles.diffusion._kernels_cascade import cascade
 
@@ -187,7 +187,7 @@ def rows(folder: Path | None) -> Iterator[tuple[str, DirectedGraph, float | None
 def main() -> None:
     for name, graph, p in rows(Path(sys.argv[1]) if len(sys.argv) > 1 else None):
         seeds = np.argsort(-graph.out_degrees, kind="stable")[:50]
-        chances = weighted_cascade(graph) if p is None else constant(graph, p)
+        chances = weighted_cascade(graph) if p is None else constant_probabilities(graph, p)
         told = "weighted cascade" if p is None else f"p = {p:g}"
         compare(f"{name}, {told}", IndependentCascade(graph, chances), seeds)
 

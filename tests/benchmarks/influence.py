@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from cmab import CUCB, simulate
-from instances import IndependentCascade, constant, read_edge_list, weighted_cascade
+from instances import IndependentCascade, constant_probabilities, read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.certificate import Schedule, log_binomial
@@ -137,7 +137,7 @@ def compare(row: Row) -> None:
 
 def optimistic(graph: DirectedGraph, scale: float, rounds: int) -> np.ndarray[Any, Any]:
     """Return the upper bounds of CUCB after some rounds."""
-    environment = IndependentCascade(graph, weighted_cascade(graph), k=K, pool=2**10)
+    environment = IndependentCascade(graph, weighted_cascade(graph), k=K, n_rr_sets=2**10)
     policy = CUCB(InfluenceMaximization(graph, K, epsilon=0.3), radius_factor=scale)
     state = simulate(policy, environment, rounds, rng=0).states[0]
     return policy.indices(state, np.random.default_rng(0))
@@ -151,14 +151,16 @@ def rows(folder: Path) -> Iterator[Callable[[], Row]]:
     facebook = read_edge_list(folder / "ego_facebook.txt.gz", header=True)
     epinions = read_edge_list(folder / "epinions_und.txt.gz", header=True, directed=False)
     yield lambda: Row("NetHEPT WC", nethept, weighted_cascade(nethept), 967.0, (30.0, 13.3))
-    yield lambda: Row("NetHEPT 0.01", nethept, constant(nethept, 0.01), 72.97, (161.0, 34.0))
-    yield lambda: Row("NetHEPT 0.1", nethept, constant(nethept, 0.1), 986.9, (120.0, 63.0))
+    yield lambda: Row("NetHEPT 0.01", nethept, constant_probabilities(nethept, 0.01), 72.97, (161.0, 34.0))
+    yield lambda: Row("NetHEPT 0.1", nethept, constant_probabilities(nethept, 0.1), 986.9, (120.0, 63.0))
     yield lambda: Row("NetPHY WC", netphy, weighted_cascade(netphy), reference=(49.0, 25.2))
-    yield lambda: Row("NetPHY 0.01", netphy, constant(netphy, 0.01), reference=(265.0, 74.0))
+    yield lambda: Row("NetPHY 0.01", netphy, constant_probabilities(netphy, 0.01), reference=(265.0, 74.0))
     yield lambda: Row("Epinions WC", epinions, weighted_cascade(epinions), reference=(59.0, 40.0))
     yield lambda: Row("Facebook WC", facebook, weighted_cascade(facebook), reference=(18.3, 10.4))
-    yield lambda: Row("Facebook 0.01", facebook, constant(facebook, 0.01), reference=(188.0, 72.0))
-    yield lambda: Row("Facebook 0.1", facebook, constant(facebook, 0.1))
+    yield lambda: Row(
+        "Facebook 0.01", facebook, constant_probabilities(facebook, 0.01), reference=(188.0, 72.0)
+    )
+    yield lambda: Row("Facebook 0.1", facebook, constant_probabilities(facebook, 0.1))
     for scale, rounds, reference in (
         (1.0, 320, (285.0, 286.0)),
         (0.115, 66, (296.0, 290.0)),

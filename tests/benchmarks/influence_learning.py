@@ -83,7 +83,7 @@ def seconds(environment, policy, rounds=1000):
 
 def main():
     graph = read_edge_list(sys.argv[1], header=True)
-    environment = IndependentCascade(graph, weighted_cascade(graph), k=50, pool=2**18)
+    environment = IndependentCascade(graph, weighted_cascade(graph), k=50, n_rr_sets=2**18)
     oracle = InfluenceMaximization(graph, 50, epsilon=0.1)
     if "--seconds" in sys.argv:
         for policy in (CUCB(oracle), CTS(oracle, prior_mean=1 / 31, prior_weight=31.0)):

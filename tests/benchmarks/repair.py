@@ -60,7 +60,7 @@ def kept_megabytes(oracle):
 def main():
     graph = read_edge_list(sys.argv[1], header=True)
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 300
-    environment = IndependentCascade(graph, weighted_cascade(graph), k=50, pool=2**10)
+    environment = IndependentCascade(graph, weighted_cascade(graph), k=50, n_rr_sets=2**10)
     print(
         f"{'':32}{'ordinary':>10}{'repaired':>10}{'ratio':>7}{'last 10 %':>11}{'':>10}{'ratio':>7}"
         f"{'drawn':>8}{'ordinary calls':>16}{'MB':>6}{'spread':>9}{'repaired':>10}"
