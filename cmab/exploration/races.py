@@ -189,7 +189,7 @@ class BernsteinRace(_Race):
     def radii(self, stats: ArmStatistics) -> FloatArray:
         """Return ``sqrt(2 V l / T) + 3 b l / T``, V the biased variance, ``l = ln(3 N max_pulls / delta)``.
 
-        The law is Audibert, Munos and Szepesvari's (2009, Theorem 1, from memory).
+        The law is Audibert, Munos and Szepesvari's (2009, Theorem 1).
         """
         counts = np.maximum(stats.counts, 1)
         # Theorem 1 fails with probability at most 3 exp(-l) at one count.

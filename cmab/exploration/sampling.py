@@ -41,6 +41,7 @@ class SamplingExplorer(Explorer[ArmStatistics]):
 
     def is_done(self, state: ArmStatistics) -> bool:
         """Return whether the stopping rule holds."""
+        # The mean of an arm without outcomes is 0, which no stopping rule may take for evidence.
         return bool(state.counts.min() >= self.initial_pulls) and self.can_stop(state)
 
     @abstractmethod

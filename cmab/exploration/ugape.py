@@ -34,6 +34,7 @@ class UGapERule(RuledExplorer):
     @property
     def _length(self) -> float:
         """The paper's b."""
+        # Outcomes on an interval of length b are b / 2 sub-Gaussian (Hoeffding), so sigma stands for b / 2.
         return 2.0 * (self.sigma or 0.0) if self.support is None else length(self.support)
 
     def rule(self) -> Rule:
@@ -47,6 +48,7 @@ class UGapERule(RuledExplorer):
         """Return the arms of least gap index; before every arm was seen, the best means."""
         from cmab.exploration._kernels_ugape import present_answer
 
+        # The index needs a radius for every arm, and there is none at T = 0.
         if len(self.unseen(state)):
             return best_of_each(state.means, self.arms_per_bandit, k=self.k)
         is_chosen = np.empty(self.n_arms, np.bool_)
@@ -202,12 +204,13 @@ class UGapEcV(UGapERule, BestK):
     ----------
     V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification: A Unified Approach to Fixed Budget
     and Fixed Confidence, NIPS 2012, section 5. A. Maurer, M. Pontil: Empirical Bernstein Bounds and
-    Sample-Variance Penalization, COLT 2009, Theorem 4 (from memory).
+    Sample-Variance Penalization, COLT 2009, Theorem 4.
     """
 
     epsilon: float = 0.0
     support: tuple[float, float] = (0.0, 1.0)
 
+    # The unbiased variance divides by T - 1.
     initial_pulls = 2
     _by_variance = True
 

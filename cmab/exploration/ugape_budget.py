@@ -40,6 +40,8 @@ class _UGapEb(FixedBudgetRule):
         """Return the surest answers so far; before every arm was seen, the best means."""
         if len(self.unseen(state)):
             return super().recommend(state)
+        # `memory`: of each bandit the least bound so far, then for each arm whether it
+        # is in the answer of that step.
         return np.flatnonzero(state.memory[len(self.arms_per_bandit) :])
 
 

@@ -81,6 +81,7 @@ class Finished:
 
     def has_budget(self, explorer: str) -> bool:
         """Return whether an explorer ends with its budget, and not by a rule of its own."""
+        # The samples of such an explorer are given, so only its errors say something.
         return "budget" in self.study.outline.explorers[explorer]
 
 
@@ -148,6 +149,7 @@ def compared_failures(finished: Finished) -> list[Row]:
         _, a, b = _common(finished, wrong, first, second)
         # McNemar's test looks at the replications in which just one of the two is wrong.
         only = int(((b == 1) & (a == 0)).sum()), int(((a == 1) & (b == 0)).sum())
+        # Without such a replication there is nothing to test, and no p.
         if sum(only) == 0:
             continue
         rows.append(
@@ -166,6 +168,7 @@ def compared_failures(finished: Finished) -> list[Row]:
 
 def _rivals(instances: Iterable[str], values: Mapping[Pair, FloatArray]) -> list[tuple[Pair, Pair]]:
     """Return all pairs of learners of an instance, the one with the smaller mean first."""
+    # So every difference, which is second less first, is at least 0 where both have all replications.
     ordered = sorted(values, key=lambda pair: float(values[pair].mean()))
     return [
         rivals

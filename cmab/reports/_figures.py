@@ -84,6 +84,7 @@ def _of_learners(
     about = finished.about(instance)
     bands = f"Mean over replications with {100 * level:g} % {_NAMES[kind]}."
     settings: dict[str, Any] = {"band_kind": kind, "level": level}
+    # Regret needs the optimum; without one the rewards themselves are compared.
     if not all(np.isfinite(result.optimum) for result in results.values()):
         curves = {name: (r.rounds, r.expected_rewards / r.rounds) for name, r in results.items()}
         axes = curves_with_bands(
@@ -91,6 +92,7 @@ def _of_learners(
         )
         yield "reward", f"Expected reward a round up to now; the optimum is unknown. {bands}", axes
         return
+    # A best known super arm that is not optimal makes regret too small, even negative.
     is_exact = all(about[name].optimum_is_exact for name in played)
     against = "the optimum" if is_exact else "the best known super arm"
     # Both kinds of axes: on logarithmic ones a power of the time is a line.
@@ -98,6 +100,7 @@ def _of_learners(
         axes = regret_curves(results, exact=True, log=log, **settings, ax=_axes())
         note = " Logarithmic axes; values at or below 0 have no place there." if log else ""
         yield name, f"Regret against {against}. {bands}{note}", axes
+    # At alpha = beta = 1 this regret is the one just drawn.
     if any(result.alpha != 1.0 or result.beta != 1.0 for result in results.values()):
         axes = regret_curves(results, **settings, ax=_axes())
         yield (
@@ -122,6 +125,7 @@ _NAMES = {"t": "t intervals", "bootstrap": "bootstrap intervals"}
 
 
 def _clock(result: Simulation) -> Any:
+    # The median leaves out the replication that compiled.
     return result.rounds * (np.median(result.seconds) / result.rounds[-1])
 
 

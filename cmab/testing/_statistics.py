@@ -64,7 +64,7 @@ def refused_rate(trials: int, allowed: float, level: float) -> float:
 def bounded_level(mean: float, claimed: float, n: float) -> float:
     """Return a bound on the probability of a sample mean this far from its claim, for outcomes in [0, 1].
 
-    ``2 exp(-n KL(mean, claimed))``, Hoeffding 1963, Theorem 1 (from memory); no law is assumed.
+    ``2 exp(-n KL(mean, claimed))``, Hoeffding 1963, Theorem 1; no law is assumed.
     """
     if not 0 < claimed < 1:
         return 1.0 if abs(mean - claimed) < 1e-12 else 0.0

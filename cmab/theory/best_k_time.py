@@ -56,8 +56,8 @@ def best_k_time(
 
     References
     ----------
-    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 1
-    (from memory), for the alternatives of the best k arms.
+    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 1,
+    for the alternatives of the best k arms.
     """
     values = vector("means", means)
     k = integer("k", k, 1, len(values) - 1)

@@ -78,8 +78,7 @@ def characteristic_time(
 
     References
     ----------
-    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 5
-    (from memory).
+    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 5.
     """
     values = vector("means", means)
     if beta is not None:

@@ -14,6 +14,7 @@ def draw_samples(rows: list[Row], out: Path) -> None:
 
     for figure in sorted({row["figure"] for row in rows}):
         own = [row for row in rows if row["figure"] == figure]
+        # k grows with the arms in one setting: those rows are one curve, and its title may not name a number.
         named = [row | {"kind": "k = arms / 2" if row["k"] > 2 else f"k = {row['k']}"} for row in own]
         titled = _grouped(named, lambda row: f"{row['instance']}, {row['kind']}, {row['mode']}")
         panels = {title: _curves(part, "arms", _samples) for title, part in titled.items()}

@@ -40,6 +40,7 @@ def _command(
     ) -> Iterator[Row]:
         return reproduce(experiment, quick=quick, rng=rng, n_jobs=n_jobs, out=out)
 
+    # The command line reads a function's name, docstring and signature for its help and its options.
     made: Any = command
     made.__doc__ = _TEXT.format(about=about, sizes=sizes)
     made.__name__ = made.__qualname__ = experiment.name.replace("-", "_")

@@ -21,7 +21,7 @@ class LinearThreshold(SpreadingInfluence):
     """A node becomes active when its active in-neighbours weigh more than its threshold.
 
     Thresholds are uniform on [0, 1] and anew in every round. The same spread, step by step, comes from live
-    edges (Kempe et al. 2003, Claim 2.6, from memory): every node keeps at most one edge into it, each with
+    edges (Kempe et al. 2003, Claim 2.6): every node keeps at most one edge into it, each with
     the probability that is its weight, and influence follows the edges kept. Base arms are the directed edges
     as in ``InfluenceMaximization(model="lt")``, their outcomes say whether they were kept, and their means
     are the weights. Outcomes of edges into the same node exclude each other. The choice of a node belongs to
