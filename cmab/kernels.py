@@ -13,6 +13,7 @@ holds the compiled function.
   sample next to ``chosen``; negative once the stopping rule holds. ``seen`` has ``counts``, ``means``,
   ``deviations`` and ``clock = (rounds, samples)``.
 - ``kernel``: any function that these call, compiled when it is first called and cached on disk.
+- ``part``: the same for a function that nothing but these calls; it is compiled sooner.
 - ``borrows``, below one of these: the function makes no array and returns none, and is faster for it.
 
 ``integers`` and ``reals`` are the parameters and scratch arrays of the ``Kernel`` that ``kernel()`` returns.
@@ -33,7 +34,7 @@ Examples
 True
 """
 
-from cmab.compiled._kernels import borrows, kernel, prefetch
+from cmab.compiled._kernels import borrows, kernel, part, prefetch
 from cmab.compiled._kernels_exploration import decide_kernel
 from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, keyed_word, mix, normal_quantile
 from cmab.compiled._kernels_select import descending_order, top_k
@@ -62,6 +63,7 @@ __all__ = [
     "learn_kernel",
     "mix",
     "normal_quantile",
+    "part",
     "play_kernel",
     "prefetch",
     "solve_kernel",

@@ -3,11 +3,11 @@
 from typing import Any
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import typed_kernel
+from cmab.compiled._kernels import loop_kernel
 from cmab.compiled._kernels_signatures import SOLVE_EACH
 
 
-@typed_kernel(SOLVE_EACH)
+@loop_kernel(SOLVE_EACH)
 def solve_each(
     solve: Any, integers: IntArray, reals: FloatArray, means: FloatArray, answers: IntArray, sizes: IntArray
 ) -> None:

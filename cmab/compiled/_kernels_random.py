@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, part
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -128,7 +128,7 @@ def normal_quantile(u: float) -> float:
     return -value if q < 0.0 else value
 
 
-@kernel
+@part
 def _ratio(x: float, above: tuple[float, ...], below: tuple[float, ...]) -> float:
     """Return the quotient of two polynomials, coefficients from the highest power down."""
     numerator, denominator = above[0], below[0]

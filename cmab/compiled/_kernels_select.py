@@ -3,12 +3,12 @@
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import borrows, kernel, part
 
 _BLOCK = 64
 
 
-@kernel
+@part
 @borrows
 def _worse(values: FloatArray, i: int, j: int) -> bool:
     """Return whether arm `i` ranks behind arm `j`: smaller value, or equal value and higher index."""
@@ -57,7 +57,7 @@ def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
         _insertion_sort(heap, k)
 
 
-@kernel
+@part
 @borrows
 def _count_above(block: FloatArray, bar: float) -> int:
     """Return how many entries exceed `bar`: no branch, so the compiler vectorises it."""
@@ -68,7 +68,7 @@ def _count_above(block: FloatArray, bar: float) -> int:
     return count
 
 
-@kernel
+@part
 @borrows
 def _count_from(block: FloatArray, bar: float) -> int:
     """Return how many entries are at least `bar`, likewise."""
@@ -79,7 +79,7 @@ def _count_from(block: FloatArray, bar: float) -> int:
     return count
 
 
-@kernel
+@part
 @borrows
 def _insertion_sort(entries: IntArray, n: int) -> None:
     """Sort the first `n` entries."""
@@ -91,7 +91,7 @@ def _insertion_sort(entries: IntArray, n: int) -> None:
         entries[j] = entry
 
 
-@kernel
+@part
 @borrows
 def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
     """Restore the heap below its root."""
@@ -108,7 +108,7 @@ def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
         parent = child
 
 
-@kernel
+@part
 @borrows
 def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
     """Make the first `k` entries of `best`, any k arms in increasing order, what `top_k` would write there.
@@ -145,7 +145,7 @@ def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
                 bar = values[best[last]]
 
 
-@kernel
+@part
 @borrows
 def last_in_rank(values: FloatArray, k: int, best: IntArray) -> int:
     """Return the place of the last in rank of the first `k` entries of `best`, in increasing order."""
@@ -156,7 +156,7 @@ def last_in_rank(values: FloatArray, k: int, best: IntArray) -> int:
     return place
 
 
-@kernel
+@part
 @borrows
 def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
     """Put `entry` into the `n` increasing entries for the one at `place`."""
@@ -169,7 +169,7 @@ def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
     entries[place] = entry
 
 
-@kernel
+@part
 @borrows
 def restore_best(values: FloatArray, inside: BoolArray) -> None:
     """Make `inside` mark the best of `values` again, as many as before; ties go to the lower index.
@@ -231,7 +231,7 @@ def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
         marked[arm] = True
 
 
-@kernel
+@part
 @borrows
 def mark_best_again(values: FloatArray, best: IntArray, marked: BoolArray) -> None:
     """Do as `mark_best` with the length of `best` for k, starting from the last step's, which it holds."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import borrows, kernel, part
 
 
 @kernel
@@ -58,7 +58,7 @@ def observe_outcomes(
         observe_outcome(arms[j], outcomes[j], counters, means, deviations)
 
 
-@kernel
+@part
 @borrows
 def observe_outcome(
     arm: int, outcome: float, counters: IntArray, means: FloatArray, deviations: FloatArray
@@ -68,7 +68,7 @@ def observe_outcome(
     update_moments(arm, outcome, 1, outcome, counters[arm], means, deviations)
 
 
-@kernel
+@part
 @borrows
 def update_moments(
     arm: int,

@@ -7,10 +7,10 @@ Several trees over the same arms share a table: ``keys[tree, node]`` is the larg
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, part
 
 
-@kernel
+@part
 def tree_size(n: int) -> int:
     """Return the number of leaves: the least power of two that is at least `n`."""
     size = 1
@@ -19,7 +19,7 @@ def tree_size(n: int) -> int:
     return size
 
 
-@kernel
+@part
 def plant(n_trees: int, size: int) -> tuple[FloatArray, IntArray]:
     """Return `n_trees` trees without arms: every key is minus infinity."""
     keys = np.full((n_trees, 2 * size), -np.inf)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, part
 
 #: Entries of `reals` before the table of radii: epsilon, sigma and the levels of the two sides.
 PARAMETERS = 4
@@ -14,7 +14,7 @@ PARAMETERS = 4
 RADII = 2 * 65_536
 
 
-@kernel
+@part
 def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
     """Return the radius of the law of the iterated logarithm after `count` outcomes (with "+2")."""
     if count == 0:
@@ -26,7 +26,7 @@ def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
     return scale * math.sqrt(math.log(inner / level) / count)
 
 
-@kernel
+@part
 def radius_at(count: int, is_high: bool, reals: FloatArray) -> float:
     """Return the radius of a side after `count` outcomes.
 
@@ -74,7 +74,7 @@ def bernstein_rate(n_arms: int, t: int, delta: float) -> float:
     return exploration_rate(n_arms, t, delta, 7.0, 3.0)
 
 
-@kernel
+@part
 def exploration_rate(n_arms: int, t: int, delta: float, factor: float, power: float) -> float:
     """Return ``ln(factor n_arms t^power / delta)``, the exploration rate of a radius with a clock."""
     # In two parts, for the product may overflow where delta is tiny.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import part
 from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
 from cmab.compiled._kernels_select import descending_order
 from cmab.compiled.forms import Rule
@@ -14,7 +14,7 @@ from cmab.exploration._kernels_ugape import least_certain_bandit
 from cmab.theory._kernels_gaps import gaps_of_best, sum_of_inverse_squares
 
 
-@kernel
+@part
 def gaps_of_bandits(means: FloatArray, sizes: IntArray, k: int, out: FloatArray) -> None:
     """Write the gap of each arm to the border of the `k` best of its own bandit."""
     first = 0
@@ -43,7 +43,7 @@ def ugapeb_rule(
     return Rule(decide_ugapeb, [budget, k, *arms_per_bandit], [a or 0.0, epsilon, length, c], memory)
 
 
-@kernel
+@part
 def estimated_exploration(seen: Seen, integers: IntArray, reals: FloatArray) -> float:
     """Return UGapEb's a for the hardness that the empirical gaps plus ``b sqrt(1 / 2T)`` would make.
 
@@ -107,7 +107,7 @@ def decide_gape(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, 
     return -1 if seen.clock[SAMPLES] >= integers[BUDGET] else 1
 
 
-@kernel
+@part
 def refresh_complexity(means: FloatArray, samples: int, ends: IntArray, memory: FloatArray) -> None:
     """Estimate UCB-E's H2 anew if `samples` has come to the end of a phase; `memory` holds H2 and the phase.
 

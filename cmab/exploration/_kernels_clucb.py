@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels import kernel, loop_kernel, part
 from cmab.compiled._kernels_exploration import (
     EXPLORE_ORACLE,
     MOST_SAMPLES,
@@ -50,7 +50,7 @@ def revise(
         out[i] = max(least, means[i] - sign * radii[i] if best[i] else means[i] + sign * radii[i])
 
 
-@kernel
+@part
 def _possible(means: FloatArray, least: float) -> FloatArray:
     return means if least == -np.inf else np.maximum(means, least)
 
@@ -70,7 +70,7 @@ def dispute(
     return arm, gap
 
 
-@kernel
+@part
 def _mark(super_arm: IntArray, size: int, marked: BoolArray) -> None:
     marked[:] = False
     for j in range(size):
@@ -98,7 +98,7 @@ def has_won(arm: int, gap: float, integers: IntArray, reals: FloatArray) -> bool
     return arm < 0 or (integers[KIND] == ANYTIME and gap <= reals[EPSILON])
 
 
-@typed_kernel(EXPLORE_ORACLE)
+@loop_kernel(EXPLORE_ORACLE)
 def explore_oracle(
     solve: Any, oracle: Arguments, rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams
 ) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels import loop_kernel, part
 from cmab.compiled._kernels_exploration import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -36,26 +36,26 @@ def clucb_trees(k: int, sign: float, epsilon: float, sigma: float, level: float)
     return Arguments(np.array([k, sign], np.int64), reals)
 
 
-@kernel
+@part
 def _side(keys: FloatArray, winners: IntArray, arm: int, value: float, inside: bool, worst: int) -> None:
     """Enter `arm` with `value` on its side of a set, whose trees are `worst` and the one after it."""
     put(keys, winners, worst, arm, -value if inside else _OUT, True)
     put(keys, winners, worst + 1, arm, _OUT if inside else value, False)
 
 
-@kernel
+@part
 def _out_of_order(keys: FloatArray, winners: IntArray, worst: int) -> bool:
     """Return whether the best arm outside of a set belongs in the place of the worst inside."""
     inside, outside = -keys[worst, 1], keys[worst + 1, 1]
     return bool(outside > inside or (outside == inside and winners[worst + 1, 1] < winners[worst, 1]))
 
 
-@kernel
+@part
 def _revised(value: float, radius: float, is_best: bool) -> float:
     return value - radius if is_best else value + radius
 
 
-@kernel
+@part
 def _settle(
     keys: FloatArray,
     winners: IntArray,
@@ -86,14 +86,14 @@ def _settle(
             _dispute(keys, winners, i, radii, is_best, is_rival)
 
 
-@kernel
+@part
 def _dispute(
     keys: FloatArray, winners: IntArray, arm: int, radii: FloatArray, is_best: BoolArray, is_rival: BoolArray
 ) -> None:
     put(keys, winners, _DISPUTED, arm, radii[arm] if is_best[arm] != is_rival[arm] else _OUT, False)
 
 
-@typed_kernel(EXPLORE_TREES)
+@loop_kernel(EXPLORE_TREES)
 def explore_clucb_trees(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
     """Do what `explore_oracle` does for k of n arms."""
     (counts, means, deviations, clock), reals = seen, rule.reals

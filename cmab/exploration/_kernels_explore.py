@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.compiled._kernels import typed_kernel
+from cmab.compiled._kernels import loop_kernel
 from cmab.compiled._kernels_exploration import (
     EXPLORE,
     MOST_SAMPLES,
@@ -18,7 +18,7 @@ from cmab.compiled._kernels_exploration import (
 from cmab.compiled._kernels_statistics import observe_outcome
 
 
-@typed_kernel(EXPLORE)
+@loop_kernel(EXPLORE)
 def explore(
     decide: Any, is_random: bool, rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams
 ) -> bool:

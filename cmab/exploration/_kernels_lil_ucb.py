@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels import loop_kernel, part
 from cmab.compiled._kernels_exploration import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -31,7 +31,7 @@ def lil_ucb_rule(level: float, epsilon: float, sigma: float, factor: float, rati
     return Rule(decide_lil_ucb, [], [epsilon, sigma, level, level, factor, ratio])
 
 
-@kernel
+@part
 def dominates(most: int, samples: int, ratio: float) -> bool:
     """Return whether an arm with `most` of all `samples` has `ratio` times as many as the others."""
     # Figure 1 (from memory): T_i >= 1 + lambda sum over j != i of T_j.
@@ -58,7 +58,7 @@ def decide_lil_ucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArra
     return -1 if dominates(int(counts.max()), seen.clock[SAMPLES], reals[RATIO]) else 1
 
 
-@typed_kernel(EXPLORE_TREES)
+@loop_kernel(EXPLORE_TREES)
 def explore_lil_ucb(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
     """Do what `explore` does with `decide_lil_ucb`, sample for sample, O(log n) a sample.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, part
 from cmab.compiled._kernels_exploration import ROUNDS, Seen, decide_kernel
 from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
@@ -29,7 +29,7 @@ def critical_pair(lower: FloatArray, upper: FloatArray, is_high: BoolArray) -> t
     return high, low, upper[low] - lower[high]
 
 
-@kernel
+@part
 def takes_high(coin: float, n_high: int, n_low: int) -> bool:
     """Return whether the high arm is sampled: with probability ``n_low / (n_high + n_low)``.
 

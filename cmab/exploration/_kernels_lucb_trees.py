@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels import loop_kernel, part
 from cmab.compiled._kernels_exploration import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -36,7 +36,7 @@ def lil_trees(k: int, sampling: int, epsilon: float, sigma: float, high: float, 
     return Arguments(np.array([k, sampling], np.int64), reals)
 
 
-@kernel
+@part
 def _enter(keys: FloatArray, winners: IntArray, arm: int, mean: float, radius: float, is_high: bool) -> None:
     """Give `arm` its keys on its side."""
     if is_high:
@@ -47,14 +47,14 @@ def _enter(keys: FloatArray, winners: IntArray, arm: int, mean: float, radius: f
         put(keys, winners, _BEST, arm, mean, False)
 
 
-@kernel
+@part
 def _leave(keys: FloatArray, winners: IntArray, arm: int, was_high: bool) -> None:
     """Take `arm` from the trees of a side."""
     put(keys, winners, _LOWER if was_high else _UPPER, arm, _OUT, False)
     put(keys, winners, _WORST if was_high else _BEST, arm, _OUT, was_high)
 
 
-@typed_kernel(EXPLORE_TREES)
+@loop_kernel(EXPLORE_TREES)
 def explore_lil_trees(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
     """Do what `explore` does with `decide_lil`, sample for sample; parameters as there."""
     (counts, means, deviations, clock), reals = seen, rule.reals

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, part
 from cmab.compiled._kernels_exploration import Seen, decide_kernel
 from cmab.compiled._kernels_select import mark_best
 from cmab.compiled.forms import Rule
@@ -21,7 +21,7 @@ def evidence(gap: float, spread: float, sigma: float) -> float:
     return gap * gap / (2.0 * sigma * sigma * spread)
 
 
-@kernel
+@part
 def _penalty(count: int) -> float:
     # Kaufmann and Koolen (JMLR 2021): twice ln(4 + ln T) for each arm of the pair.
     return 2.0 * math.log(4.0 + math.log(count))
@@ -37,7 +37,7 @@ def _log(count: int, table: FloatArray) -> float:
     return float(table[count])
 
 
-@kernel
+@part
 def _enough(means: FloatArray, counts: IntArray, is_high: BoolArray, sigma: float, threshold: float) -> bool:
     """Return whether every pair exceeds ``threshold + 2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)``."""
     n = means.shape[0]
@@ -55,7 +55,7 @@ def _enough(means: FloatArray, counts: IntArray, is_high: BoolArray, sigma: floa
     return True
 
 
-@kernel
+@part
 def least_separated_pair(
     means: FloatArray, counts: IntArray, k: int, sigma: float, threshold: float, table: FloatArray
 ) -> tuple[int, int, bool]:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, part
 from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
 from cmab.compiled.forms import Rule
 from cmab.exploration._kernels_mixture import evidence, least_separated_pair
@@ -16,7 +16,7 @@ from cmab.exploration._kernels_mixture import evidence, least_separated_pair
 SIGMA, THRESHOLD, BETA = range(3)
 
 
-@kernel
+@part
 def _closest_pair(seen: Seen, reals: FloatArray) -> tuple[int, int, bool]:
     """Return the best mean, its rival of least penalised evidence, and whether all rivals are far enough."""
     return least_separated_pair(seen.means, seen.counts, 1, reals[SIGMA], reals[THRESHOLD], np.empty(0))
@@ -35,7 +35,7 @@ def decide_eb_tci(seen: Seen, coin: float, integers: IntArray, reals: FloatArray
     return -1 if enough else 1
 
 
-@kernel
+@part
 def optimistic_leader(counts: IntArray, means: FloatArray, samples: int, bonus: float) -> int:
     """Return the arm of largest ``mean + sqrt(bonus ln(samples) / T)``; ties go to the lower index."""
     scale, leader, largest = bonus * math.log(samples), 0, -np.inf
@@ -46,7 +46,7 @@ def optimistic_leader(counts: IntArray, means: FloatArray, samples: int, bonus: 
     return leader
 
 
-@kernel
+@part
 def closest_rival(counts: IntArray, means: FloatArray, leader: int) -> int:
     """Return the arm with the least evidence that `leader` is better; ties go to the lower index."""
     rival, least = -1, np.inf
@@ -127,7 +127,7 @@ def gaussian_proportions(means: FloatArray, out: FloatArray) -> None:
     out /= out.sum()
 
 
-@kernel
+@part
 def refresh_plan(means: FloatArray, samples: int, plan: FloatArray) -> None:
     """Recompute the proportions ``plan[1:]`` if `samples` has come to ``plan[0]``; next a tenth later."""
     if samples >= plan[0]:
@@ -136,7 +136,7 @@ def refresh_plan(means: FloatArray, samples: int, plan: FloatArray) -> None:
         plan[0] = math.ceil(1.1 * samples)
 
 
-@kernel
+@part
 def tracked_arm(counts: IntArray, samples: int, proportions: FloatArray) -> int:
     """Return the least sampled arm if it has less than ``sqrt(t) - N / 2``, else the one most behind.
 

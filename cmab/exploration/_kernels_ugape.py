@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, part
 from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
 from cmab.compiled._kernels_select import mark_best
 from cmab.compiled.forms import Rule
 from cmab.confidence._kernels_radii import anytime_rate, bernstein_radii, bernstein_rate, hoeffding_radii
 
 
-@kernel
+@part
 def gap_indices(means: FloatArray, radii: FloatArray, k: int, out: FloatArray) -> None:
     """Write each arm's gap index: the k-th largest upper bound of the others less its own lower bound.
 
@@ -62,7 +62,7 @@ def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArra
     return (outside if radii[outside] >= radii[inside] else inside), gap
 
 
-@kernel
+@part
 def least_certain_bandit(
     means: FloatArray, radii: FloatArray, sizes: IntArray, k: int, is_chosen: BoolArray, bounds: FloatArray
 ) -> int:

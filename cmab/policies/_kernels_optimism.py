@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import borrows, kernel, part
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_radii import log_term
 
@@ -16,7 +16,7 @@ from cmab.confidence._kernels_radii import log_term
 COEFFICIENT, LOGLOG, FACTOR, SIGN, LOW, HIGH, PRIOR = range(7)
 
 
-@kernel
+@part
 @borrows
 def squared_radius(t: int, reals: FloatArray) -> float:
     """Return the square of the radius of an arm that was seen once."""
@@ -34,7 +34,7 @@ def upper_bound(mean: float, count: int, term: float, high: float) -> float:
     return bound if count > 0 else high
 
 
-@kernel
+@part
 @borrows
 def write_bounds(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
     """Write CUCB's indices in round `t`; with a factor of 0 they are greedy."""

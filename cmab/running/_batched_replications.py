@@ -15,7 +15,13 @@ from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.running._arrivals import AT_ONCE, Arrival
 from cmab.running._callbacks import Callback
-from cmab.running._compiled_rounds import CompiledRun, compiled_run, interrupt_waits, rules_of
+from cmab.running._compiled_rounds import (
+    CompiledRun,
+    compiled_run,
+    interrupt_waits,
+    room_for_one_round,
+    rules_of,
+)
 from cmab.running._replication import TICK_SECONDS, Record, replicate
 from cmab.running._truth import Truth
 from cmab.seeding import Purpose, stream
@@ -183,7 +189,8 @@ class _Batch:
         super_arms = np.empty((width, max(n_choices, n_arms)), np.int64)
         recorded, indices = np.full((width, len(rounds), 2), np.nan), np.empty((width, n_arms))
         # In the order of the places in `Log.progress`, as far as this loop has use for them.
-        self._log = Log(np.zeros(2, np.int64), rounds, recorded, earned, super_arms, indices)
+        told = (np.zeros(2, np.int64), rounds, recorded, earned, super_arms, indices)
+        self._log = Log(*told, *room_for_one_round(self._states[0]))
         self._callback = BatchCallback(policy.oracle, self._learners, indices, super_arms, self._sizes)
         if compiled.policy.is_random:
             self._callback.before = self._draw_indices

@@ -132,7 +132,10 @@ class CompiledReplication:
         self._arguments: tuple[Any, ...] = (
             *rules_of(compiled._replace(oracle=solve)),
             Learned(state.counters, *state.sharing(), state.means, state.deviations, state.memory),
-            Log(self._progress, checkpoints, self.recorded, np.zeros(2), self._super_arm, indices),
+            Log(
+                *(self._progress, checkpoints, self.recorded, np.zeros(2), self._super_arm, indices),
+                *room_for_one_round(state),
+            ),
             Streams(learner_rng, coins),
         )
 
@@ -161,6 +164,12 @@ class CompiledReplication:
                 self._callback.reraise()
         finally:
             self.state.rounds = int(self._progress[PLAYED])
+
+
+def room_for_one_round(state: ArmStatistics) -> tuple[IntArray, FloatArray, FloatArray, IntArray, IntArray]:
+    """Return the last five of `Log`."""
+    m = state.n_arms
+    return np.empty(m, np.int64), np.empty(m), np.empty(2), state.counts.copy(), np.ones(m, np.int64)
 
 
 def rules_of(compiled: CompiledRun) -> tuple[Any, ...]:

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-
-from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels import loop_kernel, part
 from cmab.compiled._kernels_statistics import update_statistics
 from cmab.running._kernels_bundles import BATCHED_LOOP, CHECKPOINT, PLAYED, Arguments, Learned, Log, Rows
 
 
-@kernel
+@part
 def finish_rows(t: int, log: Log) -> None:
     """Record the rewards of all replications at a checkpoint."""
     log.progress[PLAYED], position = t, log.progress[CHECKPOINT]
@@ -18,7 +16,7 @@ def finish_rows(t: int, log: Log) -> None:
         log.progress[CHECKPOINT] += 1
 
 
-@typed_kernel(BATCHED_LOOP)
+@loop_kernel(BATCHED_LOOP)
 def play_batch(
     index: Any,
     learn: Any,
@@ -37,9 +35,8 @@ def play_batch(
     counters, owners, sizes, means, deviations, memory = learned
     policy, learns, oracle_integers, _, environment_integers, environment_reals = arguments
     indices, keys = log.indices, rows.keys
-    n_rows, n_arms = means.shape
-    arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
-    ones = np.ones(n_arms, np.int64)
+    n_rows = means.shape[0]
+    arms, outcomes, totals, ones = log.arms, log.outcomes, log.totals, log.pulls
     for column in range(keys.shape[1]):
         t = log.progress[PLAYED] + 1
         # A random rule needs each replication's own stream, which lives in Python: `ask` writes its indices.

@@ -39,7 +39,11 @@ class Learned(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What a run tells: `earned` and `recorded` hold realised and expected rewards, in this order."""
+    """What a run tells: `earned` and `recorded` hold realised and expected rewards, in this order.
+
+    The last five are room for one round: what `play` writes, and, where arms share counters, the count of
+    each arm and a pull of each. A loop that makes no array of its own has no references to count.
+    """
 
     progress: IntArray
     checkpoints: IntArray
@@ -47,6 +51,11 @@ class Log(NamedTuple):
     earned: FloatArray
     super_arm: IntArray
     indices: FloatArray
+    arms: IntArray
+    outcomes: FloatArray
+    totals: FloatArray
+    counts: IntArray
+    pulls: IntArray
 
 
 class Streams(NamedTuple):
@@ -85,7 +94,8 @@ def _state(more: int) -> tuple[t.Type, t.Type]:
     """Return the types of `Learned` and `Log` with so many axes more than those of one replication."""
     one, shared = 1 + more, _integers(1)
     learned = (_integers(one), shared, shared, _reals(one), _reals(one), _reals(one))
-    log = (shared, shared, _reals(one + 1), _reals(one), _integers(one), _reals(one))
+    room = (shared, _reals(1), _reals(1), shared, shared)
+    log = (shared, shared, _reals(one + 1), _reals(one), _integers(one), _reals(one), *room)
     return t.NamedTuple(learned, Learned), t.NamedTuple(log, Log)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, typed_kernel
+from cmab.compiled._kernels import kernel, loop_kernel, part
 from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
 from cmab.compiled._kernels_statistics import observe_outcomes
 from cmab.policies._kernels_optimism import HIGH, squared_radius, upper_bound, write_bounds
@@ -32,7 +32,7 @@ from cmab.running._kernels_bundles import (
 _LONGEST_WAIT = 256
 
 
-@kernel
+@part
 def choose_candidates(
     counters: IntArray, means: FloatArray, until: int, reals: FloatArray, bounds: FloatArray, chosen: IntArray
 ) -> None:
@@ -67,7 +67,7 @@ def best_candidates(
     return bool(values[last] > bound or (values[last] == bound and candidates[last] < candidates[n]))
 
 
-@typed_kernel(LOOP)
+@loop_kernel(LOOP)
 def play_rounds_lazily(
     index: Any,
     learn: Any,
@@ -81,10 +81,10 @@ def play_rounds_lazily(
     """Do what ``play_rounds`` does, for a rule that ``is_lazy`` and an oracle of the k best."""
     counters, _, _, means, deviations, memory = learned
     reals, learns, last_best, _, environment_integers, environment_reals = arguments
-    progress, checkpoints, recorded, earned, super_arm, bounds = log
+    progress, checkpoints, recorded, earned, super_arm, bounds = log[:6]
+    arms, outcomes, totals = log[6:9]
     coins = streams.coins
     m, k, high = means.shape[0], last_best.shape[0], reals[HIGH]
-    arms, outcomes, totals = np.empty(m, np.int64), np.empty(m), np.empty(2)
     # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))
     candidates, place_of, places = np.empty(n + 1, np.int64), np.empty(m, np.int64), np.empty(k, np.int64)

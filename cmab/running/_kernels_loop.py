@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.compiled._kernels import typed_kernel
+from cmab.compiled._kernels import borrows, loop_kernel
 from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
 from cmab.running._kernels_bundles import (
     CHECKPOINT,
@@ -22,7 +22,8 @@ from cmab.running._kernels_bundles import (
 def _loop(shares: bool) -> Any:
     """Return the loop where arms share counters, or where none do: few runs need the former compiled."""
 
-    @typed_kernel(LOOP)
+    @loop_kernel(LOOP)
+    @borrows
     def play_rounds(
         index: Any,
         learn: Any,
@@ -40,13 +41,11 @@ def _loop(shares: bool) -> Any:
         """
         counters, owners, sizes, means, deviations, memory = learned
         policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments
-        progress, checkpoints, recorded, earned, super_arm, indices = log
+        progress, checkpoints, recorded, earned, super_arm, indices = log[:6]
+        arms, outcomes, totals = log[6:9]
         learner, coins = streams
-        n_arms = means.shape[0]
         # Where arms share counters, each arm's count is kept beside them.
-        counts = counters[owners] if shares else counters
-        ones = np.ones(n_arms, np.int64) if shares else counters
-        arms, outcomes, totals = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(2)
+        counts, ones = (log.counts, log.pulls) if shares else (counters, counters)
         for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
             index(counts, means, deviations, memory, t, policy, learner, indices)
             size = solve(indices, oracle_integers, oracle_reals, super_arm)

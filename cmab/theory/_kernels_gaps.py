@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, part
 from cmab.compiled._kernels_select import mark_best
 
 
@@ -23,7 +23,7 @@ def gaps_of_best(values: FloatArray, k: int, out: FloatArray) -> None:
         out[i] = values[i] - following if is_top[i] else kth - values[i]
 
 
-@kernel
+@part
 def sum_of_inverse_squares(widths: FloatArray) -> float:
     """Return the sum of ``width^-2``, infinite if a width is 0."""
     total = 0.0

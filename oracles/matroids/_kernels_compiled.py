@@ -3,11 +3,11 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, descending_order, kernel, solve_kernel
+from cmab.kernels import borrows, descending_order, part, solve_kernel
 from oracles.matroids._kernels_greedy import kruskal, laminar_greedy
 
 
-@kernel
+@part
 @borrows
 def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray, scratch: IntArray) -> None:
     """Write the arms from the best mean to the worst; `reals` takes the signed means."""
@@ -16,7 +16,7 @@ def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray
     descending_order(reals, order, scratch)
 
 
-@kernel
+@part
 @borrows
 def _write(taken: IntArray, out: IntArray) -> int:
     """Write the arms taken in increasing order; return their number."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.kernels import borrows, kernel
+from cmab.kernels import borrows, kernel, part
 
 
 @kernel
@@ -31,7 +31,7 @@ def laminar_greedy(
             s = parent[s]
 
 
-@kernel
+@part
 @borrows
 def _find(root: IntArray, node: int) -> int:
     """Return the representative of the component of `node`, halving the path to it."""
