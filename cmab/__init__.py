@@ -32,6 +32,9 @@ from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
 from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.cucb import CUCB
+from cmab.policies.explored import Explored
+from cmab.policies.gaussian import GaussianCTS
+from cmab.policies.hierarchical import HierarchicalCTS
 from cmab.policies.kl_cucb import KLCUCB
 from cmab.policies.llr import LLR
 from cmab.policies.rarely_switching import RarelySwitchingCUCB
@@ -71,12 +74,15 @@ __all__ = [
     "Environment",
     "EpsilonGreedy",
     "ExploreThenCommit",
+    "Explored",
     "Explorer",
     "Feedback",
     "GapE",
+    "GaussianCTS",
     "Goal",
     "Greedy",
     "Halving",
+    "HierarchicalCTS",
     "HoeffdingRace",
     "Identification",
     "IndexPolicy",

@@ -4,6 +4,7 @@ from cmab.oracle.memoised import MemoisedOracle
 from oracles.brute_force import BruteForce, BruteForceReward
 from oracles.coverage.coverage import MaxCoverage
 from oracles.diffusion.directed_graph import DirectedGraph
+from oracles.diffusion.groups import in_degree_groups
 from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.budget import BudgetedInfluence
@@ -53,4 +54,5 @@ __all__ = [
     "TriggeringInfluence",
     "TriggeringModel",
     "UniformMatroid",
+    "in_degree_groups",
 ]

@@ -23,8 +23,11 @@ from cmab import (
     Clairvoyant,
     Environment,
     EpsilonGreedy,
+    Explored,
     ExploreThenCommit,
+    GaussianCTS,
     Greedy,
+    HierarchicalCTS,
     MemoisedOracle,
     Oracle,
     RarelySwitchingCUCB,
@@ -392,6 +395,12 @@ ORACLES = [
     OracleCase("uniform_matroid_of_none", lambda: UniformMatroid(3, 0), lambda: [()]),
 ]
 
+
+def _grid_means(oracle: Oracle) -> HierarchicalCTS:
+    """Return the exploiting form, on a small grid."""
+    return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], mode="mean")
+
+
 POLICIES = [
     PolicyCase("bcucb", BCUCB),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
@@ -399,6 +408,7 @@ POLICIES = [
     PolicyCase(
         "cts_prior", lambda oracle: CTS(oracle, np.linspace(0.2, 0.8, oracle.n_arms), prior_weight=0.5)
     ),
+    PolicyCase("cts_shared", lambda oracle: CTS(oracle, coupling="shared")),
     PolicyCase("cucb", CUCB),
     PolicyCase("cucb_tight", lambda oracle: CUCB(oracle, radius=LogRadius.tight())),
     PolicyCase(
@@ -407,9 +417,22 @@ POLICIES = [
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
+    PolicyCase("explored", lambda oracle: Explored(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))),
+    PolicyCase("explored_last", lambda oracle: Explored(CTS(oracle), c=1.0, form="last")),
+    PolicyCase("gaussiancts", GaussianCTS),
+    PolicyCase("gaussiancts_boosted", lambda oracle: GaussianCTS(oracle, coupling="boosted")),
+    PolicyCase(
+        "gaussiancts_independent",
+        lambda oracle: GaussianCTS(oracle, coupling="independent", sigma=0.3, support=None),
+    ),
     PolicyCase("greedy", Greedy),
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
+<<<<<<< HEAD
     PolicyCase("klcucb", KLCUCB),
+=======
+    PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
+    PolicyCase("hierarchicalcts_means", _grid_means),
+>>>>>>> d432634 (Thompson sampling with one number a round, with Gaussian posteriors and with a prior that is learned; forced exploration in front of any rule)
     PolicyCase("llr", LLR),
     PolicyCase("random", UniformlyRandom),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),

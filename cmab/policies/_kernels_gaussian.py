@@ -1,0 +1,83 @@
+"""Index rules of Thompson sampling with Gaussian posteriors; they draw normal numbers."""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import borrows
+from cmab.compiled._kernels_signatures import index_kernel
+
+#: Places in `reals`: the size is that of the largest super arm, then what stands for infinity, then the ends
+#: that indices are cut to, then what an arm without outcomes has for a mean.
+SIGMA, FACTOR, SIZE, HUGE, LOW, HIGH, UNSEEN = range(7)
+
+
+@index_kernel
+@borrows
+def independent_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """CTS-Gaussian: independent draws around the means, arms never seen first."""
+    sigma, factor, low, high = reals[SIGMA], reals[FACTOR], reals[LOW], reals[HIGH]
+    for i in range(counts.shape[0]):
+        z = rng.standard_normal()
+        # Perrault et al. (2020), CTS-Gaussian: N(mean, beta sigma^2 / N), beta > 1.
+        index = means[i] + z * sigma * math.sqrt(factor / max(counts[i], 1))
+        out[i] = min(max(index if counts[i] > 0 else reals[UNSEEN], low), high)
+
+
+@index_kernel
+@borrows
+def shared_normal_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """CL-SG: all arms lie equally many widths off their means."""
+    low, high = reals[LOW], reals[HIGH]
+    # Hu et al. (2026), CL-SG: mean + Z sqrt(gamma ln t / (N + 1)); gamma is the factor times sigma^2.
+    width = rng.standard_normal() * reals[SIGMA] * math.sqrt(reals[FACTOR] * math.log(t))
+    for i in range(counts.shape[0]):
+        mean = means[i] if counts[i] > 0 else reals[UNSEEN]
+        out[i] = min(max(mean + width / math.sqrt(counts[i] + 1.0), low), high)
+
+
+@index_kernel
+@borrows
+def boosted_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """BG-CTS: independent draws, wider by what a union over time and super arms takes."""
+    factor, size, low, high = reals[FACTOR], reals[SIZE], reals[LOW], reals[HIGH]
+    log_t = max(math.log(t), 1.0)
+    # Zhang and Combes (2024): f(t) = 2 (1 + lambda) (ln t + (k + 2) ln ln t + (k / 2) ln(1 + e / lambda)),
+    # the last term left out for lambda = 0; g(t) = f(t) / ln t is the factor on the posterior variance.
+    spread = 0.5 * size * math.log(1.0 + math.e / (factor - 1.0)) if factor > 1.0 else 0.0
+    boost = 2.0 * factor * (log_t + (size + 2.0) * math.log(log_t) + spread) / log_t
+    sigma = reals[SIGMA] * math.sqrt(boost)
+    for i in range(counts.shape[0]):
+        z = rng.standard_normal()
+        index = means[i] + z * sigma / math.sqrt(max(counts[i], 1))
+        if counts[i] == 0:
+            index = reals[UNSEEN] + z * reals[HUGE] * sigma
+        out[i] = min(max(index, low), high)

@@ -1,0 +1,114 @@
+"""Thompson sampling with a prior that is learned: a posterior over a grid of Beta distributions a group.
+
+`memory` holds the log weight of each point of the grid for the first group, then for the second and so on,
+then the sum of the outcomes of each arm, then their number.
+"""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+
+#: Places in `reals`; the successes of each point of the grid follow, then its failures, then the group of
+#: each arm, then the arms group by group.
+LOW, HIGH, GROUPS, POINTS, GRID = range(5)
+
+
+@kernel
+@borrows
+def share_of(outcome: float, reals: FloatArray) -> float:
+    """Return the outcome as a share of the support, the nearest if it lies outside."""
+    return float(min(max((outcome - reals[LOW]) / (reals[HIGH] - reals[LOW]), 0.0), 1.0))
+
+
+@learn_kernel
+@borrows
+def learn_grid(
+    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
+) -> None:
+    """Multiply the weight of each point by the probability that it gave to each outcome."""
+    n_points = int(reals[POINTS])
+    wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
+    sums = memory[int(reals[GROUPS]) * n_points :]
+    m = sums.shape[0] // 2
+    groups = reals[GRID + 2 * n_points :]
+    for j in range(n):
+        arm, x = arms[j], share_of(outcomes[j], reals)
+        won, count = sums[arm], sums[m + arm]
+        lost = count - won
+        weights = memory[int(groups[arm]) * n_points :]
+        if x == 1.0:
+            for p in range(n_points):
+                # B(a + s + 1, b + n - s) / B(a + s, b + n - s) = (a + s) / (a + b + n).
+                weights[p] += math.log((wins[p] + won) / (wins[p] + losses[p] + count))
+        elif x == 0.0:
+            for p in range(n_points):
+                weights[p] += math.log((losses[p] + lost) / (wins[p] + losses[p] + count))
+        else:
+            for p in range(n_points):
+                a, b = wins[p] + won, losses[p] + lost
+                # B(a + x, b + 1 - x) / B(a, b): the likelihood p^x (1 - p)^(1 - x).
+                gained = math.lgamma(a + x) - math.lgamma(a) + math.lgamma(b + 1.0 - x) - math.lgamma(b)
+                weights[p] += gained - math.log(a + b)
+        sums[arm] += x
+        sums[m + arm] += 1.0
+
+
+@kernel
+@borrows
+def largest(log_weights: FloatArray, n_points: int) -> float:
+    """Return the largest of the first `n_points`."""
+    most = -np.inf
+    for p in range(n_points):
+        most = max(most, log_weights[p])
+    return most
+
+
+@kernel
+@borrows
+def drawn_point(log_weights: FloatArray, n_points: int, uniform: float) -> int:
+    """Return a point of the grid, each with its probability."""
+    most, total, last = largest(log_weights, n_points), 0.0, 0
+    for p in range(n_points):
+        total += math.exp(log_weights[p] - most)
+    left = uniform * total
+    for p in range(n_points):
+        weight = math.exp(log_weights[p] - most)
+        last = p if weight > 0.0 else last  # rounding may leave something to the end
+        left -= weight
+        if left < 0.0:
+            break
+    return last
+
+
+@index_kernel
+@borrows
+def hierarchical_draws(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """Draw a point of the grid for each group, then each arm from its posterior under that prior."""
+    m, n_points, length = counts.shape[0], int(reals[POINTS]), reals[HIGH] - reals[LOW]
+    wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
+    groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
+    group, p = -1, 0
+    for place in range(m):
+        arm = int(order[place])
+        if int(groups[arm]) != group:
+            group = int(groups[arm])
+            if n_points > 1:  # with one there is nothing to draw: the rule is CTS then, bit for bit
+                p = drawn_point(memory[group * n_points :], n_points, rng.random())
+        out[arm] = p
+    for i in range(m):
+        mean, p = share_of(means[i], reals), int(out[i])
+        theta = rng.beta(wins[p] + counts[i] * mean, losses[p] + counts[i] * (1.0 - mean))
+        out[i] = reals[LOW] + length * theta

@@ -1,0 +1,140 @@
+"""Forced exploration in front of any rule."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from cmab.arrays import BoolArray, IntArray
+from cmab.context import Context
+from cmab.feedback import Feedback
+from cmab.oracle import Oracle
+from cmab.policy import AnyPolicy, Policy, check_policy_instance
+from cmab.ticket import Ticket
+from cmab.validation import one_of, real
+
+_FORMS: tuple[Literal["oracle", "last"], ...] = ("oracle", "last")
+
+
+@dataclass(frozen=True, eq=False)
+class Explored(Policy[Any]):
+    """Another rule, with exploration in round t with probability ``min(1, c t^(-1/3))``.
+
+    Rules with an informed prior, and rules that exploit, learn fast and have no frequentist guarantee: what
+    looks bad they may never look at again. This one gives them one. If, while all confidence intervals hold,
+    each index is within ``b sqrt(log(m t) / N) + w / (N + w)`` of its mean (posterior means and fixed
+    quantiles of any prior of weight w are), and an exploring round shows each arm with probability p0 at
+    least, the regret is ``O(T^(2/3))`` up to logarithms, with constants that grow with ``1 / (p0 c)``, for
+    any approximate oracle (theorem B in the docs, ours). It plays the rule itself in all other rounds.
+
+    How a round explores is `form`: ``"oracle"`` plays the oracle's answer to random means, as
+    `UniformlyRandom` does, and p0 is the least probability that an arm is in it: k / m for the k best of m
+    arms. ``"last"`` plays the rule's own super arm with its last entry replaced by any other that leaves it
+    feasible, each as likely, and p0 is one over their number. That is cheap where rewards are monotone and
+    submodular and oracles answer in the order of the greedy choice, as those of influence do: the last of k
+    seeds is worth a k-th at most, so that `c` may be k times as large at the same price. Super arms that
+    could not do without an entry, as paths, stay as they are; then take ``"oracle"``.
+
+    Parameters
+    ----------
+    policy : Policy
+        The rule. Its state has the number of `rounds`, as arm statistics do, and is that of this policy.
+    c : float
+        The constant above, positive; larger ones explore more.
+    form : {"oracle", "last"}
+        How to explore.
+
+    Raises
+    ------
+    TypeError
+        If `policy` is no policy.
+    ValueError
+        If a parameter is out of its range, or the policy's state does not count rounds.
+
+    Examples
+    --------
+    >>> from cmab import Explored, Greedy, simulate
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(n_arms=4, k=2)
+    >>> environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.8]), oracle)
+    >>> policy = Explored(Greedy(oracle, prior_mean=0.05, prior_weight=10.0), c=1.0, form="last")
+    >>> simulate(policy, environment, horizon=1000, rng=0).states[0].counts > 20
+    array([ True,  True,  True,  True])
+    """
+
+    policy: AnyPolicy
+    c: float = 0.3
+    _: KW_ONLY
+    form: Literal["oracle", "last"] = "oracle"
+    oracle: Oracle = field(init=False, repr=False)
+    support: tuple[float, float] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_policy_instance(self.policy)
+        real("c", self.c, 0.0, inside=True)
+        one_of("form", self.form, _FORMS)
+        rounds = getattr(self.policy.initial_state(), "rounds", None)
+        if not isinstance(rounds, int):
+            raise ValueError(f"policy must have a state that counts its `rounds`, got {self.policy!r}")
+        object.__setattr__(self, "oracle", self.policy.oracle)
+        object.__setattr__(self, "support", self.policy.support)
+
+    def __repr__(self) -> str:
+        return f"Explored({self.policy!r}, c={self.c}, form={self.form!r})"
+
+    def initial_state(self) -> Any:
+        """Return the rule's."""
+        return self.policy.initial_state()
+
+    def start(self, rng: np.random.Generator) -> Any:
+        """Return the rule's."""
+        return self.policy.start(rng)
+
+    def select(self, state: Any, rng: np.random.Generator) -> IntArray:
+        """Return the rule's super arm, or one that explores."""
+        return self.select_for(state, None, rng)
+
+    def select_for(self, state: Any, context: Context | None, rng: np.random.Generator) -> IntArray:
+        """Return the rule's super arm, or one that explores, of what is available.
+
+        Raises
+        ------
+        TypeError
+            If the oracle cannot do without what is not available.
+        ValueError
+            If the rule does not understand the context.
+        """
+        # Theorem B: exploring rounds have probability min(1, c t^(-1/3)).
+        explores = rng.random() < self.c * (state.rounds + 1.0) ** (-1 / 3)
+        available = None if context is None else context.available
+        if explores and self.form == "oracle":
+            low, high = self.support or (0.0, 1.0)
+            means = low + (high - low) * rng.random(self.oracle.n_arms)
+            if available is None:
+                return self.oracle.solve(means, rng)
+            return self.oracle.solve_within(means, available, rng)
+        chosen = self.policy.select_for(state, context, rng)
+        return self._exchanged(chosen, available, rng) if explores else chosen
+
+    def update(self, state: Any, feedback: Feedback) -> None:
+        """Take in one round of feedback, as the rule does."""
+        self.policy.update(state, feedback)
+
+    def learn(self, state: Any, ticket: Ticket, feedback: Feedback, rng: np.random.Generator) -> None:
+        """Take in the feedback of a ticket, as the rule does."""
+        self.policy.learn(state, ticket, feedback, rng)
+
+    def _exchanged(self, chosen: IntArray, available: BoolArray | None, rng: np.random.Generator) -> IntArray:
+        """Return a super arm with another last entry, uniformly random among those that leave it feasible."""
+        if not len(chosen):
+            return chosen
+        others = np.ones(self.oracle.n_choices, bool) if available is None else available.copy()
+        others[chosen] = False
+        for entry in rng.permutation(np.flatnonzero(others)):
+            changed = np.append(chosen[:-1], entry)
+            if self.oracle.is_feasible(np.sort(changed)):
+                return changed
+        return chosen
