@@ -15,7 +15,7 @@ from cmab.validation import interval, one_of, shown, vector
 _MODES: tuple[Literal["sample", "mean"], ...] = ("sample", "mean")
 # Denser where means are small: in graphs and lists most of what could happen hardly ever does.
 _MEANS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
-_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+_WEIGHTS = (1.0, 4.0, 16.0, 64.0)
 _LEAST = 1e-6
 
 
@@ -43,7 +43,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
     means : array_like
         Means of the priors, strictly inside `support`; 16 from 0.002 to 0.97 of it if left out.
     weights : array_like
-        Numbers of outcomes that the priors are worth, positive; 1, 2, 4, ..., 64 if left out.
+        Numbers of outcomes that the priors are worth, positive; 1, 4, 16, 64 if left out.
     mode : {"sample", "mean"}
         Whether indices are draws, or means of the posterior: then it only exploits, and has no guarantee
         unless something else explores (`Explored`).
