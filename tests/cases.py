@@ -427,12 +427,9 @@ POLICIES = [
     ),
     PolicyCase("greedy", Greedy),
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
-<<<<<<< HEAD
-    PolicyCase("klcucb", KLCUCB),
-=======
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
->>>>>>> d432634 (Thompson sampling with one number a round, with Gaussian posteriors and with a prior that is learned; forced exploration in front of any rule)
+    PolicyCase("klcucb", KLCUCB),
     PolicyCase("llr", LLR),
     PolicyCase("random", UniformlyRandom),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),

@@ -16,6 +16,7 @@ CLASSES += [
 ]
 CLASSES += [
     *(cmab.CTS, cmab.CUCB, cmab.LLR, cmab.EpsilonGreedy, cmab.ExploreThenCommit, cmab.Greedy),
+    *(cmab.GaussianCTS, cmab.HierarchicalCTS, cmab.Explored),
     *(cmab.RarelySwitchingCUCB, cmab.Session, cmab.Context, cmab.Feedback),
 ]
 # Values that answers are made of, or errors: no user makes them.

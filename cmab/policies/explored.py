@@ -82,9 +82,6 @@ class Explored(Policy[Any]):
         object.__setattr__(self, "oracle", self.policy.oracle)
         object.__setattr__(self, "support", self.policy.support)
 
-    def __repr__(self) -> str:
-        return f"Explored({self.policy!r}, c={self.c}, form={self.form!r})"
-
     def initial_state(self) -> Any:
         """Return the rule's."""
         return self.policy.initial_state()

@@ -83,7 +83,7 @@ def run(graph, path, seeds, rounds):
     oracle, groups = InfluenceMaximization(graph, 50, epsilon=EPSILON), in_degree_groups(graph)
     places = {}
     for truth, make in TRUTHS.items():
-        place = IndependentCascade(graph, make(graph, np.random.default_rng(7)), k=50, pool=2**18)
+        place = IndependentCascade(graph, make(graph, np.random.default_rng(7)), k=50, n_rr_sets=2**18)
         ten = simulate(Clairvoyant(oracle, place.means), place, 10, rng=0).reward_per_round
         places[truth] = place, float(ten.mean())
     for learners, seed in product((LEARNERS, OTHERS), range(seeds)):
