@@ -7,10 +7,10 @@ import pytest
 from cases import FRIENDS, ROADS, bases, edge_sets, has_rank, is_forest, paths
 
 from cmab import CLUCB, LUCB1, AdaptiveTopK, LilCLUCB, LilRandLUCB, identify
+from cmab.confidence.kl import bernoulli_divergence
 from cmab.confidence.radii import c_epsilon, lil_radii
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.characteristic_time import (
-    bernoulli_divergence,
     characteristic_time,
     gaussian_divergence,
     least_samples,

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 from test_streams import ENVIRONMENT, STUDY
 
+from cmab import Greedy, simulate
 from cmab.studies._workers import spread
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
 
+ORACLE = TopK(2, 1)
 ROOT = Path(__file__).resolve().parent.parent
 PROC = Path("/proc")
 LISTENERS = """
@@ -86,6 +90,16 @@ def test_clusters_started_here_listen_on_the_loopback_only(name):
     addresses = {words[1] for words in told if words[0] == "listens on"}
     assert addresses
     assert addresses <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+
+
+@pytest.mark.slow
+def test_runs_say_that_a_worker_died():
+    class Dies(SemiBandit):
+        def play(self, super_arm, rng):
+            os._exit(3)
+
+    with pytest.raises(ChildProcessError, match="a worker process died"):
+        simulate(Greedy(ORACLE), Dies(BernoulliArms([0.1, 0.9]), ORACLE), 5, replications=2, n_jobs=2, rng=0)
 
 
 def test_absurd_numbers_of_workers_are_refused():

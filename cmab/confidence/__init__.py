@@ -1,6 +1,6 @@
 """Confidence radii and intervals of means, and the tests of differences between them."""
 
-from cmab.confidence.kl import kl_bounds, kl_rate
+from cmab.confidence.kl import bernoulli_divergence, kl_bounds, kl_rate
 from cmab.confidence.radii import (
     LogRadius,
     anytime_radii,
@@ -18,6 +18,7 @@ from cmab.confidence.radii import (
 __all__ = [
     "LogRadius",
     "anytime_radii",
+    "bernoulli_divergence",
     "bernstein_radii",
     "c_epsilon",
     "kl_bounds",

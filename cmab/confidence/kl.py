@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import integer, real, vector
+
+
+def bernoulli_divergence(p: float, q: float) -> float:
+    """Return the relative entropy ``kl(p, q)`` of Bernoulli(p) to Bernoulli(q).
+
+    Examples
+    --------
+    >>> from cmab.confidence.kl import bernoulli_divergence
+    >>> bernoulli_divergence(0.5, 0.5), bernoulli_divergence(0.5, 1.0)
+    (0.0, inf)
+    """
+    total = 0.0
+    for x, y in ((p, q), (1.0 - p, 1.0 - q)):
+        if x > 0.0:  # 0 ln 0 = 0
+            total += x * math.log(x / y) if y > 0.0 else math.inf
+    return total
 
 
 def kl_bounds(means: ArrayLike, counts: IntArray | int, *, rate: float) -> tuple[FloatArray, FloatArray]:

@@ -87,6 +87,8 @@ def identify(
         If a number is out of its range, the arms differ in number, the outcomes do not fit the noise that
         the explorer is made for, or the means its oracle; or the environment declares no support or means,
         changes while it is sampled, or has an outcome outside the support that it declares.
+    ChildProcessError
+        If a worker process died.
 
     Examples
     --------
@@ -163,7 +165,7 @@ def _runs(run: partial[Run], replications: int, n_jobs: int, prefer: Prefer, pro
                 bar.update()
             return
         sent = dict(zip(("explorer", "environment"), run.args, strict=False))
-        for _, result in in_workers(run, range(replications), n_jobs, prefer, sent):
+        for result in in_workers(run, range(replications), n_jobs, prefer=prefer, sent=sent):
             bar.update()
             yield result
 

@@ -110,6 +110,8 @@ def simulate(
         be, such as outcomes outside its own `support`, or changes during the run, as `delay` may not, either.
     TypeError
         If policy or environment is none, for instance a class, or the policy an explorer without an oracle.
+    ChildProcessError
+        If a worker process died.
     SimulationInterrupted
         On Ctrl-C, with the partial result.
 
@@ -214,10 +216,14 @@ def _played(
                 yield group, run(group, bar.update if bar is not None else None)
             return
         sent = dict(zip(("policy", "environment"), run.args, strict=False))
-        for group, played in in_workers(run, together, n_jobs, prefer, sent):
+        for group, played in in_workers(partial(_named, run), together, n_jobs, prefer=prefer, sent=sent):
             if bar is not None:
                 bar.update(len(group) * horizon)
             yield group, played
+
+
+def _named(run: partial[list[Record]], group: list[int]) -> tuple[list[int], list[Record]]:
+    return group, run(group)
 
 
 def _bar(total: int) -> Any:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import os
-import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext
-from functools import lru_cache
+from contextlib import contextmanager
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeVar
 
-from cmab._streams import open_streams
+from cmab.running._parallel import in_workers
 from cmab.validation import check_jobs
 
 Backend = Literal["loky", "dask", "ray"]
 Result = TypeVar("Result")
 
 _CONNECT_SECONDS = 10.0
-_WATCH_SECONDS = 1.0
 # Ray's switch, read when it is imported, for clusters of more than this machine.
 _RAY_CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 # Solvers and numerical libraries are a process's own: the threads of a Dask worker must not share them.
@@ -42,36 +37,12 @@ def spread(
     """
     check_jobs(n_jobs)
     if n_jobs == 1:
-        yield from (_alone(function, *task) for task in tasks)
+        yield from (_alone(function, task) for task in tasks)
         return
-    with open_streams():  # joblib's workers inherit them
-        yield from _in_workers(function, tasks, n_jobs)
-
-
-def _in_workers(
-    function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], n_jobs: int
-) -> Iterator[Result]:
-    from joblib import Parallel, delayed, parallel_config
-    from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
-
-    active = copy.copy(get_active_backend()[0])
-    if isinstance(active, MultiprocessingBackend):  # as Ray's is
-        # joblib gives the results of such pools as a list only, so that a crash would lose them: who leaves a
-        # generator early ends the pool, which is right here.
-        vars(active)["supports_return_generator"] = True  # for this one, not for its class
-    parent = os.getpid() if isinstance(active, LokyBackend) and os.name == "posix" else None
     try:
-        with parallel_config(backend=active):
-            # The watch begins before a worker first waits for anything that a dead parent could hold.
-            watch: dict[str, Any] = {"initializer": _end_with, "initargs": (parent,)} if parent else {}
-            workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **watch)
-            with _unseen_interrupts() if parent else nullcontext():
-                results = workers(delayed(_alone)(function, *task) for task in tasks)
-            yield from results
-    except BrokenProcessPool as error:
-        raise ChildProcessError(
-            f"a worker process died, perhaps for want of memory ({error}); what was finished is kept"
-        ) from None
+        yield from in_workers(partial(_alone, function), tasks, n_jobs, interrupts=False)
+    except ChildProcessError as error:
+        raise ChildProcessError(f"{error}; what was finished is kept") from None
 
 
 @contextmanager
@@ -110,7 +81,7 @@ def limited_threads() -> Iterator[None]:
         yield
 
 
-def _alone(function: Callable[..., Result], *arguments: Any) -> Result:
+def _alone(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
     """Call a function with one thread for numerical libraries: neither do workers fight nor sums differ."""
     _limit_threads(len(sys.modules))
     with _ONE_AT_A_TIME:
@@ -123,36 +94,6 @@ def _limit_threads(_: int) -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
-
-
-@contextmanager
-def _unseen_interrupts() -> Iterator[None]:
-    """Block Ctrl-C in the processes started here, for good, and in this thread until the end.
-
-    It goes to all processes of a terminal. The parent alone has to stop and ends its workers; one that is
-    just starting would print a traceback.
-    """
-    from multiprocessing import resource_tracker
-
-    # Else the first worker's start brings that of Python's tracker of shared memory, which on Python 3.11
-    # unblocks Ctrl-C for all workers after that one.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _end_with(parent: int) -> None:
-    """Have this worker end soon after its parent: when that is killed, nobody else would tell it."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH_SECONDS)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="cmab-parent-watch", daemon=True).start()
 
 
 def _dask(address: str | None) -> Any:

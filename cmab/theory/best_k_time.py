@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.theory.characteristic_time import Divergence, bernoulli_divergence
+from cmab.confidence.kl import bernoulli_divergence
+from cmab.theory.characteristic_time import Divergence
 from cmab.validation import integer, vector
 
 _TOLERANCE = 1e-4

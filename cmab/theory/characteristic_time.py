@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.confidence.kl import bernoulli_divergence
 from cmab.validation import real, vector
 
 Divergence = Callable[[float, float], float]
-
-
-def bernoulli_divergence(p: float, q: float) -> float:
-    """Return the relative entropy of Bernoulli(p) to Bernoulli(q).
-
-    Examples
-    --------
-    >>> from cmab.theory.characteristic_time import bernoulli_divergence
-    >>> bernoulli_divergence(0.5, 0.5), bernoulli_divergence(0.5, 1.0)
-    (0.0, inf)
-    """
-    total = 0.0
-    for x, y in ((p, q), (1.0 - p, 1.0 - q)):
-        if x > 0.0:
-            total += x * math.log(x / y) if y > 0.0 else math.inf
-    return total
 
 
 def gaussian_divergence(p: float, q: float) -> float:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from cmab.arrays import ArrayLike
-from cmab.theory.characteristic_time import Divergence, bernoulli_divergence
+from cmab.confidence.kl import bernoulli_divergence
+from cmab.theory.characteristic_time import Divergence
 from cmab.theory.hardness import hardness
 from cmab.validation import integer, real, vector
 

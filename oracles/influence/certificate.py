@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cmab.arrays import IntArray
+from cmab.confidence.kl import bernoulli_divergence
 
 GREEDY_RATIO = 1.0 - 1.0 / math.e
 # Tang, Tang, Lim, Han, Li, Yuan: Revisiting Modified Greedy Algorithm for Monotone Submodular Maximization
@@ -163,7 +164,7 @@ def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float,
     low, high = x, 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        if middle < 1.0 and _divergence(x, middle) <= rate:
+        if bernoulli_divergence(x, middle) <= rate:
             low = middle
         else:
             high = middle
@@ -171,11 +172,6 @@ def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float,
         return 1.0, 0.0
     slope = (math.log(high / x) - math.log((1.0 - high) / (1.0 - x))) * high * (1.0 - high) / (high - x)
     return high - slope * x, slope
-
-
-def _divergence(x: float, q: float) -> float:
-    """Return the Kullback-Leibler divergence of a coin of chance `x` from one of chance `q`."""
-    return x * math.log(x / q) + (1.0 - x) * math.log((1.0 - x) / (1.0 - q))
 
 
 def secures(hits: int, n_sets: int, share: float, log_term: float) -> bool:
