@@ -6,14 +6,8 @@ all faults, each with its name, what was expected and what came; what passes ret
 tried and which faults would have been noticed.
 """
 
-from cmab.testing._checks import (
-    Check,
-    CheckResult,
-    ConformanceError,
-    Finding,
-    Report,
-    parametrize_with_checks,
-)
+from cmab.testing._checks import Check, Finding, parametrize_with_checks
+from cmab.testing._results import CheckResult, ConformanceError, Report
 from cmab.testing.environments import check_environment, environment_checks
 from cmab.testing.explorers import check_explorer, explorer_checks
 from cmab.testing.oracles import OracleReport, check_oracle, oracle_checks

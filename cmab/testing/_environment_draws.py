@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import AnyArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Feedback
-from cmab.testing._checks import require_same
+from cmab.testing._comparisons import require_same
 
 _ROUND_STATES = 20
 _PULL_STATES = 4

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cmab.oracle import Oracle
-from cmab.testing._checks import Finding, require
+from cmab.testing._checks import Finding
+from cmab.testing._comparisons import require
 from cmab.testing._environment_draws import require_same_draws
 from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, require_mean

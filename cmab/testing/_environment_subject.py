@@ -12,7 +12,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Feedback
-from cmab.testing._checks import Stopwatch
+from cmab.testing._comparisons import Stopwatch
 from cmab.testing._environment_draws import Draw, fixed_pulls, fixed_rounds
 
 T = TypeVar("T")

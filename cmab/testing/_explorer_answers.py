@@ -11,7 +11,8 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.results.identification import Identification
 from cmab.running.identification import identify
-from cmab.testing._checks import LEVEL, Finding, Stopwatch, require
+from cmab.testing._checks import Finding
+from cmab.testing._comparisons import LEVEL, Stopwatch, require
 from cmab.testing._explorer_runs import Subject
 from cmab.testing._statistics import binomial_tail, refused_rate
 

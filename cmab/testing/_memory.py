@@ -8,7 +8,7 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
-from cmab.testing._checks import Stopwatch
+from cmab.testing._comparisons import Stopwatch
 
 _CALLS = 40
 # Bytes a call that are no leak: notes of a round, beside a few numbers for each arm.

@@ -10,7 +10,8 @@ import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle
-from cmab.testing._checks import LEVEL, Finding, require
+from cmab.testing._checks import Finding
+from cmab.testing._comparisons import LEVEL, require
 from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, key
 from cmab.testing._statistics import binomial_tail, refused_rate, seen_rate
 

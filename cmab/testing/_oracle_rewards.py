@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.smoothness import Smoothness
-from cmab.testing._checks import require
+from cmab.testing._comparisons import require
 from cmab.testing._oracle_subject import TOLERANCE, Subject
 
 _JUMPS = 40

@@ -14,7 +14,8 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
-from cmab.testing._checks import Finding, Stopwatch
+from cmab.testing._checks import Finding
+from cmab.testing._comparisons import Stopwatch
 
 T = TypeVar("T")
 TOLERANCE = 1e-9

@@ -12,7 +12,8 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.feedback import Feedback
 from cmab.statistics import ArmStatistics
-from cmab.testing._checks import Finding, require
+from cmab.testing._checks import Finding
+from cmab.testing._comparisons import require
 from cmab.testing._policy_subject import Subject, World
 
 # Rounds of a first look and of a second one, rounds of credit, and the least share of what can be learned.

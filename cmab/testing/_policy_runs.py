@@ -13,7 +13,9 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.feedback import Feedback
 from cmab.session import Session
-from cmab.testing._checks import Finding, content, require, require_same
+from cmab.testing._checks import Finding
+from cmab.testing._comparisons import require, require_same
+from cmab.testing._contents import content
 from cmab.testing._memory import growth
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators

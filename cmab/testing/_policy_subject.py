@@ -15,7 +15,8 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
-from cmab.testing._checks import Stopwatch, pickled
+from cmab.testing._comparisons import Stopwatch
+from cmab.testing._contents import pickled
 from cmab.ticket import Ticket
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.testing._checks import POWER, require
+from cmab.testing._comparisons import POWER, require
 
 MEAN_LEVEL = 1e-11
 """False-alarm probability of `require_mean`: of the normal law at seven standard errors, rounded up."""

@@ -11,8 +11,9 @@ from cmab.environment import Environment
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_rounds as rounds
-from cmab.testing._checks import Check, CheckFunction, Report, named_checks, run_checks
+from cmab.testing._checks import Check, CheckFunction, named_checks
 from cmab.testing._environment_subject import Subject
+from cmab.testing._results import Report, run_checks
 
 _CHECKS: tuple[CheckFunction, ...] = (
     # In this order: what comes first names the fault from which those of later checks may follow.

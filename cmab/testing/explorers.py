@@ -8,8 +8,9 @@ from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
 from cmab.testing import _explorer_answers as answers
 from cmab.testing import _explorer_runs as runs_
-from cmab.testing._checks import Check, CheckFunction, Report, named_checks, run_checks
+from cmab.testing._checks import Check, CheckFunction, named_checks
 from cmab.testing._explorer_runs import Subject
+from cmab.testing._results import Report, run_checks
 
 _CHECKS: tuple[CheckFunction, ...] = (
     runs_.check_form,

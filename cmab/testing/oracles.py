@@ -16,8 +16,9 @@ from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_rewards as rewards
 from cmab.testing import _oracle_surroundings as surroundings
-from cmab.testing._checks import Check, CheckFunction, CheckResult, Report, named_checks, run_checks
+from cmab.testing._checks import Check, CheckFunction, named_checks
 from cmab.testing._oracle_subject import Subject, make_subject
+from cmab.testing._results import CheckResult, Report, run_checks
 
 _CHECKS: tuple[CheckFunction, ...] = (
     answers.check_declaration,

@@ -9,8 +9,9 @@ from cmab.policy import AnyPolicy
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
-from cmab.testing._checks import Check, CheckFunction, Report, named_checks, run_checks
+from cmab.testing._checks import Check, CheckFunction, named_checks
 from cmab.testing._policy_subject import Subject
+from cmab.testing._results import Report, run_checks
 
 _CHECKS: tuple[CheckFunction, ...] = (
     # In this order: what comes first names the fault from which those of later checks may follow.

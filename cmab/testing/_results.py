@@ -1,0 +1,157 @@
+"""A list of checks, run to its end, and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from cmab.testing._checks import Check, UnfinishedCheck
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """How one check ended.
+
+    Attributes
+    ----------
+    name : str
+        The check's name without the class, as in `expected_failures`.
+    text : str
+        What it tried and would have noticed; the fault if its failure was expected.
+    false_alarm : float
+        Probability with which a sound subject fails it.
+    seconds : float
+        Wall-clock seconds.
+    expected_failure : str
+        The reason that was given; empty if it passed.
+
+    Examples
+    --------
+    >>> from cmab.testing import check_oracle
+    >>> from oracles import TopK
+    >>> results = check_oracle(TopK(4, k=1), super_arms=[[0], [1], [2], [3]], seconds=0.1).results
+    >>> {result.expected_failure for result in results}
+    {''}
+    """
+
+    name: str
+    text: str
+    false_alarm: float
+    seconds: float
+    expected_failure: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the checks of a subject that passed them tried, and what they would have noticed.
+
+    Attributes
+    ----------
+    subject : str
+        The class's name.
+    results : tuple of CheckResult
+        One for each check, in order.
+
+    Examples
+    --------
+    >>> from cmab import CUCB
+    >>> from cmab.testing import check_policy
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(3, k=2)
+    >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
+    >>> report.false_alarm < 1e-6
+    True
+    """
+
+    subject: str
+    results: tuple[CheckResult, ...]
+
+    @property
+    def false_alarm(self) -> float:
+        """Bound on the probability with which a sound subject fails any of the checks."""
+        return sum(result.false_alarm for result in self.results)
+
+    def __str__(self) -> str:
+        passed = [result for result in self.results if not result.expected_failure]
+        lines = [
+            f"{self.subject}: {len(passed)} of {len(self.results)} checks passed in"
+            f" {sum(result.seconds for result in self.results):.1f} s; a sound one fails with probability"
+            f" below {max(self.false_alarm, 1e-12):.0e}"
+        ]
+        for result in self.results:
+            what = result.text or "passed"
+            if result.expected_failure:
+                what = f"failed as expected ({result.expected_failure}): {result.text}"
+            lines.append(f"  {result.name}: {what}")
+        return "\n".join(lines)
+
+
+class ConformanceError(AssertionError):
+    """All faults that the checks of one subject found; its text begins with the first one's name.
+
+    Attributes
+    ----------
+    faults : dict of str to str
+        What each failed check says, by the check's name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.testing import ConformanceError, check_oracle
+    >>> from oracles import TopK
+    >>> class Forgetful(TopK):
+    ...     def solve(self, means, rng):
+    ...         return np.array([0.0, 1.0])
+    >>> try:
+    ...     check_oracle(Forgetful(4, k=2))
+    ... except ConformanceError as error:
+    ...     print("form" in error.faults)
+    True
+    """
+
+    def __init__(
+        self, subject: str, faults: Mapping[str, str], unfinished: Mapping[str, str], total: int
+    ) -> None:
+        self.faults = dict(faults)
+        lines = list(faults.values())
+        if len(faults) > 1:
+            names = f"{', '.join(faults)}; the others may follow from the first"
+            lines.append(f"({len(faults)} of {total} checks of {subject} failed: {names})")
+        if unfinished:
+            lines.append(f"(not finished, for what {subject} raised: {', '.join(unfinished)})")
+        super().__init__("\n".join(lines))
+
+
+def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]:
+    """Run all checks, and return their results or raise one `ConformanceError` with all faults."""
+    results: list[CheckResult] = []
+    faults: dict[str, str] = {}
+    unfinished: dict[str, str] = {}
+    for check in checks:
+        started = perf_counter()
+        text, false_alarm, expected = "", 0.0, check.expected_failure
+        try:
+            finding = check.find()
+        except UnfinishedCheck as error:
+            if not expected:
+                # What another check has named already is not told once more.
+                (unfinished if faults else faults)[check.title] = str(error)
+            text = str(error)
+        except AssertionError as error:
+            if not expected:
+                faults[check.title] = str(error)
+            text = str(error)
+        else:
+            text, false_alarm = finding.text, finding.false_alarm
+            if expected:
+                faults[check.title] = (
+                    f"expected failures: {check.title} passed, though it was said to fail ({expected});"
+                    " take it out of expected_failures"
+                )
+        seconds = perf_counter() - started
+        results.append(CheckResult(check.title, text, false_alarm, seconds, expected))
+    if faults:
+        raise ConformanceError(subject, faults, unfinished, len(checks))
+    return tuple(results)
