@@ -154,6 +154,10 @@ ROWS = [
 ]
 
 
+def name_of(row):
+    return row.name
+
+
 def family(row):
     """Return the super arms of a row; where they are not listed, those that the oracle answers."""
     if row.super_arms is not None:
@@ -176,6 +180,9 @@ def test_no_counterexample_is_found(row):
         x = np.abs(first - second)[oracle.triggered_arms(arm)].max(initial=0.0)
         change = abs(oracle.expected_reward(arm, first) - oracle.expected_reward(arm, second))
         assert change <= f(x) + 1e-9, (arm, first, second)
+        if f.modulated is not None and trial % 5 == 0:
+            seen = oracle.triggering_probabilities(arm, first) @ np.abs(first - second)
+            assert change <= f.modulated * seen + 1e-9, (arm, first, second)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -185,6 +192,35 @@ def test_a_constant_ten_percent_smaller_fails(row):
     x = np.abs(row.first - row.second)[oracle.triggered_arms(arm)].max()
     change = abs(oracle.expected_reward(arm, row.first) - oracle.expected_reward(arm, row.second))
     assert 0.9 * f(x) < change <= f(x) + 1e-12
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.name != "linear_threshold"], ids=name_of)
+def test_a_modulated_constant_ten_percent_smaller_fails(row):
+    """An arm that weighs most moves alone, triggered with certainty."""
+    oracle, limit = row.tight, row.tight.smoothness().modulated
+    arm, first, second = np.array(row.arm), row.first, row.first.copy()
+    mover = int(oracle.triggered_arms(arm)[-1])
+    second[mover] = row.second[mover]
+    change = abs(oracle.expected_reward(arm, first) - oracle.expected_reward(arm, second))
+    seen = oracle.triggering_probabilities(arm, first)[mover] * abs(first - second)[mover]
+    assert 0.9 * limit * seen < change <= limit * seen + 1e-12
+
+
+def test_the_modulated_constant_of_influence_is_tight_where_chance_decides():
+    """0 -> 1 with 1/4, 1 -> 2, which nine nodes follow: the second edge is worth 10 of the 12 nodes."""
+    graph = DirectedGraph.from_edges([0, 1] + [2] * 9, [1, 2, *range(3, 12)])
+    oracle = InfluenceMaximization(graph, 1, epsilon=0.3)
+    means = np.array([0.25, 0.3] + [1.0] * 9)
+    moved = np.where(np.arange(11) == 1, 0.8, means)
+    change = oracle.expected_reward([0], moved) - oracle.expected_reward([0], means)
+    assert oracle.triggering_probabilities([0], means)[1] == 0.25
+    assert change == pytest.approx(10 * 0.25 * 0.5)
+    assert oracle.smoothness().modulated == 12.0
+
+
+def test_thresholds_declare_no_modulated_constant():
+    assert Thresholds(NETWORK, 2).smoothness().modulated is None
+    assert InfluenceMaximization(NETWORK, 2).smoothness().modulated == 7.0
 
 
 def test_lemma_6_is_tight_where_nodes_are_worth_one():
@@ -206,15 +242,17 @@ def test_lemma_6_is_tight_where_nodes_are_worth_one():
 
 def test_constants_by_hand():
     """Three readers worth 1, 2, 3 at page a, two worth 3, 4 at b, two worth 1, 5 at d; c has none."""
-    assert MaxCoverage(pages(), 1, node_weight="worth").smoothness() == Smoothness(7.0)
-    assert MaxCoverage(pages(), 2, node_weight="worth").smoothness() == Smoothness(13.0)
-    assert MaxCoverage(pages(), 4, node_weight="worth").smoothness() == Smoothness(19.0)
-    assert MaxCoverage(pages(), 2).smoothness() == Smoothness(5.0)
-    assert MostReliablePath(ROADS, 0, 3).smoothness() == Smoothness(4.0)  # five crossings
-    assert InfluenceMaximization(NETWORK, 2).smoothness() == Smoothness(8 * 7.0)
-    assert InfluenceMaximization(NETWORK, 2, node_weights=WORTH).smoothness() == Smoothness(8 * 8.0)
-    assert DegreeHeuristic(NETWORK, 2).smoothness() == Smoothness(8 * 7.0)
-    assert MemoisedOracle(MaxCoverage(pages(), 2)).smoothness() == Smoothness(5.0)
+    assert MaxCoverage(pages(), 1, node_weight="worth").smoothness() == Smoothness(7.0, modulated=5.0)
+    assert MaxCoverage(pages(), 2, node_weight="worth").smoothness() == Smoothness(13.0, modulated=5.0)
+    assert MaxCoverage(pages(), 4, node_weight="worth").smoothness() == Smoothness(19.0, modulated=5.0)
+    assert MaxCoverage(pages(), 2).smoothness() == Smoothness(5.0, modulated=1.0)
+    assert MostReliablePath(ROADS, 0, 3).smoothness() == Smoothness(4.0, modulated=1.0)  # five crossings
+    assert InfluenceMaximization(NETWORK, 2).smoothness() == Smoothness(8 * 7.0, modulated=7.0)
+    assert InfluenceMaximization(NETWORK, 2, node_weights=WORTH).smoothness() == Smoothness(
+        8 * 8.0, modulated=8.0
+    )
+    assert DegreeHeuristic(NETWORK, 2).smoothness() == Smoothness(8 * 7.0, modulated=7.0)
+    assert MemoisedOracle(MaxCoverage(pages(), 2)).smoothness() == Smoothness(5.0, modulated=1.0)
 
 
 # Rewards without a constant ------------------------------------------------------------------------------

@@ -45,7 +45,10 @@ def check_monotonicity(subject: Subject) -> None:
 
 
 def check_smoothness(subject: Subject) -> None:
-    """Means that move by x move the reward by at most f(x); without an f, the reward has no jumps."""
+    """Means that move by x move the reward by at most f(x); without an f, the reward has no jumps.
+
+    Where the constant modulated by triggering is declared too, the reward moves by no more than it allows.
+    """
     rng, width = np.random.default_rng(subject.seed), subject.high - subject.low
     if subject.smoothness is None:
         # Fewer of them: each takes many rewards, which may be simulated.
@@ -59,7 +62,9 @@ def check_smoothness(subject: Subject) -> None:
             mixed = rng.choice([-1.0, 1.0], means.shape)
             for signs in (1.0, -1.0, mixed, rng.uniform(-1.0, 1.0, means.shape)):
                 other = np.clip(means + size * signs, subject.low, subject.high)
-                _require_smooth(subject, subject.smoothness, arm, np.concatenate((means, other)))
+                both = np.concatenate((means, other))
+                _require_smooth(subject, subject.smoothness, arm, both)
+                _require_modulated(subject, subject.smoothness.modulated, arm, both)
 
 
 def _require_smooth(subject: Subject, smoothness: Smoothness, arm: IntArray, both: FloatArray) -> None:
@@ -80,6 +85,30 @@ def _require_smooth(subject: Subject, smoothness: Smoothness, arm: IntArray, bot
         f"smoothness: {arm} is worth {reward(arm, first):.6g} at {first} and {reward(arm, second):.6g} at"
         f" {second}: {change:.6g} apart, though no triggered mean moved by more than {distance:.6g},"
         f" for which {smoothness} allows {smoothness(distance):.6g}"
+    )
+
+
+def _require_modulated(subject: Subject, constant: float | None, arm: IntArray, both: FloatArray) -> None:
+    """Compare the change between two means with what their moves are, each times the chance to be seen."""
+    oracle = subject.oracle
+
+    def excess(both: FloatArray) -> tuple[float, float]:
+        first, second = np.split(both, 2)
+        chances = None if constant is None else oracle.triggering_probabilities(arm, first)
+        if constant is None or chances is None:
+            return -1.0, 0.0
+        change = abs(oracle.expected_reward(arm, first) - oracle.expected_reward(arm, second))
+        limit = constant * float(chances @ np.abs(second - first))
+        return change - limit - TOLERANCE * (1 + change), limit
+
+    if excess(both)[0] <= 0:
+        return
+    both = subject.shrink(both, lambda tried: excess(tried)[0] > 0)
+    first, second = np.split(both, 2)
+    raise AssertionError(
+        f"smoothness: {arm} is worth {oracle.expected_reward(arm, first):.6g} at {first} and"
+        f" {oracle.expected_reward(arm, second):.6g} at {second}, though {constant:g} times the moves of the"
+        f" means, each times the probability that its arm is triggered, make only {excess(both)[1]:.6g}"
     )
 
 

@@ -3,5 +3,15 @@
 from cmab.smoothness import Smoothness
 from cmab.theory.gaps import RewardGaps, reward_gaps
 from cmab.theory.regret_bounds import gap_dependent_bound, gap_free_bound
+from cmab.theory.triggering_bounds import modulated_bound, modulated_gap_free_bound, sum_of_widths
 
-__all__ = ["RewardGaps", "Smoothness", "gap_dependent_bound", "gap_free_bound", "reward_gaps"]
+__all__ = [
+    "RewardGaps",
+    "Smoothness",
+    "gap_dependent_bound",
+    "gap_free_bound",
+    "modulated_bound",
+    "modulated_gap_free_bound",
+    "reward_gaps",
+    "sum_of_widths",
+]

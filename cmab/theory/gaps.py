@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ class RewardGaps:
         Expected reward of the best super arm.
     clusters : IntArray or None, shape (n_arms,)
         See `Oracle.clusters`.
+    n_triggered : float
+        K: the largest number of arms that a super arm triggers on average; ``nan`` if unknown.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class RewardGaps:
     probabilities: FloatArray
     optimum: float
     clusters: IntArray | None = None
+    n_triggered: float = math.nan
 
     @property
     def overall(self) -> float:
@@ -119,9 +123,8 @@ def reward_gaps(
     )
     # p_i, over the super arms that may trigger arm i.
     probabilities = np.where(reached, chances, 1.0).min(axis=0)
-    return RewardGaps(
-        smallest, largest, bad, probabilities, oracle.sign * float(values.max()), oracle.clusters
-    )
+    optimum, triggered = oracle.sign * float(values.max()), float(chances.sum(axis=1).max())
+    return RewardGaps(smallest, largest, bad, probabilities, optimum, oracle.clusters, triggered)
 
 
 def _chances(

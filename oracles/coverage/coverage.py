@@ -155,13 +155,17 @@ class MaxCoverage(Oracle):
         return np.concatenate([self._arms[self._offsets[u] : self._offsets[u + 1]] for u in super_arm])
 
     def smoothness(self) -> Smoothness:
-        """Return ``W x``, W being the largest weight at the ends of the edges of k left nodes."""
+        """Return ``W x``, W being the largest weight at the ends of the edges of k left nodes.
+
+        The constant modulated by triggering is the largest weight of a node.
+        """
+        tiny = np.finfo(np.float64).tiny
         weights = np.add.reduceat(
             np.append(self.node_weights[self._heads[self._arms]], 0.0), self._offsets[:-1]
         )
         weights[np.diff(self._offsets) == 0] = 0.0  # `reduceat` sums no empty range
         total = float(np.sort(weights)[-self.k :].sum())
-        return Smoothness.coverage(max(total, np.finfo(np.float64).tiny))
+        return Smoothness.coverage(max(total, tiny), max(float(self.node_weights.max()), tiny))
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the left nodes."""

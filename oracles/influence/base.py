@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -201,9 +202,14 @@ class InfluenceOracle(Oracle):
         return triggering_probabilities(self.graph, probabilities, super_arm)
 
     def smoothness(self) -> Smoothness | None:
-        """Return ``|E| W x``, W being what all nodes are worth."""
+        """Return ``|E| W x``, W being what all nodes are worth.
+
+        The constant modulated by triggering is W for cascades. None is given for linear thresholds: how often
+        an edge is shown is not known there.
+        """
         total = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
-        return Smoothness.influence(self.n_arms, total)
+        found = Smoothness.influence(self.n_arms, total)
+        return replace(found, modulated=None) if self.model == "lt" else found
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the user's names of the nodes."""

@@ -1,0 +1,153 @@
+"""Bounds on the regret of CUCB without the smallest triggering probability; the proofs are in the docs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray
+from cmab.smoothness import Smoothness
+from cmab.theory.gaps import RewardGaps
+from cmab.validation import integer, real, real_array, vector
+
+
+def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> FloatArray:
+    """Return ``m + sqrt(24 m K n ln n)``, which bounds the widths that any rule meets in n rounds.
+
+    The width of an arm is that of Algorithm 1's interval, ``min(2 sqrt(3 ln t / 2T), 1)``, and 1 if it was
+    never seen. In expectation, the sum over rounds and arms of the probability that the arm is triggered
+    times its width is at most this number, whatever rule chooses the super arms.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms m.
+    n_triggered : float
+        K, the largest number of arms that a super arm triggers on average.
+    rounds : array_like of int
+        Numbers of rounds n, at least 1.
+
+    Returns
+    -------
+    FloatArray, shape of `rounds`
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> from cmab.theory import sum_of_widths
+    >>> float(sum_of_widths(4, n_triggered=2.0, rounds=1000).round(2))
+    1155.65
+
+    References
+    ----------
+    Ours: the lemma of docs/theory.md. Q. Wang, W. Chen (NIPS 2017) bound the same sum by groups of arms of
+    like triggering probability.
+    """
+    n = real_array("rounds", rounds)
+    vector("rounds", n.ravel(), low=1.0)
+    m, k = integer("n_arms", n_arms, 1), real("n_triggered", n_triggered, 0.0)
+    total: FloatArray = m + np.sqrt(24.0 * m * k * n * np.log(n))
+    return total
+
+
+def modulated_gap_free_bound(
+    gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: ArrayLike
+) -> FloatArray:
+    """Return a bound on the regret of `CUCB` with neither gaps (but the largest) nor ``1 / p*``.
+
+    ``B (m + sqrt(24 m K n ln n)) + pi^2 / 3 m Delta_max``, for outcomes in [0, 1], rewards that are
+    monotone and not negative, and Algorithm 1's radius. B is ``smoothness.modulated``. It holds for any
+    approximate oracle, with a probability of failure or without.
+
+    Parameters
+    ----------
+    gaps : RewardGaps
+        The instance: m, K, and Delta_max.
+    smoothness : Smoothness
+        Of its reward: ``oracle.smoothness()``.
+    rounds : array_like of int
+        Numbers of rounds n, at least 1.
+
+    Returns
+    -------
+    FloatArray, shape of `rounds`
+
+    Raises
+    ------
+    ValueError
+        If `smoothness` is None or has no modulated constant, or the gaps do not tell K.
+
+    Examples
+    --------
+    >>> from cmab.theory import Smoothness, modulated_gap_free_bound, reward_gaps
+    >>> from oracles import TopK
+    >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], super_arms=[[0], [1]])
+    >>> float(modulated_gap_free_bound(gaps, Smoothness.linear(1), rounds=1000).round(2))
+    581.11
+
+    References
+    ----------
+    Ours: Theorem 1 of docs/theory.md, after Q. Wang, W. Chen (NIPS 2017), with a shorter proof.
+    """
+    constant = _constant(gaps, smoothness)
+    m = len(gaps.n_bad)
+    failing = math.pi**2 / 3 * m * gaps.overall
+    bound: FloatArray = constant * sum_of_widths(m, gaps.n_triggered, rounds=rounds) + failing
+    return bound
+
+
+def modulated_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: ArrayLike) -> FloatArray:
+    """Return a logarithmic bound on the regret of `CUCB` without ``1 / p*``.
+
+    ``24 B^2 m K ln n / Delta_min + 2 B m + pi^2 / 3 m Delta_max``, in the setting of
+    `modulated_gap_free_bound`, for oracles that do not fail. Delta_min is the smallest gap of all; 0 without
+    bad super arms.
+
+    Parameters
+    ----------
+    gaps, smoothness, rounds
+        As for `modulated_gap_free_bound`.
+
+    Returns
+    -------
+    FloatArray, shape of `rounds`
+
+    Raises
+    ------
+    ValueError
+        As for `modulated_gap_free_bound`.
+
+    Examples
+    --------
+    >>> from cmab.theory import Smoothness, modulated_bound, reward_gaps
+    >>> from oracles import TopK
+    >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], super_arms=[[0], [1]])
+    >>> float(modulated_bound(gaps, Smoothness.linear(1), rounds=1000).round(2))
+    670.43
+
+    References
+    ----------
+    Ours: Theorem 2 of docs/theory.md.
+    """
+    constant, m = _constant(gaps, smoothness), len(gaps.n_bad)
+    n = real_array("rounds", rounds)
+    vector("rounds", n.ravel(), low=1.0)
+    if not gaps.n_bad.any():
+        return np.zeros(n.shape)
+    leading: FloatArray = (
+        24.0 * constant**2 * m * gaps.n_triggered * np.log(n) / float(np.nanmin(gaps.smallest))
+    )
+    return leading + 2.0 * constant * m + math.pi**2 / 3 * m * gaps.overall
+
+
+def _constant(gaps: RewardGaps, smoothness: Smoothness | None) -> float:
+    if smoothness is None or smoothness.modulated is None:
+        raise ValueError(f"smoothness must have a modulated constant, got {smoothness!r}")
+    if math.isnan(gaps.n_triggered):
+        raise ValueError("gaps must tell n_triggered, as those of reward_gaps do, got nan")
+    return smoothness.modulated

@@ -1,0 +1,89 @@
+"""
+Regret and its bounds, where triggering is rare
+===============================================
+
+A list of three of eight items; the user looks down the list and stops at the first item that attracts her. The third place
+is seldom looked at, so the smallest triggering probability is 0.015. Bounds that divide by it promise little; those of
+the page "What is proven" do not. Both kinds stay far above what is measured, the reward of a round being at most 1:
+bounds of this kind are for the shape of the curve.
+"""
+
+from itertools import permutations
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from cmab import CUCB, Environment, Feedback, Oracle, simulate
+from cmab.plotting import curves_with_bands
+from cmab.theory import (
+    Smoothness,
+    gap_dependent_bound,
+    gap_free_bound,
+    modulated_bound,
+    modulated_gap_free_bound,
+    reward_gaps,
+)
+from instances import BernoulliArms
+
+
+class Lists(Oracle):
+    """Lists of three items, worth the probability that one of them attracts."""
+
+    n_arms = n_choices = 8
+
+    def solve(self, means, rng):
+        return np.argsort(-means, kind="stable")[:3]
+
+    def is_feasible(self, super_arm):
+        return len(super_arm) == 3
+
+    def expected_reward(self, super_arm, means):
+        return float(1.0 - np.prod(1.0 - means[super_arm]))
+
+    def triggering_probabilities(self, super_arm, means):
+        chances = np.zeros(8)
+        chances[super_arm] = np.cumprod(np.append(1.0, 1.0 - means[super_arm]))[:3]
+        return chances
+
+    def smoothness(self):
+        # One factor after another: the product of the first ones is the probability to come so far.
+        return Smoothness(3.0, modulated=1.0)
+
+
+class Clicks(Environment):
+    """Shows which items were looked at, and which of them attracted."""
+
+    def __init__(self, means):
+        self.arms = BernoulliArms(means)
+        self.means, self.n_arms, self.n_choices = self.arms.means, 8, 8
+        self.optimum = Lists().expected_reward(np.argsort(-self.means)[:3], self.means)
+
+    def play(self, super_arm, rng):
+        clicks = self.arms.play(super_arm, rng).outcomes
+        last = int(np.argmax(clicks)) if clicks.any() else 2
+        return Feedback(super_arm[: last + 1], clicks[: last + 1], reward=float(clicks.any()))
+
+    def pull(self, arms, rng):
+        return self.arms.pull(arms, rng)
+
+    def expected_reward(self, super_arm):
+        return Lists().expected_reward(super_arm, self.means)
+
+
+oracle, environment = Lists(), Clicks([0.3, 0.85, 0.5, 0.2, 0.9, 0.6, 0.1, 0.4])
+lists = list(permutations(range(8), 3))
+
+gaps = reward_gaps(oracle, environment.means, super_arms=lists)
+result = simulate(CUCB(oracle), environment, horizon=3000, replications=5, rng=0)
+n, smoothness = result.rounds[result.rounds >= 10], oracle.smoothness()
+bounds = {
+    "Theorem 1, by gaps and 1/p*": gap_dependent_bound,
+    "Theorem 2, by 1/p*": gap_free_bound,
+    "by gaps, without p*": modulated_bound,
+    "without gaps and p*": modulated_gap_free_bound,
+}
+curves = {name: (n, bound(gaps, smoothness, rounds=n)[None, :]) for name, bound in bounds.items()}
+curves["CUCB, mean of 5 runs"] = n, result.regret[:, -len(n) :]
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+curves_with_bands(curves, x_label="Round", y_label="Cumulative regret", log=True, ax=axes)
+plt.show()
