@@ -212,7 +212,7 @@ def test_who_returns_an_array_cannot_borrow():
 def test_a_numba_that_always_counts_is_only_slower(monkeypatch):
     owner = next(cls for cls in CPUTargetOptions.__mro__ if "_nrt" in vars(cls))
     monkeypatch.delattr(owner, "_nrt")
-    _kernels._knows_borrowing.cache_clear()
+    _kernels._knows.cache_clear()
 
     def total(values: np.ndarray) -> float:
         return values.sum()
@@ -220,4 +220,4 @@ def test_a_numba_that_always_counts_is_only_slower(monkeypatch):
     try:
         assert kernel(borrows(total))(np.ones(3)) == 3.0
     finally:
-        _kernels._knows_borrowing.cache_clear()
+        _kernels._knows.cache_clear()

@@ -54,9 +54,10 @@ def part(function: Function) -> Function:
     """
     if not IS_COMPILING:
         return _wrapping(function)
-    return cast(
-        Function, _Part(function, _compiled(function, no_cfunc_wrapper=True, no_cpython_wrapper=True))
-    )
+    with suppress(AttributeError):  # another numba
+        compiled = _compiled(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+        return cast(Function, _Part(function, compiled))
+    return kernel(function)
 
 
 class _Part:
@@ -65,7 +66,7 @@ class _Part:
     def __init__(self, function: Callable[..., object], compiled: Any) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self._call, self._compiled = function, _wrapping(function), compiled
-        self._numba_type_ = types.Dispatcher(compiled)  # what numba asks of the names that a kernel uses
+        self._numba_type_ = compiled._numba_type_  # what numba asks of the names that a kernel uses
 
     def __call__(self, *arguments: object) -> object:
         return self._call(*arguments)
@@ -147,8 +148,7 @@ def _typed(signature: Any, **more: bool) -> Callable[[Function], Function]:
         compiled: Any = _compiled(function, **more)
         is_ours = (function.__module__ or "").partition(".")[0] in _PACKAGES
         if IS_COMPILING and not (is_ours and _waits(compiled, signature)):
-            compiled.compile(signature)
-            compiled.disable_compile()
+            _compile(compiled, compiled.compile, signature)
         return cast(Function, compiled)
 
     return decorate
@@ -160,26 +160,37 @@ def _waits(dispatcher: Any, signature: Any) -> bool:
     if usual is None or not getattr(dispatcher, "_can_compile", False):  # another numba
         return False
 
-    def compile_the_one(_: Any) -> Any:
+    def compile_the_one(*_: Any) -> Any:
         try:
             if dispatcher._can_compile:
-                usual(signature)
-                dispatcher.disable_compile()
+                _compile(dispatcher, usual, signature)
+                dispatcher.compile = usual
         except RuntimeError:  # compiled by another thread in the meantime
             if dispatcher._can_compile:
                 raise
         return dispatcher  # what is called next with the arguments, and knows by now which fit
 
-    dispatcher.compile = compile_the_one
-    return True
+    with suppress(AttributeError, TypeError):  # another numba
+        dispatcher.compile = compile_the_one
+        return True
+    return False
+
+
+def _compile(dispatcher: Any, usual: Callable[..., Any], signature: Any) -> None:
+    """Compile one signature and no other."""
+    usual(signature)
+    with suppress(AttributeError, TypeError):  # another numba: other arguments have it compile again
+        dispatcher.disable_compile()
 
 
 def _compiled(function: Function, **more: bool) -> Function:
     if not IS_COMPILING:
         return _wrapping(function)
-    borrows = getattr(function, "borrows", False) and _knows_borrowing()
-    compiled = _njit(**_OPTIONS, **({"_nrt": False} if borrows else {}), **more)(function)
-    with suppress(AttributeError):  # another numba
+    if getattr(function, "borrows", False):
+        more["_nrt"] = False
+    known = {option: value for option, value in more.items() if _knows(option)}
+    compiled = _njit(**_OPTIONS, **known)(function)
+    with suppress(AttributeError, TypeError):  # another numba
         compiled.compile = _without_collecting(compiled.compile)
     # What belongs to no module, as code that a program executes, could not be linked again.
     if function.__module__ in sys.modules and _cache_folder():
@@ -193,11 +204,11 @@ def _without_collecting(usual: Callable[..., Any]) -> Callable[..., Any]:
     """Return numba's `compile` with Python's cycle collector at rest, which takes 5 % and finds nothing."""
 
     @functools.wraps(usual)
-    def compile_at_once(signature: Any) -> Any:
+    def compile_at_once(*arguments: Any, **named: Any) -> Any:
         was_on = gc.isenabled()
         gc.disable()
         try:
-            return usual(signature)
+            return usual(*arguments, **named)
         finally:
             if was_on:
                 gc.enable()
@@ -206,12 +217,12 @@ def _without_collecting(usual: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @functools.cache
-def _knows_borrowing() -> bool:
-    """Return whether this numba can leave references uncounted: the option is none of its public ones."""
+def _knows(option: str) -> bool:
+    """Return whether this numba has an option that is none of its public ones."""
     with suppress(ImportError):
         from numba.core.cpu import CPUTargetOptions
 
-        return hasattr(CPUTargetOptions, "_nrt")
+        return hasattr(CPUTargetOptions, option)
     return False
 
 
@@ -235,15 +246,16 @@ def _quick_cache(function: Function) -> Any:
     cache._cache_file = CheckedFile(path, stamp, serialize.dumps)
     load, save = cache._load_overload, cache._save_overload
 
-    def load_overload(signature: Any, target: Any) -> Any:
+    # However numba calls them: what they do not understand is not kept.
+    def load_overload(*arguments: Any, **named: Any) -> Any:
         with suppress(Exception):
-            _get_ready(target)
-            return load(signature, target)
+            _get_ready(arguments[1])
+            return load(*arguments, **named)
         return None
 
-    def save_overload(signature: Any, result: Any) -> None:
+    def save_overload(*arguments: Any, **named: Any) -> None:
         with suppress(Exception):
-            save(signature, result)
+            save(*arguments, **named)
 
     cache.load_overload, cache.save_overload = load_overload, save_overload
     return cache
