@@ -12,8 +12,9 @@ from instances.experiments.aggregate import AGGREGATE_REGRET
 from instances.experiments.best_k import LIL_RAND_LUCB
 from instances.experiments.fixed_budget import FIXED_BUDGET
 from instances.experiments.lucb_halving import LUCB_HALVING
+from instances.experiments.two_sets import TWO_SETS
 
-__all__ = ["aggregate_regret", "fixed_budget", "lil_rand_lucb", "lucb_halving"]
+__all__ = ["aggregate_regret", "fixed_budget", "lil_rand_lucb", "lucb_halving", "two_sets"]
 
 _TEXT = """{about}
 
@@ -71,4 +72,10 @@ lucb_halving = _command(
     "LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance shrinks.",
     sizes="12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs",
     minutes={True: 1, False: 4},
+)
+two_sets = _command(
+    TWO_SETS,
+    "Two disjoint super arms of k arms: Thompson sampling with independent draws, one a round, or boosted.",
+    sizes="Three sizes, 10 runs; otherwise eight with 40",
+    minutes={True: 0.5, False: 5},
 )

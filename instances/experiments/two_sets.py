@@ -1,0 +1,133 @@
+"""Two disjoint super arms of k arms: what independent draws cost, and what one number a round saves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from cmab import CTS, CUCB, GaussianCTS, Oracle, simulate
+from cmab.policy import AnyPolicy
+from cmab.seeding import Purpose, stream
+from instances.arms.arms import BernoulliArms
+from instances.arms.semi_bandit import SemiBandit
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row
+from oracles import BruteForce
+
+GOOD, BAD, HORIZON = 0.9, 0.8, 3000
+
+
+def learners(oracle: Oracle) -> dict[str, AnyPolicy]:
+    """Return the rules."""
+    return {
+        "CTS": CTS(oracle),
+        "CTS shared": CTS(oracle, coupling="shared"),
+        "CL-SG": GaussianCTS(oracle, support=None, sigma=0.5),
+        "BG-CTS": GaussianCTS(oracle, "boosted", support=None, sigma=0.5),
+        "CUCB": CUCB(oracle),
+    }
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the sizes of the super arms.
+
+    Examples
+    --------
+    >>> from instances.experiments.two_sets import cells
+    >>> cells(quick=True)
+    [{'k': 4}, {'k': 12}, {'k': 24}]
+    """
+    return [{"k": k} for k in ((4, 12, 24) if quick else (2, 4, 8, 12, 16, 20, 24, 32))]
+
+
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return the regret of each rule, and of never finding out, as Bernoulli arms of means .9 and .8.
+
+    Which super arm is the good one is drawn, so that ties favour nobody.
+    """
+    k, own = cell["k"], np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, replication))
+    means = np.repeat([GOOD, BAD], k)
+    if stream(seed, Purpose.ENVIRONMENT, replication).random() < 0.5:
+        means = means[::-1].copy()
+    oracle = BruteForce(2 * k, [range(k), range(k, 2 * k)])
+    place = SemiBandit(BernoulliArms(means), oracle)
+    return [
+        {"learner": name, "regret": float(simulate(policy, place, HORIZON, rng=own).regret[0, -1])}
+        for name, policy in learners(oracle).items()
+    ]
+
+
+def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
+    """Return for each rule its mean regret with the standard error, and the share of what could be lost."""
+    rows = []
+    for runs in zip(*told, strict=True):
+        regrets = np.array([run["regret"] for run in runs])
+        error = float(regrets.std(ddof=1) / len(regrets) ** 0.5) if len(regrets) > 1 else float("nan")
+        most = HORIZON * cell["k"] * (GOOD - BAD)
+        rows.append(
+            cell
+            | {"learner": runs[0]["learner"], "regret": float(regrets.mean()), "s.e.": error}
+            | {"share": float(regrets.mean() / most)}
+        )
+    return rows
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return the claims and whether the table bears them out, at two standard errors."""
+    table = {(row["k"], row["learner"]): row for row in rows}
+    largest = max(row["k"] for row in rows)
+    worst = table[largest, "CTS"]
+    # Where it starts with the good super arm it stays there: half of the runs at least lose nothing.
+    text = f"k = {largest}: CTS loses more than a quarter of what it could"
+    verdicts: Verdicts = [(text, _exceeds(worst, worst["regret"] / worst["share"] / 4))]
+    for name in ("CTS shared", "CL-SG", "BG-CTS"):
+        other = table[largest, name]
+        verdict = _exceeds(worst, other["regret"] + 2 * other["s.e."])
+        verdicts.append((f"k = {largest}: {name} has less regret than CTS", verdict))
+        # Jin et al. (2026), abstract: m k k* B^2 / gap, and the gap is k / 10, so k^2 with B = 1.
+        least = min(row["k"] for row in rows)
+        grown = (largest / least) ** 2 * table[least, name]["regret"]
+        verdicts.append(
+            (f"{name}'s regret grows no faster than k^2", other["regret"] - 2 * other["s.e."] < grown)
+        )
+    return verdicts
+
+
+def draw(rows: list[Row], out: Path) -> None:
+    """Draw regret against the size of a super arm, with two standard errors to either side."""
+    from cmab.plotting import panels_of_curves, save
+
+    curves: dict[str, list[tuple[float, float, float, float]]] = {}
+    for row in rows:
+        mean, margin = row["regret"], 2 * row["s.e."]
+        point = (float(row["k"]), mean, max(mean - margin, 0.5), mean + margin)
+        curves.setdefault(row["learner"], []).append(point)
+    sizes = sorted({row["k"] for row in rows})
+    lost = {k: HORIZON * k * (GOOD - BAD) for k in sizes}
+    curves["bad super arm for ever"] = [(float(k), loss, loss, loss) for k, loss in lost.items()]
+    title = f"Two super arms of k arms, {HORIZON:,} rounds"
+    axes = panels_of_curves(
+        {title: curves}, x_label="k", y_label="Regret", columns=1, log_y=True, ticks=sizes
+    )
+    save(axes, out / "regret")
+
+
+def _exceeds(row: Row, level: float) -> bool | None:
+    """Return whether a regret is above a level: None where two standard errors cannot tell."""
+    if row["regret"] - 2 * row["s.e."] > level:
+        return True
+    return False if row["regret"] + 2 * row["s.e."] < level else None
+
+
+TWO_SETS = Experiment(
+    name="two-sets",
+    title="Two disjoint super arms: Thompson sampling with independent draws, and with one number a round",
+    replications={True: 10, False: 40},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw,
+)
