@@ -41,21 +41,21 @@ def rare(n):
     return {"prior_mean": 1 / (1 + n), "prior_weight": 1.0 + n}
 
 
-#: The most promising first: all seeds of these are run before those of `OTHERS`.
+#: The most promising: all seeds of these are run before those of `OTHERS`.
 LEARNERS = {
     "hierarchical, in-degree": lambda o, g: HierarchicalCTS(o, g),
-    "hierarchical means, in-degree": lambda o, g: HierarchicalCTS(o, g, mode="mean"),
     "explored hierarchical means": lambda o, g: Explored(
         HierarchicalCTS(o, g, mode="mean"), c=3.0, form="last"
     ),
-    "explored greedy 1/31": lambda o, g: Explored(Greedy(o, **rare(30)), c=3.0, form="last"),
-    "hierarchical, one group": lambda o, g: HierarchicalCTS(o),
     "CTS shared, Beta(1,30)": lambda o, g: CTS(o, **rare(30), coupling="shared"),
-    "CTS shared, Beta(1,10)": lambda o, g: CTS(o, **rare(10), coupling="shared"),
+    "hierarchical, one group": lambda o, g: HierarchicalCTS(o),
     "CTS, Beta(1,30)": lambda o, g: CTS(o, **rare(30)),
-    "CTS, Beta(1,10)": lambda o, g: CTS(o, **rare(10)),
 }
 OTHERS = {
+    "explored greedy 1/31": lambda o, g: Explored(Greedy(o, **rare(30)), c=3.0, form="last"),
+    "hierarchical means, in-degree": lambda o, g: HierarchicalCTS(o, g, mode="mean"),
+    "CTS shared, Beta(1,10)": lambda o, g: CTS(o, **rare(10), coupling="shared"),
+    "CTS, Beta(1,10)": lambda o, g: CTS(o, **rare(10)),
     "CTS, flat": lambda o, g: CTS(o),
     "CTS shared, flat": lambda o, g: CTS(o, coupling="shared"),
     "GaussianCTS shared": lambda o, g: GaussianCTS(o),
