@@ -20,7 +20,9 @@ holds the compiled function.
 
 Helpers: ``keyed_uniform(key, i)``, the coin of base arm ``i`` in the round of a ``key``, ``keyed_uniforms``
 for an array of arms, ``keyed_word`` before it is made a number of [0, 1), and ``mix``, the hash behind them;
-``normal_quantile``; ``top_k``, ``solve_top_k`` and ``descending_order``; ``prefetch``.
+``to_unit``, a 64-bit word as such a number, and ``GOLDEN``, the step of a counter that ``mix`` makes random;
+``normal_quantile``; ``top_k``, ``solve_top_k`` and ``descending_order``; ``heap_up``, ``heap_rise``,
+``heap_sink`` and ``heap_drop`` of a binary heap; ``prefetch``.
 
 Examples
 --------
@@ -36,7 +38,16 @@ True
 
 from cmab.compiled._kernels import borrows, kernel, part, prefetch
 from cmab.compiled._kernels_exploration import decide_kernel
-from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, keyed_word, mix, normal_quantile
+from cmab.compiled._kernels_heap import heap_drop, heap_rise, heap_sink, heap_up
+from cmab.compiled._kernels_random import (
+    GOLDEN,
+    keyed_uniform,
+    keyed_uniforms,
+    keyed_word,
+    mix,
+    normal_quantile,
+    to_unit,
+)
 from cmab.compiled._kernels_select import descending_order, top_k
 from cmab.compiled._kernels_signatures import (
     draw_kernel,
@@ -49,12 +60,17 @@ from cmab.compiled._kernels_top_k import solve_top_k
 from cmab.compiled.forms import Kernel, Rule
 
 __all__ = [
+    "GOLDEN",
     "Kernel",
     "Rule",
     "borrows",
     "decide_kernel",
     "descending_order",
     "draw_kernel",
+    "heap_drop",
+    "heap_rise",
+    "heap_sink",
+    "heap_up",
     "index_kernel",
     "kernel",
     "keyed_uniform",
@@ -68,5 +84,6 @@ __all__ = [
     "prefetch",
     "solve_kernel",
     "solve_top_k",
+    "to_unit",
     "top_k",
 ]

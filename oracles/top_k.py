@@ -52,19 +52,14 @@ class TopK(LinearOracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the k best arms in increasing order of index."""
-        from cmab.kernels import top_k
+        return _best(self._check_means(means), self.k, self.sense)
 
-        values = self._check_means(means)
-        chosen = np.empty(self.k, np.int64)
-        top_k(values if self.sense == "max" else -values, self.k, chosen)
-        return chosen
-
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the k best available arms; raises ``ValueError`` if fewer are available."""
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
-        return free[TopK(len(free), self.k, sense=self.sense).solve(values[free], rng)]
+        return free[_best(values[free], self.k, self.sense)]
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
@@ -75,7 +70,7 @@ class TopK(LinearOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,
+        rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
         """Return `include` and the best of the arms left, in increasing order; None if that is not k arms."""
         values = self._check_means(means)
@@ -84,22 +79,22 @@ class TopK(LinearOracle):
         missing = self.k - len(required)
         if not 0 <= missing <= len(free):
             return None
-        if missing == 0:
-            return np.sort(required)
-        chosen = TopK(len(free), missing, sense=self.sense).solve(values[free], rng)
-        return np.sort(np.concatenate((required, free[chosen])))
+        return np.sort(np.concatenate((required, free[_best(values[free], missing, self.sense)])))
 
     def kernel(self) -> Kernel:
         """Return the compiled rule."""
-        return top_k_kernel(self.n_arms, self.k, sense=self.sense)
+        from cmab.kernels import solve_top_k
+
+        return Kernel(solve_top_k, np.arange(self.k), np.empty(self.n_arms if self.sense == "min" else 0))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm` has k entries."""
         return len(super_arm) == self.k
 
 
-def top_k_kernel(n_arms: int, k: int, *, sense: Sense) -> Kernel:
-    """Return the compiled rule for the k best arms."""
-    from cmab.kernels import solve_top_k
+def _best(values: FloatArray, k: int, sense: Sense) -> IntArray:
+    from cmab.kernels import top_k
 
-    return Kernel(solve_top_k, np.arange(k), np.empty(n_arms if sense == "min" else 0))
+    chosen = np.empty(k, np.int64)
+    top_k(values if sense == "max" else -values, k, chosen)
+    return chosen

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 import llvmlite
 import numba
@@ -34,7 +34,7 @@ _intrinsic: Any = extending.intrinsic
 types: Any = numba.types
 IS_COMPILING = not _config.DISABLE_JIT
 # Division by zero gives inf or nan as in numpy: the check for it would keep loops from being vectorised.
-_SCALARS = (None, int, float, bool, "None", "int", "float", "bool")
+_SCALARS = {None, int, float, bool, np.uint64, "None", "int", "float", "bool"}
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
@@ -73,14 +73,14 @@ class _Part:
 
 
 def borrows(function: Function) -> Function:
-    """Say of a function, below its `kernel`, that it makes no array and returns none.
+    """Say of a function, below its `kernel`, that it makes no array and returns scalars alone.
 
     numba then leaves out the counting of references to arguments, which takes longer than a short rule
     itself: 0.1 us for a rule of eight arguments, and a part of the time of compiling it.
     """
-    returned = function.__annotations__.get("return", "nothing said")
+    returned: Any = function.__annotations__.get("return", "nothing said")
     # A returned array would be freed while it is used.
-    if returned not in _SCALARS:
+    if not _SCALARS.issuperset(get_args(returned) if get_origin(returned) is tuple else [returned]):
         raise TypeError(f"{function.__name__} must return a scalar to be called so, got {returned}")
     function.borrows = True  # type: ignore[attr-defined]
     return function

@@ -11,7 +11,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import kernel, part
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+# splitmix64 is a counter in steps of the golden ratio, 2^64 / phi, each value of which is mixed.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
@@ -90,11 +91,17 @@ def mix(x: np.uint64) -> np.uint64:
 
 
 @kernel
+def to_unit(word: np.uint64) -> float:
+    """Return the first 53 bits of `word` as a number of [0, 1)."""
+    return np.float64(word >> _S11) * _TO_UNIT
+
+
+@kernel
 def keyed_word(key: int, index: int) -> np.uint64:
     """Return the 53-bit number that belongs to the 64-bit `key` and to `index` >= 0."""
     # The stream of splitmix64 whose state is the hashed key, read at place `index`. Neighbouring keys are
     # hashed apart first. 53 bits are what a float holds exactly.
-    return mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * _GOLDEN) >> _S11
+    return mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * GOLDEN) >> _S11
 
 
 @kernel

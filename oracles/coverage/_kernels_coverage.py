@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import kernel, solve_kernel
+from cmab.kernels import borrows, heap_drop, heap_sink, heap_up, kernel, solve_kernel
 
 
 class Sides(NamedTuple):
@@ -22,11 +22,12 @@ class Scratch(NamedTuple):
 
     missing: FloatArray
     gains: FloatArray
-    age: IntArray
     heap: IntArray
+    age: IntArray
 
 
 @kernel
+@borrows
 def gain(
     node: int,
     offsets: IntArray,
@@ -46,54 +47,36 @@ def gain(
 
 
 @kernel
-def _before(gains: FloatArray, a: int, b: int) -> bool:
-    return bool(gains[a] > gains[b] or (gains[a] == gains[b] and a < b))
-
-
-@kernel
-def _sink(heap: IntArray, size: int, at: int, gains: FloatArray) -> None:
-    """Move the node at a place of the heap down to where it belongs."""
-    node = heap[at]
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and _before(gains, heap[child + 1], heap[child]):
-            child += 1
-        if _before(gains, node, heap[child]):
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = node
-
-
-@kernel
+@borrows
 def cover_greedily(k: int, graph: Sides, means: FloatArray, scratch: Scratch, chosen: IntArray) -> None:
-    """Write the k nodes of largest gain, one after the other, ties to the lower node, to `chosen`.
+    """Write k nodes in increasing order: one after the other that of largest gain, ties to the lower.
 
     1 - (1 - 1/k)^k of the optimum (Nemhauser, Wolsey, Fisher 1978, section 4), lazily as Minoux has it.
     """
     offsets, arms, heads, weights = graph
-    missing, gains, age, heap = scratch
+    missing, gains, heap, age = scratch
     n = offsets.shape[0] - 1
     missing[:] = 1.0
     for node in range(n):
         heap[node], age[node] = node, 0
         gains[node] = gain(node, offsets, arms, heads, means, weights, missing)
-    for at in range(n // 2 - 1, -1, -1):
-        _sink(heap, n, at, gains)
+    heap_up(heap, gains, n)
     size = n
     for step in range(k):
         while age[heap[0]] < step:  # the gain at the top is from an earlier step: an upper bound
-            node = heap[0]
-            gains[node] = gain(node, offsets, arms, heads, means, weights, missing)
-            age[node] = step
-            _sink(heap, size, 0, gains)
+            gains[0] = gain(heap[0], offsets, arms, heads, means, weights, missing)
+            age[heap[0]] = step
+            heap_sink(heap, gains, 0, size)
         node = heap[0]
-        chosen[step] = node
+        age[node] = k
         for i in range(offsets[node], offsets[node + 1]):
             missing[heads[arms[i]]] *= 1.0 - means[arms[i]]
-        size -= 1
-        heap[0] = heap[size]
-        _sink(heap, size, 0, gains)
+        size = heap_drop(heap, gains, size)
+    at = 0
+    for node in range(n):
+        if age[node] == k:
+            chosen[at] = node
+            at += 1
 
 
 @kernel
@@ -117,6 +100,7 @@ def covered(
 
 
 @solve_kernel
+@borrows
 def solve_coverage(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
     """`integers`: k, left nodes, offsets (left + 1), scratch (twice left), arms, heads.
 
@@ -128,10 +112,4 @@ def solve_coverage(means: FloatArray, integers: IntArray, reals: FloatArray, out
     missing, gains = reals[right : 2 * right], reals[2 * right :]
     graph = Sides(offsets, arcs[:m], arcs[m:], reals[:right])
     cover_greedily(k, graph, means, Scratch(missing, gains, left[:n], left[n:]), out)
-    for i in range(1, k):  # in increasing order
-        node, j = out[i], i
-        while j > 0 and out[j - 1] > node:
-            out[j] = out[j - 1]
-            j -= 1
-        out[j] = node
     return int(k)

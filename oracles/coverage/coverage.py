@@ -122,10 +122,9 @@ class MaxCoverage(Oracle):
 
         n, chosen = len(self.left), np.empty(self.k, np.int64)
         graph = Sides(self._offsets, self._arms, self._heads, self.node_weights)
-        age, heap = np.empty((2, n), np.int64)
-        scratch = Scratch(np.empty(len(self.right)), np.empty(n), age, heap)
+        scratch = Scratch(np.empty(len(self.right)), np.empty(n), *np.empty((2, n), np.int64))
         cover_greedily(self.k, graph, self._check_means(means, 0.0, 1.0), scratch, chosen)
-        return np.sort(chosen)
+        return chosen
 
     def kernel(self) -> Kernel:
         """Return the compiled rule."""

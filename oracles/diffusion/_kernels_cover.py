@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.kernels import kernel
+from cmab.kernels import borrows, heap_drop, heap_sink, heap_up, kernel
+from oracles.diffusion._kernels_graph import group_offsets
 
 
 class Index(NamedTuple):
@@ -24,11 +25,7 @@ class Index(NamedTuple):
 def invert(ends: IntArray, pool: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
     """Return the sets that hold each of `n` nodes, as (offsets, sets)."""
     n_sets = ends.shape[0] - 1
-    offsets = np.zeros(n + 1, np.int64)
-    for at in range(ends[n_sets]):
-        offsets[pool[at] + 1] += 1
-    for v in range(n):
-        offsets[v + 1] += offsets[v]
+    offsets = group_offsets(pool[: ends[n_sets]], n)
     place = offsets[:-1].copy()
     sets = np.empty(ends[n_sets], np.int32)
     for i in range(n_sets):
@@ -39,6 +36,7 @@ def invert(ends: IntArray, pool: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
 
 
 @kernel
+@borrows
 def _largest(histogram: IntArray, top: int, k: int) -> int:
     """Return the sum of the `k` largest degrees, all at most `top`."""
     total = 0
@@ -120,8 +118,7 @@ def cover_and_gain(
     left = certain.copy()
     heap, keys = nodes.copy(), certain[nodes] + per_set * degrees[nodes]
     held = heap.shape[0]
-    for at in range(held // 2 - 1, -1, -1):
-        _sink(heap, keys, at, held)
+    heap_up(heap, keys, held)
     covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
     chosen, size, covered = np.empty(k, np.int64), 0, 0
     while size < k and held > 0:
@@ -129,13 +126,11 @@ def cover_and_gain(
         worth = left[best] + per_set * degrees[best]
         if worth < keys[0]:  # a key of an earlier step, an upper bound: gains only fall (CELF)
             keys[0] = worth
-            _sink(heap, keys, 0, held)
+            heap_sink(heap, keys, 0, held)
             continue
         if worth <= 0.0:
             break
-        held -= 1
-        heap[0], keys[0] = heap[held], keys[held]
-        _sink(heap, keys, 0, held)
+        held = heap_drop(heap, keys, held)
         chosen[size] = best
         size += 1
         left[best] = 0.0
@@ -144,25 +139,7 @@ def cover_and_gain(
 
 
 @kernel
-def _sink(heap: IntArray, keys: FloatArray, at: int, held: int) -> None:
-    """Move an entry down to where those below it have smaller keys, or as large ones and higher nodes."""
-    while 2 * at + 1 < held:
-        below = 2 * at + 1
-        if below + 1 < held and _is_above(heap, keys, below + 1, below):
-            below += 1
-        if not _is_above(heap, keys, below, at):
-            return
-        heap[at], heap[below] = heap[below], heap[at]
-        keys[at], keys[below] = keys[below], keys[at]
-        at = below
-
-
-@kernel
-def _is_above(heap: IntArray, keys: FloatArray, one: int, other: int) -> bool:
-    return bool(keys[one] > keys[other] or (keys[one] == keys[other] and heap[one] < heap[other]))
-
-
-@kernel
+@borrows
 def _take(
     index: Index,
     node: int,
@@ -276,12 +253,10 @@ def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArr
     Costs and budget are whole numbers below 2^53, so that what is left is exact. What is free comes first.
     Return the nodes, the number of sets they cover, and the gains that are left.
     """
-    ends, pool, offsets, sets = index
-    n = offsets.shape[0] - 1
-    gains, chosen, size, covered = np.empty(n, np.int64), np.empty(n, np.int64), 0, 0
-    for v in range(n):
-        gains[v] = offsets[v + 1] - offsets[v]
-    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
+    gains = np.diff(index.offsets)
+    n = gains.shape[0]
+    chosen, size, covered = np.empty(n, np.int64), 0, 0
+    covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
     while True:
         best, rate = -1, 0.0
         for v in range(n):
@@ -294,13 +269,8 @@ def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArr
             return chosen[:size], covered, gains
         chosen[size] = best
         size += 1
-        covered += gains[best]
         budget -= costs[best]
-        for j in range(offsets[best], offsets[best + 1]):
-            if not covered_sets[sets[j]]:
-                covered_sets[sets[j]] = True
-                for at in range(ends[sets[j]], ends[sets[j] + 1]):
-                    gains[pool[at]] -= 1
+        covered += _take(index, best, gains, covered_sets)
 
 
 @kernel

@@ -23,18 +23,25 @@ class Arcs(NamedTuple):
 
 
 # The first 31 bits of a probability are compared with those of a coin: p = 1 (2^31) is above all of them.
-_SCALE = 2.0**31
-_CERTAIN = np.uint32(1 << 31)
+SCALE = 2.0**31
+CERTAIN = np.uint32(1 << 31)
 
 
 @kernel
-def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
-    """Return the offsets of the groups 0..n-1 of `keys` and the positions in stable order of their keys."""
+def group_offsets(keys: AnyArray, n: int) -> IntArray:
+    """Return where each of the groups 0..n-1 of `keys` begins once they are sorted, and the end."""
     offsets = np.zeros(n + 1, np.int64)
     for i in range(keys.shape[0]):
         offsets[keys[i] + 1] += 1
     for v in range(n):
         offsets[v + 1] += offsets[v]
+    return offsets
+
+
+@kernel
+def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
+    """Return the offsets of the groups 0..n-1 of `keys` and the positions in stable order of their keys."""
+    offsets = group_offsets(keys, n)
     place = offsets[:-1].copy()
     order = np.empty(keys.shape[0], np.int32)
     for i in range(keys.shape[0]):
@@ -49,8 +56,8 @@ def limits_of(means: FloatArray) -> tuple[AnyArray, int, int]:
     limits = np.empty(means.shape[0], np.uint32)
     certain, impossible = 0, 0
     for i in range(means.shape[0]):
-        limits[i] = np.uint32(means[i] * _SCALE)
-        certain += limits[i] == _CERTAIN
+        limits[i] = np.uint32(means[i] * SCALE)
+        certain += limits[i] == CERTAIN
         impossible += means[i] == 0.0
     return limits, certain, impossible
 
@@ -91,7 +98,7 @@ def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits
             while position[v] < offsets[v + 1]:
                 at = position[v]
                 position[v] += 1
-                if limits[arms[at]] != _CERTAIN:
+                if limits[arms[at]] != CERTAIN:
                     continue
                 w = heads[arms[at]]
                 if number[w] == 0:
@@ -156,7 +163,7 @@ def certain_owners(
         at += 1
         for i in range(offsets[v], offsets[v + 1]):
             w = heads[i]
-            if not queued[w] and limits[arms[i]] == _CERTAIN:
+            if not queued[w] and limits[arms[i]] == CERTAIN:
                 queue[end], queued[w] = w, True
                 end += 1
                 if owners[component[w]] < 0:
@@ -169,18 +176,13 @@ def reverse_arcs(
     tails: AnyArray, heads: AnyArray, means: FloatArray, limits: AnyArray, component: AnyArray, n: int
 ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """Return the possible arcs into each of `n` components as (offsets, tails, limits, arms)."""
-    offsets = np.zeros(n + 1, np.int64)
-    for i in range(tails.shape[0]):
-        if means[i] > 0.0 and component[tails[i]] != component[heads[i]]:
-            offsets[component[heads[i]] + 1] += 1
-    for v in range(n):
-        offsets[v + 1] += offsets[v]
-    place = offsets[:-1].copy()
-    in_tails, in_limits = np.empty(offsets[n], np.int32), np.empty(offsets[n], np.uint32)
-    in_arms = np.empty(offsets[n], np.int32)
+    into = np.empty(tails.shape[0], np.int32)
     for i in range(tails.shape[0]):
         u, v = component[tails[i]], component[heads[i]]
-        if means[i] > 0.0 and u != v:
-            in_tails[place[v]], in_limits[place[v]], in_arms[place[v]] = u, limits[i], i
-            place[v] += 1
-    return offsets, in_tails, in_limits, in_arms
+        into[i] = v if means[i] > 0.0 and u != v else n  # the last group is left out
+    offsets, order = order_by(into, n + 1)
+    arms = order[: offsets[n]]
+    in_tails, in_limits = np.empty(arms.shape[0], np.int32), np.empty(arms.shape[0], np.uint32)
+    for j in range(arms.shape[0]):
+        in_tails[j], in_limits[j] = component[tails[arms[j]]], limits[arms[j]]
+    return offsets[:-1], in_tails, in_limits, arms

@@ -79,17 +79,3 @@ def widen(
                 is_open[s] = owners[u] < 0
             at += 1
     return new_sets[:end], new_nodes[:end]
-
-
-@kernel
-def side_by_side(sets: IntArray, nodes: IntArray, n_sets: int) -> tuple[IntArray, AnyArray]:
-    """Return ends and nodes of the sets, in the order in which they came."""
-    ends, pool = np.zeros(n_sets + 2, np.int64), np.empty(nodes.shape[0], np.int32)
-    for s in sets:
-        ends[s + 2] += 1
-    for s in range(n_sets):
-        ends[s + 2] += ends[s + 1]
-    for i in range(nodes.shape[0]):
-        pool[ends[sets[i] + 1]] = nodes[i]
-        ends[sets[i] + 1] += 1
-    return ends[:-1], pool

@@ -6,8 +6,8 @@ import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import kernel
+from oracles.diffusion._kernels_graph import SCALE
 
-_UNIT = 2.0**-31
 # Below, 1 / ln(1 - p) is not finite.
 _LEAST_CHANCE = 1e-300
 # Measured: a draw with a logarithm costs as much as four to five coins.
@@ -48,7 +48,7 @@ def skip_rates(
         most = np.uint32(0)
         for i in range(offsets[v], offsets[v + 1]):
             most = max(most, limits[i])
-        if (degree * (most + 1.0) * _UNIT + 1.0) * _COST_OF_SKIP >= degree:
+        if (degree * (most + 1.0) / SCALE + 1.0) * _COST_OF_SKIP >= degree:
             continue
         for i in range(offsets[v], offsets[v + 1]):
             tops[v] = max(tops[v], chances[arms[i]])

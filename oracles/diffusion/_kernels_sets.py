@@ -10,13 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.kernels import kernel, mix
+from cmab.kernels import GOLDEN, borrows, kernel, mix, to_unit
+from oracles.diffusion._kernels_graph import SCALE
 
-# splitmix64: a counter in steps of the golden ratio, each value mixed.
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-S11, S33 = np.uint64(11), np.uint64(33)
-TO_UNIT, _SCALE, _REST = 2.0**-53, 2.0**31, 2.0**33
-_LAST_33 = np.uint64((1 << 33) - 1)
+S33 = np.uint64(33)
+_LAST_33, _REST = np.uint64((1 << 33) - 1), 2.0**33
 
 
 class World(NamedTuple):
@@ -44,31 +42,34 @@ class World(NamedTuple):
 
 
 @kernel
+@borrows
 def draw_root(
     roots: AnyArray, cuts: FloatArray, aliases: AnyArray, state: np.uint64
 ) -> tuple[int, np.uint64]:
     """Return the root that the stream at `state` begins with, and the state after it."""
     state += GOLDEN
-    slot = int(np.float64(mix(state) >> S11) * TO_UNIT * roots.shape[0])
+    slot = int(to_unit(mix(state)) * roots.shape[0])
     if cuts[slot] < 1.0:
         state += GOLDEN
-        if np.float64(mix(state) >> S11) * TO_UNIT >= cuts[slot]:
+        if to_unit(mix(state)) >= cuts[slot]:
             return aliases[slot], state
     return roots[slot], state
 
 
 @kernel
+@borrows
 def is_below(word: np.uint64, chance: float) -> bool:
     """Return whether a 64-bit number is below ``2^64 * chance``, where their first 31 bits are equal.
 
     So a probability is rounded by less than 2^-64: for fewer than 2^40 coins, which is more than any sample
     has, this is less than 1e-7 of probability of failure in all.
     """
-    rest = chance * _SCALE - math.floor(chance * _SCALE)  # exact, as powers of two are
+    rest = chance * SCALE - math.floor(chance * SCALE)  # exact, as powers of two are
     return bool(np.float64(word & _LAST_33) < rest * _REST)
 
 
 @kernel
+@borrows
 def _first_live(first: int, last: int, arms: AnyArray, chances: FloatArray, left: float) -> int:
     """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
     all_dead, possible = 1.0, first
@@ -81,6 +82,46 @@ def _first_live(first: int, last: int, arms: AnyArray, chances: FloatArray, left
             possible = i
         all_dead *= 1.0 - p
     return possible  # `left` came out as not below 0 by rounding
+
+
+@kernel
+@borrows
+def _next_by_coins(
+    i: int, stop: int, limits: AnyArray, arms: AnyArray, chances: FloatArray, state: np.uint64
+) -> int:
+    """Return the first live arc from `i` on, or `stop`; the next coins after `state` are theirs, one each."""
+    while i < stop:
+        state += GOLDEN
+        word = mix(state)
+        first_bits = word >> S33
+        if first_bits <= limits[i] and (first_bits < limits[i] or is_below(word, chances[arms[i]])):
+            break
+        i += 1
+    return i
+
+
+@kernel
+@borrows
+def _next_by_skips(
+    i: int, stop: int, rate: float, top: float, arms: AnyArray, chances: FloatArray, state: np.uint64
+) -> tuple[int, np.uint64]:
+    """Return what `_next_by_coins` does, where no arc is live with more than probability `top`.
+
+    The number of failures in a row at probability `top` is geometric; what ends them is a success of an arc
+    of smaller probability p with chance p / top.
+    """
+    while i < stop:
+        state += GOLDEN
+        # In (0, 1], so that the logarithm is finite; `rate` is 1 / ln(1 - top).
+        skipped = math.log(to_unit(mix(state)) + 2.0**-53) * rate
+        if skipped >= stop - i:
+            return stop, state
+        i += int(skipped)
+        state += GOLDEN
+        if to_unit(mix(state)) * top < chances[arms[i]]:
+            break
+        i += 1
+    return i, state
 
 
 @kernel
@@ -120,39 +161,30 @@ def draw_sets(
             v = pool[at]
             i, stop, rate = offsets[v], offsets[v + 1], rates[v]
             examined += stop - i
-            granted = pairs and at == start  # the root's first live arc
-            if granted:
-                state += GOLDEN
-                left = np.float64(mix(state) >> S11) * TO_UNIT * gammas[v]
-                i = _first_live(i, stop, arms, chances, left)
+            granted = pairs and at == start  # the root's first live arc, which there is
             at += 1
-            while i < stop:
-                live = granted
-                granted = False
-                if not live and rate == 0.0:
+            while True:
+                if granted:
+                    granted = False
                     state += GOLDEN
-                    word = mix(state)
-                    first_bits = word >> S33
-                    if first_bits <= limits[i]:
-                        live = first_bits < limits[i] or is_below(word, chances[arms[i]])
-                elif not live:
-                    # Failures in a row at the node's largest probability; then thinned to the arc's own.
-                    state += GOLDEN
-                    skipped = math.log((np.float64(mix(state) >> S11) + 1.0) * TO_UNIT) * rate
-                    if skipped >= stop - i:
-                        break
-                    i += int(skipped)
-                    state += GOLDEN
-                    live = np.float64(mix(state) >> S11) * TO_UNIT * tops[v] < chances[arms[i]]
-                if live and stamps[tails[i]] != stamp:
-                    u = tails[i]
+                    i = _first_live(i, stop, arms, chances, to_unit(mix(state)) * gammas[v])
+                elif rate == 0.0:
+                    tossed = i
+                    i = _next_by_coins(i, stop, limits, arms, chances, state)
+                    state += np.uint64(min(i + 1, stop) - tossed) * GOLDEN
+                else:
+                    i, state = _next_by_skips(i, stop, rate, tops[v], arms, chances, state)
+                if i >= stop:
+                    break
+                u = tails[i]
+                i += 1
+                if stamps[u] != stamp:
                     stamps[u] = stamp
                     pool[end] = u
                     end += 1
                     owner = owners[u]
                     if owner >= 0:
                         break
-                i += 1
         hits += owner >= 0
         if keep:
             if owner >= 0 and pool[end - 1] != owner:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.kernels import kernel, keyed_uniform, mix
-from oracles.diffusion._kernels_sets import GOLDEN, S11, TO_UNIT, World, draw_root
+from cmab.kernels import GOLDEN, kernel, keyed_uniform, mix, to_unit
+from oracles.diffusion._kernels_sets import World, draw_root
 
 
 class OutArcs(NamedTuple):
@@ -52,7 +52,7 @@ def draw_walks(
                 hits += 1
                 break
             state += GOLDEN
-            drawn, below = np.float64(mix(state) >> S11) * TO_UNIT, 0.0
+            drawn, below = to_unit(mix(state)), 0.0
             examined += offsets[v + 1] - offsets[v]
             # One arc at most, arc i with its own probability: Kempe et al. 2003, Theorem 4.6.
             for i in range(offsets[v], offsets[v + 1]):

@@ -128,7 +128,8 @@ class TriggeringSets(ReverseGraph):
         return at - first, hits, examined
 
     def _block(self, key: int, number: int, owners: AnyArray) -> _Block:
-        from oracles.diffusion._kernels_live_edges import side_by_side, widen
+        from oracles.diffusion._kernels_graph import order_by
+        from oracles.diffusion._kernels_live_edges import widen
 
         assert self.live_into is not None
         graph, rng, n_sets = self.graph, keyed_generator(key, number), self.n_together
@@ -145,10 +146,9 @@ class TriggeringSets(ReverseGraph):
             live = self.live_into(arcs, askers, rng)
             sets, nodes = widen(graph.in_arcs[0], graph.in_tails, live, owners, sets, nodes, members, is_open)
             steps.append((sets, nodes))
-        ends, pool = side_by_side(
-            np.concatenate([step[0] for step in steps]), np.concatenate([step[1] for step in steps]), n_sets
-        )
-        return _Block(ends, pool, ~is_open, examined)
+        sets, nodes = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+        ends, order = order_by(sets, n_sets)
+        return _Block(ends, nodes[order].astype(np.int32), ~is_open, examined)
 
 
 def _shares(masses: FloatArray) -> FloatArray:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, IntArray
-from cmab.kernels import kernel, mix
-from oracles.diffusion._kernels_sets import GOLDEN, S33, World, draw_root
+from cmab.kernels import GOLDEN, kernel, mix
+from oracles.diffusion._kernels_graph import CERTAIN
+from oracles.diffusion._kernels_sets import S33, World, draw_root
 
-_CERTAIN = np.uint32(1 << 31)
 # The first numbers of a set's stream are for its root.
 _COINS = 3
 
@@ -138,7 +138,7 @@ def find_stale(
             if floors[i] <= after[i] <= ceilings[i]:
                 continue
             low, high = min(before[i], after[i]), max(before[i], after[i])
-            floor, ceiling = np.uint32(0), _CERTAIN
+            floor, ceiling = np.uint32(0), CERTAIN
             for j in range(holders[v], holders[v + 1]):
                 tossed = np.uint32(coin(base, sets[j], i))
                 if low <= tossed < high:

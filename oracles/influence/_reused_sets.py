@@ -17,7 +17,6 @@ from oracles.influence.search import Found, secured_by
 if TYPE_CHECKING:
     from oracles.diffusion._kernels_sets import World
 
-_CERTAIN = 1 << 31
 # Share of all coins from which drawing them is as fast as looking for those that matter.
 _WORTH_REPAIRING = 0.3
 
@@ -79,8 +78,10 @@ def sample_under(world: World, key: int, n_sets: int, previous: Sample | None = 
 
 
 def _no_sets(world: World) -> Sample:
+    from oracles.diffusion._kernels_graph import CERTAIN
+
     n_arcs, n = len(world.limits), len(world.offsets) - 1
-    floors, ceilings = np.zeros(n_arcs, np.uint32), np.full(n_arcs, _CERTAIN, np.uint32)
+    floors, ceilings = np.zeros(n_arcs, np.uint32), np.full(n_arcs, CERTAIN)
     nothing = np.empty(0, np.int32)
     return Sample(
         world.limits,

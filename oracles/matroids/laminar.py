@@ -6,15 +6,15 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.oracle import Sense
 from cmab.validation import arm_indices, integer, listed, shown
 from oracles.matroids.base import Matroid
-from oracles.top_k import top_k_kernel
+from oracles.top_k import TopK
 
 
-class UniformMatroid(Matroid):
+class UniformMatroid(TopK, Matroid):
     """Super arms of exactly `k` arms: `TopK` with the methods of a matroid. Exact.
 
     Parameters
@@ -46,24 +46,6 @@ class UniformMatroid(Matroid):
     def __init__(self, n_arms: int, k: int, *, sense: Sense = "max") -> None:
         self.k = integer("k", k, 0, integer("n_arms", n_arms, 1))
         self._complete(n_arms, sense)
-
-    @property
-    def uniform_size(self) -> int:
-        """The size of every super arm, k."""
-        return self.k
-
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the k best arms in increasing order of index."""
-        from cmab.kernels import top_k
-
-        values = self._check_means(means)
-        chosen = np.empty(self.k, np.int64)
-        top_k(values if self.sense == "max" else -values, self.k, chosen)
-        return chosen
-
-    def kernel(self) -> Kernel:
-        """Return the compiled rule of `TopK`."""
-        return top_k_kernel(self.n_arms, self.k, sense=self.sense)
 
     def _greedy(self, order: IntArray) -> IntArray:
         return np.sort(order[: self.k])

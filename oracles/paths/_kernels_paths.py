@@ -1,73 +1,45 @@
-"""Shortest paths: binary-heap Dijkstra, and dynamic programming on acyclic graphs."""
+"""Shortest paths: Dijkstra's algorithm with a binary heap, and dynamic programming on acyclic graphs."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import kernel, solve_kernel
+from cmab.kernels import borrows, heap_drop, heap_rise, kernel, solve_kernel
 
 
-@kernel
-def _push(heap: IntArray, place: IntArray, size: int, node: int, cost: FloatArray) -> int:
-    """Add `node`, or move it up after its cost fell; return the new size. Ties go to lower nodes."""
-    at = place[node]
-    if at < 0:
-        at = size
-        size += 1
-    while at > 0:
-        parent = (at - 1) >> 1
-        above = heap[parent]
-        if cost[above] < cost[node] or (cost[above] == cost[node] and above < node):
-            break
-        heap[at] = above
-        place[above] = at
-        at = parent
-    heap[at] = node
-    place[node] = at
-    return size
+class Roads(NamedTuple):
+    """Edge e joins ``tails[e]`` and ``heads[e]``.
 
-
-@kernel
-def _pop(heap: IntArray, place: IntArray, size: int, cost: FloatArray) -> int:
-    """Take the first node out of the heap and return it."""
-    first, node = heap[0], heap[size - 1]
-    size -= 1
-    at = 0
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size:
-            a, b = heap[child], heap[child + 1]
-            if cost[b] < cost[a] or (cost[b] == cost[a] and b < a):
-                child += 1
-        below = heap[child]
-        if cost[node] < cost[below] or (cost[node] == cost[below] and node < below):
-            break
-        heap[at] = below
-        place[below] = at
-        at = child
-    heap[at] = node
-    place[node] = at
-    return int(first)
-
-
-@kernel
-def dijkstra(
-    offsets: IntArray, ends: IntArray, edges: IntArray, weights: FloatArray, source: int, target: int
-) -> IntArray:
-    """Return the edge into each node of a cheapest path from `source`, -1 where none is needed or known.
-
-    ``weights[e] = inf`` closes edge e. Stops once `target` is settled.
+    Those out of node v are ``edges[offsets[v]:offsets[v + 1]]`` and lead to the same places of `ends`.
     """
+
+    offsets: IntArray
+    ends: IntArray
+    edges: IntArray
+    tails: IntArray
+    heads: IntArray
+
+
+@kernel
+def dijkstra(roads: Roads, weights: FloatArray, source: int, target: int, path: IntArray) -> int:
+    """Write a cheapest path as `trace` does, for weights that are not negative; ties go to lower nodes.
+
+    ``weights[e] = inf`` closes edge e.
+    """
+    offsets, ends, edges = roads.offsets, roads.ends, roads.edges
     n = offsets.shape[0] - 1
-    cost, into = np.full(n, np.inf), np.full(n, -1, np.int64)
-    heap, place = np.empty(n, np.int64), np.full(n, -1, np.int64)
-    cost[source] = 0.0
-    size = _push(heap, place, 0, source, cost)
-    settled = np.zeros(n, np.bool_)
+    cost, into, settled = np.full(n, np.inf), np.full(n, -1, np.int64), np.zeros(n, np.bool_)
+    # A node is put in again when its cost falls, and what it cost before is passed over: at most one entry
+    # for each end of an edge.
+    heap, keys = np.empty(ends.shape[0] + 1, np.int64), np.empty(ends.shape[0] + 1)
+    cost[source], heap[0], keys[0], size = 0.0, source, 0.0, 1
     while size > 0:
-        node = _pop(heap, place, size, cost)
-        size -= 1
+        node = heap[0]
+        size = heap_drop(heap, keys, size)
+        if settled[node]:
+            continue
         settled[node] = True
         if node == target:
             break
@@ -76,11 +48,14 @@ def dijkstra(
             if not settled[other] and through < cost[other]:
                 cost[other] = through
                 into[other] = edges[i]
-                size = _push(heap, place, size, other, cost)
-    return into
+                heap[size], keys[size] = other, -through
+                heap_rise(heap, keys, size)
+                size += 1
+    return trace(into, roads.tails, roads.heads, source, target, path)
 
 
 @kernel
+@borrows
 def shrink(weights: FloatArray, n_nodes: int) -> None:
     """Multiply weights of which a path could sum to infinity by a power of two: paths compare as before."""
     largest = 0.0
@@ -88,28 +63,35 @@ def shrink(weights: FloatArray, n_nodes: int) -> None:
         if abs(weight) != np.inf:
             largest = max(largest, abs(weight))
     if largest * n_nodes == np.inf:
-        weights *= 2.0 ** -math.ceil(math.log2(n_nodes))
+        factor = 2.0 ** -math.ceil(math.log2(n_nodes))
+        for i in range(weights.shape[0]):
+            weights[i] *= factor
+
+
+class Search(NamedTuple):
+    """Nodes in topological order, and scratch for each: its cost and the edge into it."""
+
+    order: IntArray
+    cost: FloatArray
+    into: IntArray
 
 
 @kernel
+@borrows
 def acyclic(
-    order: IntArray,
-    offsets: IntArray,
-    ends: IntArray,
-    edges: IntArray,
-    weights: FloatArray,
-    source: int,
-    cost: FloatArray,
-    into: IntArray,
-) -> None:
-    """Write to `into` what `dijkstra` returns, for weights of any sign, along a topological `order`.
+    roads: Roads, search: Search, weights: FloatArray, source: int, target: int, path: IntArray
+) -> int:
+    """Write a cheapest path as `trace` does, for weights of any sign, which may be shrunk.
 
-    `cost` is scratch, as long as there are nodes.
+    In topological order the cost of a node is final when its turn comes, so that one pass is enough.
     """
+    offsets, ends, edges = roads.offsets, roads.ends, roads.edges
+    cost, into = search.cost, search.into
+    shrink(weights, cost.shape[0])
     cost[:] = np.inf
     into[:] = -1
     cost[source] = 0.0
-    for node in order:
+    for node in search.order:
         if cost[node] == np.inf:
             continue
         for i in range(offsets[node], offsets[node + 1]):
@@ -117,9 +99,11 @@ def acyclic(
             if through < cost[ends[i]]:
                 cost[ends[i]] = through
                 into[ends[i]] = edges[i]
+    return trace(into, roads.tails, roads.heads, source, target, path)
 
 
 @kernel
+@borrows
 def trace(into: IntArray, tails: IntArray, heads: IntArray, source: int, target: int, path: IntArray) -> int:
     """Write the edges from `source` to `target` in order; return their number, -1 if there is no way."""
     size, node = 0, target
@@ -129,13 +113,14 @@ def trace(into: IntArray, tails: IntArray, heads: IntArray, source: int, target:
             return -1
         path[size] = edge
         size += 1
-        node = tails[edge] + heads[edge] - node
+        node = tails[edge] + heads[edge] - node  # the other end, whichever way the edge is taken
     for i in range(size // 2):
         path[i], path[size - 1 - i] = path[size - 1 - i], path[i]
     return size
 
 
 @solve_kernel
+@borrows
 def solve_acyclic(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
     """`integers`: sign, nodes, source, target; order, scratch and offsets of the nodes; then the arcs.
 
@@ -143,10 +128,9 @@ def solve_acyclic(means: FloatArray, integers: IntArray, reals: FloatArray, out:
     """
     m = means.shape[0]
     sign, n, source, target = integers[0], integers[1], integers[2], integers[3]
-    order, into = integers[4 : 4 + n], integers[4 + n : 4 + 2 * n]
-    offsets, arcs = integers[4 + 2 * n : 5 + 3 * n], integers[5 + 3 * n :]
+    nodes, arcs = integers[4 : 5 + 3 * n], integers[5 + 3 * n :]
+    roads = Roads(nodes[2 * n :], arcs[:m], arcs[m : 2 * m], arcs[2 * m : 3 * m], arcs[3 * m :])
+    weights = reals[:m]
     for i in range(m):
-        reals[i] = sign * means[i]
-    shrink(reals[:m], n)
-    acyclic(order, offsets, arcs[:m], arcs[m : 2 * m], reals[:m], source, reals[m:], into)
-    return trace(into, arcs[2 * m : 3 * m], arcs[3 * m :], source, target, out)
+        weights[i] = sign * means[i]
+    return acyclic(roads, Search(nodes[:n], reals[m:], nodes[n : 2 * n]), weights, source, target, out)

@@ -130,7 +130,7 @@ class ShortestPath(LinearOracle):
         if not self._is_acyclic:
             return None
         road = self._map
-        head = [1 if self.sense == "min" else -1, road.n_nodes, road.source, road.target]
+        head = [-int(self.sign), road.n_nodes, road.source, road.target]
         scratch = np.empty(road.n_nodes, np.int64)
         parts = (road.order, scratch, road.offsets, road.ends, road.edges, road.tails, road.heads)
         return Kernel(solve_acyclic, np.concatenate([head, *parts]), np.empty(self.n_arms + road.n_nodes))
@@ -226,29 +226,19 @@ def _best_path(
     road: RoadMap, costs: FloatArray, source: int | None = None, target: int | None = None
 ) -> IntArray | None:
     """Return the cheapest path between two nodes, the terminals if left out; infinite costs close edges."""
-    from oracles.paths._kernels_paths import shrink
+    from oracles.paths._kernels_paths import Roads, Search, acyclic, dijkstra, shrink
 
-    source = road.source if source is None else source
-    target = road.target if target is None else target
-    exact = None if len(road.order) else _traced(road, costs, source, target)
-    if exact is not None:
-        return exact
-    # Sums beyond the largest number hide what they are sums of: once more with smaller costs. Dijkstra's
-    # algorithm needs that only if no path is finite; with rewards, infinite ones are the best.
-    smaller = costs.copy()
-    shrink(smaller, road.n_nodes)
-    return _traced(road, smaller, source, target)
-
-
-def _traced(road: RoadMap, costs: FloatArray, source: int, target: int) -> IntArray | None:
-    """Return the cheapest path if its sum is finite."""
-    from oracles.paths._kernels_paths import acyclic, dijkstra, trace
-
-    if len(road.order):
-        cost, into = np.empty(road.n_nodes), np.empty(road.n_nodes, np.int64)
-        acyclic(road.order, road.offsets, road.ends, road.edges, costs, source, cost, into)
-    else:
-        into = dijkstra(road.offsets, road.ends, road.edges, costs, source, target)
+    roads = Roads(road.offsets, road.ends, road.edges, road.tails, road.heads)
+    ends = road.source if source is None else source, road.target if target is None else target
     path = np.empty(road.n_nodes, np.int64)
-    size = trace(into, road.tails, road.heads, source, target, path)
+    if len(road.order):
+        search = Search(road.order, np.empty(road.n_nodes), np.empty(road.n_nodes, np.int64))
+        size = acyclic(roads, search, costs.copy(), *ends, path)
+    else:
+        size = dijkstra(roads, costs, *ends, path)
+        if size < 0:
+            # Sums beyond the largest number hide what they are sums of: once more with smaller costs.
+            smaller = costs.copy()
+            shrink(smaller, road.n_nodes)
+            size = dijkstra(roads, smaller, *ends, path)
     return None if size < 0 else path[:size]

@@ -1,0 +1,56 @@
+"""A binary heap of entries with keys: the largest key on top, of equal ones the lowest entry."""
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import borrows, kernel
+
+# Keys stand beside their entries, not in a table by entry: what is compared is then read from one place.
+
+
+@kernel
+@borrows
+def heap_rise(heap: IntArray, keys: FloatArray, at: int) -> None:
+    """Move the entry at a place up to where it belongs."""
+    entry, key = heap[at], keys[at]
+    while at > 0:
+        above = (at - 1) >> 1
+        if keys[above] > key or (keys[above] == key and heap[above] < entry):
+            break
+        heap[at], keys[at] = heap[above], keys[above]
+        at = above
+    heap[at], keys[at] = entry, key
+
+
+@kernel
+@borrows
+def heap_sink(heap: IntArray, keys: FloatArray, at: int, size: int) -> None:
+    """Move the entry at a place of a heap of `size` entries down to where it belongs."""
+    entry, key = heap[at], keys[at]
+    while 2 * at + 1 < size:
+        below = 2 * at + 1
+        if below + 1 < size:
+            one, other = keys[below], keys[below + 1]
+            if other > one or (other == one and heap[below + 1] < heap[below]):
+                below += 1
+        if key > keys[below] or (key == keys[below] and entry < heap[below]):
+            break
+        heap[at], keys[at] = heap[below], keys[below]
+        at = below
+    heap[at], keys[at] = entry, key
+
+
+@kernel
+@borrows
+def heap_drop(heap: IntArray, keys: FloatArray, size: int) -> int:
+    """Take the first of `size` entries out, and return how many are left."""
+    size -= 1
+    heap[0], keys[0] = heap[size], keys[size]
+    heap_sink(heap, keys, 0, size)
+    return size
+
+
+@kernel
+@borrows
+def heap_up(heap: IntArray, keys: FloatArray, size: int) -> None:
+    """Make a heap of the first `size` entries, whatever their order."""
+    for at in range(size // 2 - 1, -1, -1):
+        heap_sink(heap, keys, at, size)
