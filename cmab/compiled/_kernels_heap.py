@@ -1,12 +1,12 @@
 """A binary heap of entries with keys: the largest key on top, of equal ones the lowest entry."""
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import borrows, part
 
 # Keys stand beside their entries, not in a table by entry: what is compared is then read from one place.
 
 
-@kernel
+@part
 @borrows
 def heap_rise(heap: IntArray, keys: FloatArray, at: int) -> None:
     """Move the entry at a place up to where it belongs."""
@@ -20,7 +20,7 @@ def heap_rise(heap: IntArray, keys: FloatArray, at: int) -> None:
     heap[at], keys[at] = entry, key
 
 
-@kernel
+@part
 @borrows
 def heap_sink(heap: IntArray, keys: FloatArray, at: int, size: int) -> None:
     """Move the entry at a place of a heap of `size` entries down to where it belongs."""
@@ -38,7 +38,7 @@ def heap_sink(heap: IntArray, keys: FloatArray, at: int, size: int) -> None:
     heap[at], keys[at] = entry, key
 
 
-@kernel
+@part
 @borrows
 def heap_drop(heap: IntArray, keys: FloatArray, size: int) -> int:
     """Take the first of `size` entries out, and return how many are left."""
@@ -48,7 +48,7 @@ def heap_drop(heap: IntArray, keys: FloatArray, size: int) -> int:
     return size
 
 
-@kernel
+@part
 @borrows
 def heap_up(heap: IntArray, keys: FloatArray, size: int) -> None:
     """Make a heap of the first `size` entries, whatever their order."""

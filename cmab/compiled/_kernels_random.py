@@ -90,7 +90,7 @@ def mix(x: np.uint64) -> np.uint64:
     return x ^ (x >> _S31)
 
 
-@kernel
+@part
 def to_unit(word: np.uint64) -> float:
     """Return the first 53 bits of `word` as a number of [0, 1)."""
     return np.float64(word >> _S11) * _TO_UNIT

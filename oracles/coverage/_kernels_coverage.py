@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, heap_drop, heap_sink, heap_up, kernel, solve_kernel
+from cmab.kernels import borrows, heap_drop, heap_sink, heap_up, kernel, part, solve_kernel
 
 
 class Sides(NamedTuple):
@@ -26,7 +26,7 @@ class Scratch(NamedTuple):
     age: IntArray
 
 
-@kernel
+@part
 @borrows
 def gain(
     node: int,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.kernels import borrows, heap_drop, heap_sink, heap_up, kernel
+from cmab.kernels import borrows, heap_drop, heap_sink, heap_up, kernel, part
 from oracles.diffusion._kernels_graph import group_offsets
 
 
@@ -35,7 +35,7 @@ def invert(ends: IntArray, pool: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
     return offsets, sets
 
 
-@kernel
+@part
 @borrows
 def _largest(histogram: IntArray, top: int, k: int) -> int:
     """Return the sum of the `k` largest degrees, all at most `top`."""
@@ -138,7 +138,7 @@ def cover_and_gain(
     return chosen[:size], covered
 
 
-@kernel
+@part
 @borrows
 def _take(
     index: Index,
@@ -158,7 +158,7 @@ def _take(
     return fresh
 
 
-@kernel
+@part
 def _sum_of_largest(
     nodes: IntArray, degrees: IntArray, left: FloatArray, slope: float, best: FloatArray
 ) -> float:

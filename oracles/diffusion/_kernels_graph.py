@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.kernels import kernel
+from cmab.kernels import kernel, part
 
 
 class Arcs(NamedTuple):
@@ -27,7 +27,7 @@ SCALE = 2.0**31
 CERTAIN = np.uint32(1 << 31)
 
 
-@kernel
+@part
 def group_offsets(keys: AnyArray, n: int) -> IntArray:
     """Return where each of the groups 0..n-1 of `keys` begins once they are sorted, and the end."""
     offsets = np.zeros(n + 1, np.int64)
@@ -124,7 +124,7 @@ def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits
     return _renumbered(component, found)
 
 
-@kernel
+@part
 def _renumbered(component: AnyArray, found: int) -> AnyArray:
     names = np.full(found, -1, np.int32)
     fresh = 0

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.kernels import kernel, keyed_uniform
+from cmab.kernels import kernel, keyed_uniform, part
 
 ALONE, CREDITED, COINS = 0, 1, 2
 
@@ -91,13 +91,13 @@ def cascade_with_node_feedback(
     return size, seen
 
 
-@kernel
+@part
 def _is_live(owners: AnyArray, lows: FloatArray, highs: FloatArray, key: int, j: int) -> bool:
     number = keyed_uniform(key, owners[j])
     return bool(number < highs[j] and (lows.shape[0] == 0 or number >= lows[j]))
 
 
-@kernel
+@part
 def _forget(offsets: IntArray, heads: AnyArray, nodes: IntArray, tries: IntArray, ever: BoolArray) -> None:
     """Set the tries of this step back, and remember that there were some."""
     for v in nodes:

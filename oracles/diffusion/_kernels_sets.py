@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.kernels import GOLDEN, borrows, kernel, mix, to_unit
+from cmab.kernels import GOLDEN, borrows, kernel, mix, part, to_unit
 from oracles.diffusion._kernels_graph import SCALE
 
 S33 = np.uint64(33)
@@ -41,7 +41,7 @@ class World(NamedTuple):
     gammas: FloatArray
 
 
-@kernel
+@part
 @borrows
 def draw_root(
     roots: AnyArray, cuts: FloatArray, aliases: AnyArray, state: np.uint64
@@ -68,7 +68,7 @@ def is_below(word: np.uint64, chance: float) -> bool:
     return bool(np.float64(word & _LAST_33) < rest * _REST)
 
 
-@kernel
+@part
 @borrows
 def _first_live(first: int, last: int, arms: AnyArray, chances: FloatArray, left: float) -> int:
     """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
@@ -84,7 +84,7 @@ def _first_live(first: int, last: int, arms: AnyArray, chances: FloatArray, left
     return possible  # `left` came out as not below 0 by rounding
 
 
-@kernel
+@part
 @borrows
 def _next_by_coins(
     i: int, stop: int, limits: AnyArray, arms: AnyArray, chances: FloatArray, state: np.uint64
@@ -100,7 +100,7 @@ def _next_by_coins(
     return i
 
 
-@kernel
+@part
 @borrows
 def _next_by_skips(
     i: int, stop: int, rate: float, top: float, arms: AnyArray, chances: FloatArray, state: np.uint64

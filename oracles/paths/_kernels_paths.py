@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, heap_drop, heap_rise, kernel, solve_kernel
+from cmab.kernels import borrows, heap_drop, heap_rise, kernel, part, solve_kernel
 
 
 class Roads(NamedTuple):
@@ -102,7 +102,7 @@ def acyclic(
     return trace(into, roads.tails, roads.heads, source, target, path)
 
 
-@kernel
+@part
 @borrows
 def trace(into: IntArray, tails: IntArray, heads: IntArray, source: int, target: int, path: IntArray) -> int:
     """Write the edges from `source` to `target` in order; return their number, -1 if there is no way."""
