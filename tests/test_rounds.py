@@ -38,8 +38,6 @@ class Sleeping(SemiBandit):
         super().__init__(PLACE.arms, ORACLE)
         if awake is not None:
             self.context = within(awake)
-            best = ORACLE.solve_within(np.array(self.means), awake, 0)
-            self.optimum = float(self.means[best].sum())
 
     def in_round(self, t, rng):
         awake = rng.random(5) < 0.7
@@ -90,7 +88,7 @@ def test_a_constant_context_needs_no_in_round():
     place.in_round = lambda t, rng: place
     told = simulate(CUCB(ORACLE), place, 50, rng=0)
     alike = SemiBandit(BernoulliArms(MEANS), ORACLE)
-    alike.context, alike.optimum = place.context, place.optimum
+    alike.context = place.context
     other = simulate(CUCB(ORACLE), alike, 50, rng=0)
     assert (told.path, other.path, other.optima) == ("python", "python", None)
     assert np.array_equal(told.expected_rewards, other.expected_rewards)
@@ -101,6 +99,31 @@ def test_a_constant_context_needs_no_in_round():
     alike.context = [True] * 5
     with pytest.raises(ValueError, match=r"environment\.context must be a Context or None"):
         simulate(CUCB(ORACLE), alike, 5, rng=0)
+
+
+class CountsAll(Sleeping):
+    """Its optimum is that of all arms."""
+
+    optimum = 1.7
+
+    def in_round(self, t, rng):
+        world = super().in_round(t, rng)
+        world.optimum = self.optimum
+        return world
+
+
+def test_an_optimum_of_what_is_not_available_is_refused():
+    """Regret against it would be false."""
+    alike = SemiBandit(BernoulliArms(MEANS), ORACLE)
+    alike.optimum, alike.context = 1.7, within(np.array([True, False, True, True, False]))
+    with pytest.raises(
+        ValueError, match=r"environment\.optimum must be .* 1 of super arm \[0, 3\], got 1\.7 of"
+    ):
+        simulate(CUCB(ORACLE), alike, 5, rng=0)
+    with pytest.raises(ValueError, match=r"the optimum of round \d+ must be that of what is available"):
+        simulate(CUCB(ORACLE), CountsAll(), 100, rng=0)
+    alike.optimum = np.nan  # unknown
+    assert np.isnan(simulate(CUCB(ORACLE), alike, 5, rng=0).regret).all()
 
 
 class Moved(Drifting):

@@ -34,6 +34,31 @@ def check_context(environment: Environment, oracle: Oracle) -> None:
     context.check(oracle.n_arms, oracle.n_choices)
 
 
+def check_optimum(world: Environment, oracle: Oracle, name: str) -> None:
+    """Raise ``ValueError`` if an optimum counts what the context says is not available.
+
+    Regret against it would be false. That is seen where an exact oracle reaches it with all arms, and less
+    with those that are available; where it does not reach it at all, its reward is another one.
+    """
+    context, optimum = world.context, world.optimum
+    oracle = own if isinstance(own := getattr(world, "oracle", None), Oracle) else oracle
+    if context is None or context.available is None or math.isnan(optimum) or not oracle.is_exact:
+        return
+    means, awake = np.array(world.means, np.float64), np.array(context.available)
+    best = oracle.solve(means, np.random.default_rng(0))
+    if awake[best].all() or not math.isclose(world.expected_reward(best), optimum, rel_tol=1e-9):
+        return
+    try:
+        reached = oracle.solve_within(means, awake, np.random.default_rng(0))
+    except TypeError:  # it cannot leave any out
+        return
+    if not math.isclose(value := world.expected_reward(reached), optimum, rel_tol=1e-9, abs_tol=1e-12):
+        raise ValueError(
+            f"{name} must be that of what is available, {value:g} of super arm {reached.tolist()}, got"
+            f" {optimum:g} of {best.tolist()}: let `optimum` be the best that the context allows"
+        )
+
+
 class Rounds(Truth):
     """What an environment is in each round of one run, and what the best super arms were worth.
 
@@ -78,6 +103,8 @@ class Rounds(Truth):
         # In rounds 2, 4, 8, ...: a logarithmic number of looks is cheap, and finds what moves.
         if t == self._look:
             self.check(t)
+            with metered(None):
+                check_optimum(world, self._policy.oracle, f"the optimum of round {t}")
             self._look *= 2
         self._world, self._context = world, world.context
         return world

@@ -22,7 +22,7 @@ from cmab.running._compiled_rounds import compiled_run
 from cmab.running._declared import check_declared, check_support
 from cmab.running._parallel import Prefer, in_workers
 from cmab.running._replication import Record
-from cmab.running._rounds import check_context
+from cmab.running._rounds import check_context, check_optimum
 from cmab.running._truth import Truth
 from cmab.seeding import Seed, root
 from cmab.validation import check_jobs, integer, shown
@@ -163,7 +163,8 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
         If one of them is none.
     ValueError
         If the base arms differ in number, the environment's support or means are none, its context is none
-        of the oracle's arms, or the policy's support does not fit the outcomes.
+        of the oracle's arms, its optimum counts what is not available, or the policy's support does not fit
+        the outcomes.
     """
     check_policy_instance(policy)
     if isinstance(policy, Explorer) and not hasattr(policy, "oracle"):
@@ -179,6 +180,8 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
         )
     check_declared(environment)
     check_context(environment, policy.oracle)
+    if not changes(environment):
+        check_optimum(environment, policy.oracle, "environment.optimum")
     check_support(policy, environment)
 
 

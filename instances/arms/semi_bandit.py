@@ -61,11 +61,18 @@ class SemiBandit(Environment):
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of the best super arm; ``nan`` if the oracle is not exact."""
+        """Expected reward of the best super arm that is available; ``nan`` if the oracle cannot tell it."""
         if not self.oracle.is_exact:
             return float("nan")
         # A copy, for numba compiles a kernel once more for read-only arrays.
-        best = self.oracle.solve(np.array(self.means), np.random.default_rng(0))
+        means, rng = np.array(self.means), np.random.default_rng(0)
+        if self.context is None or self.context.available is None:
+            best = self.oracle.solve(means, rng)
+        else:
+            try:
+                best = self.oracle.solve_within(means, np.array(self.context.available), rng)
+            except TypeError:  # it cannot leave any out
+                return float("nan")
         return self.oracle.expected_reward(best, self.means)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
