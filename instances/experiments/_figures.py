@@ -62,6 +62,18 @@ def draw_failure_bars(rows: list[Row], out: Path) -> None:
     save(panels_of_bars(panels, x_label="Failure rate", columns=min(2, len(panels))), out / "failures")
 
 
+def draw_regret(rows: list[Row], out: Path) -> None:
+    """Draw the mean regret of each learner with its 95 % interval, a panel for each instance."""
+    from cmab.plotting import panels_of_bars, save
+
+    titled = _grouped(rows, lambda row: f"{row['instance']}, {row['k']} of {row['arms']} arms")
+    panels = {
+        title: {row["learner"]: (row["regret"], row["low"], row["high"]) for row in part}
+        for title, part in titled.items()
+    }
+    save(panels_of_bars(panels, x_label="Regret"), out / "regret")
+
+
 def _grouped(rows: Sequence[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
     groups: dict[str, list[Row]] = {}
     for row in rows:

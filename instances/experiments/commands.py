@@ -12,9 +12,10 @@ from instances.experiments.aggregate import AGGREGATE_REGRET
 from instances.experiments.best_k import LIL_RAND_LUCB
 from instances.experiments.fixed_budget import FIXED_BUDGET
 from instances.experiments.lucb_halving import LUCB_HALVING
+from instances.experiments.semi_bandits import SEMI_BANDITS
 from instances.experiments.two_sets import TWO_SETS
 
-__all__ = ["aggregate_regret", "fixed_budget", "lil_rand_lucb", "lucb_halving", "two_sets"]
+__all__ = ["aggregate_regret", "fixed_budget", "lil_rand_lucb", "lucb_halving", "semi_bandits", "two_sets"]
 
 _TEXT = """{about}
 
@@ -72,6 +73,12 @@ lucb_halving = _command(
     "LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance shrinks.",
     sizes="12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs",
     minutes={True: 1, False: 4},
+)
+semi_bandits = _command(
+    SEMI_BANDITS,
+    "Regret of CUCB, KL-CUCB, BC-UCB and Thompson rules: CL-SG's comparison, and small variances.",
+    sizes="10,000 rounds, 5 runs; otherwise 100,000 rounds, 50 runs",
+    minutes={True: 0.5, False: 5},
 )
 two_sets = _command(
     TWO_SETS,

@@ -1,0 +1,154 @@
+"""Regret on the k best of m arms: CL-SG's comparison, and index rules where outcomes vary little."""
+
+# ruff: noqa: ARG001 - all index rules have the same arguments.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cmab import BCUCB, CTS, CUCB, KLCUCB, CompiledIndexPolicy, GaussianCTS, simulate
+from cmab.arrays import FloatArray, IntArray
+from cmab.intervals import band
+from cmab.policy import AnyPolicy
+from cmab.rules import compiled_rule
+from cmab.seeding import Purpose, stream
+from cmab.validation import real
+from instances.arms.arms import Arms, BernoulliArms, GaussianArms
+from instances.arms.semi_bandit import SemiBandit
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row
+from instances.experiments._figures import draw_regret
+from instances.experiments.fixed_budget import is_lower
+from oracles import TopK
+
+GAMMA = 0.1
+_LEVELS = {"two levels": (0.9, 0.8), "rare successes": (0.03, 0.01), "narrow outcomes": (0.5, 0.45)}
+# From the best to the worst, as the figures of Hu et al. show it.
+_PUBLISHED = ("CTS-B", "CL-SG", "CombUCB", "CTS-G")
+
+
+@compiled_rule("index")
+def wide_gaussian_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """Write CTS-G's indices: independent draws, wide enough for a bound of the order of k."""
+    # Hu et al. (2026), CTS-G as in the authors' code: mean + Z_i sqrt(gamma k ln t / (N + 1)).
+    width = math.sqrt(reals[0] * math.log(t))
+    for i in range(counts.shape[0]):
+        out[i] = means[i] + rng.standard_normal() * width / math.sqrt(counts[i] + 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _WideGaussianCTS(CompiledIndexPolicy):
+    """CTS-G of CL-SG's comparison."""
+
+    gamma: float = GAMMA
+    is_random: ClassVar[bool] = True
+
+    def rule(self) -> Any:
+        """Return the compiled rule."""
+        return wide_gaussian_indices()
+
+    def parameters(self) -> FloatArray:
+        """Return gamma times the size of a super arm."""
+        return np.array([real("gamma", self.gamma, 0.0, inside=True) * self.oracle.max_size])
+
+
+def learners(oracle: TopK) -> dict[str, AnyPolicy]:
+    """Return the learners, by their names in the paper and in ours."""
+    return {
+        "CTS-B": CTS(oracle),
+        # Its variance is factor sigma^2 ln t / (N + 1), and sigma is 1/2.
+        "CL-SG": GaussianCTS(oracle, "shared", factor=4 * GAMMA),
+        "CombUCB": CUCB(oracle),
+        "CTS-G": _WideGaussianCTS(oracle),
+        "BG-CTS": GaussianCTS(oracle, "boosted"),
+        "KL-CUCB": KLCUCB(oracle),
+        "BC-UCB": BCUCB(oracle),
+    }
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the instances: two levels of means as published, and two where outcomes vary little.
+
+    Examples
+    --------
+    >>> from instances.experiments.semi_bandits import cells
+    >>> cells(quick=True)[0]
+    {'instance': 'two levels', 'arms': 10, 'k': 3, 'horizon': 10000}
+    """
+    sizes = [("two levels", 10, 3), ("two levels", 20, 6), ("two levels", 50, 15)]
+    sizes += [("rare successes", 20, 5), ("narrow outcomes", 20, 5)]
+    horizon = 10_000 if quick else 100_000
+    return [{"instance": name, "arms": m, "k": k, "horizon": horizon} for name, m, k in sizes]
+
+
+def environment(cell: Row, labels: np.random.Generator) -> SemiBandit:
+    """Return a cell's instance, its arms shuffled: capped indices break ties by the lowest number."""
+    good, bad = _LEVELS[cell["instance"]]
+    means = labels.permutation(np.where(np.arange(cell["arms"]) < cell["k"], good, bad))
+    is_narrow = cell["instance"] == "narrow outcomes"
+    arms: Arms = GaussianArms(means, 0.01) if is_narrow else BernoulliArms(means)
+    return SemiBandit(arms, TopK(cell["arms"], cell["k"]))
+
+
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return the regret of each learner at the horizon, all on the same coins."""
+    labels, own = seed.spawn(2)
+    place = environment(cell, stream(labels, Purpose.ENVIRONMENT, replication))
+    number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
+    oracle, horizon = TopK(cell["arms"], cell["k"]), cell["horizon"]
+    told = {
+        name: simulate(policy, place, horizon, checkpoints=[horizon], rng=number)
+        for name, policy in learners(oracle).items()
+    }
+    return [{"learner": name, "regret": float(run.regret[0, -1])} for name, run in told.items()]
+
+
+def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
+    """Return one row for each learner: its mean regret with a 95 % interval."""
+    rows = []
+    for runs in zip(*told, strict=True):
+        mean, low, high = band(np.array([[run["regret"]] for run in runs]))
+        ends = {"regret": float(mean[0]), "low": float(low[0]), "high": float(high[0])}
+        rows.append(cell | {"learner": runs[0]["learner"], "replications": len(runs)} | ends)
+    return rows
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return the published order, and what narrower bounds promise where outcomes vary little."""
+    verdicts: Verdicts = []
+    for name, m in dict.fromkeys((row["instance"], row["arms"]) for row in rows):
+        table = {row["learner"]: row for row in rows if (row["instance"], row["arms"]) == (name, m)}
+        pairs = list(pairwise(_PUBLISHED))
+        if name != "two levels":
+            pairs = [("KL-CUCB", "CombUCB"), ("BC-UCB", "CombUCB")]
+        for first, second in pairs:
+            verdict = is_lower(table[first], table[second])
+            verdicts.append((f"{name}, {m} arms: {first} has less regret than {second}", verdict))
+    return verdicts
+
+
+SEMI_BANDITS = Experiment(
+    name="semi-bandits",
+    title="Regret on the k best of m arms",
+    replications={True: 5, False: 50},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw_regret,
+)
