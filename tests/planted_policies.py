@@ -133,6 +133,28 @@ class WritesFeedback(UCB):
 
 
 @dataclass
+class Newest(ArmStatistics):
+    """Statistics, and the number of the newest ticket."""
+
+    number: int = 0
+
+
+class DropsLate(UCB):
+    """Takes in only what is at least as new as what it knows."""
+
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return Newest(empty.counters, empty.means, empty.deviations)
+
+    def learn(self, state, ticket, feedback, rng):
+        if ticket.number >= state.number:
+            state.number = ticket.number
+            state.update(feedback)
+        else:
+            state.rounds += 1
+
+
+@dataclass
 class Notes:
     """Statistics beside the last outcomes, as they were told."""
 
@@ -429,6 +451,7 @@ FAULTS = [
     Fault(ChangesState, "state"),
     Fault(OwnGenerator, "determinism"),
     Fault(OneAtATime, "late feedback"),
+    Fault(DropsLate, "late feedback"),
     Fault(NotSaved, "resuming"),
     Fault(IgnoresAvailable, "availability"),
     Fault(FirstAvailable, "availability"),

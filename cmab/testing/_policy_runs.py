@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.feedback import Feedback
 from cmab.session import Session
+from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
 from cmab.testing._contents import content
@@ -94,13 +97,34 @@ def resumed(session: Session[Any]) -> Session[Any]:
 
 
 def check_late_feedback(subject: Subject) -> None:
-    """Feedback may come in batches, last ticket first."""
+    """Feedback may come in batches, last ticket first, and as much is learned as in order."""
     session, coins = Session(subject.policy, rng=subject.seed), np.random.default_rng(subject.seed)
     for _ in range(3):
         tickets = [session.ask(subject.place.context) for _ in range(4)]
-        for ticket in reversed(tickets):
-            session.tell(subject.place.play(ticket.super_arm, coins), ticket)
+        batch = [(ticket, subject.place.play(ticket.super_arm, coins)) for ticket in tickets]
+        state, rng = copy.deepcopy(session.state), np.random.default_rng(subject.seed)
+        in_order = sum(
+            _changes(state, partial(subject.policy.learn, state, ticket, feedback, rng))
+            for ticket, feedback in batch
+        )
+        late = sum(
+            _changes(session.state, partial(session.tell, feedback, ticket))
+            for ticket, feedback in batch[::-1]
+        )
+        text = "of 4 tickets {} changed what is known when told last one first, {} when told in order"
+        require(late >= in_order, "late feedback", text, late, in_order)
     require(not session.pending, "late feedback", "every ticket was told, none may be pending")
+
+
+def _changes(state: Any, tell: Callable[[], None]) -> bool:
+    """Tell something, and return whether more is known by it: a round that is only counted is none."""
+
+    def known() -> bytes:
+        return content(state.counters if isinstance(state, ArmStatistics) else state)
+
+    before = known()
+    tell()
+    return known() != before
 
 
 def check_memory(subject: Subject) -> Finding:

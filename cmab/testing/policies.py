@@ -75,7 +75,7 @@ def check_policy(
         With all faults, the first one's name first: ``determinism`` (the same seed gives another run, or a
         fresh state remembers an old one), ``feasibility``, ``state`` (`select` changes it), ``resuming`` (a
         session that was saved and loaded plays another future), ``late feedback`` (feedback told in another
-        order is refused), ``memory`` (outside the state), ``clock``, ``global randomness``, ``feedback``
+        order is refused, or teaches less), ``memory`` (outside the state), ``clock``, ``global randomness``, ``feedback``
         (written to, or kept), ``empty feedback``, ``availability`` (it chooses what a context says is not
         available), ``tickets`` (`learn` writes to their super arm or context, or keeps it), ``credit``
         (outcomes count for other arms, or not at all), ``learning`` (it plays no better for what it saw),
