@@ -7,7 +7,7 @@ Several trees over the same arms share a table: ``keys[tree, node]`` is the larg
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import borrows, kernel, part
 
 
 @part
@@ -33,6 +33,7 @@ def plant(n_trees: int, size: int) -> tuple[FloatArray, IntArray]:
 
 
 @kernel
+@borrows
 def put(keys: FloatArray, winners: IntArray, tree: int, arm: int, key: float, last: bool) -> None:
     """Give `arm` a new key; among equal keys the first arm wins, or the last one if `last`."""
     node = arm + (keys.shape[1] >> 1)

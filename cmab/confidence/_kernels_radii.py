@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import borrows, kernel, part
 
 #: Entries of `reals` before the table of radii: epsilon, sigma and the levels of the two sides.
 PARAMETERS = 4
@@ -27,6 +27,7 @@ def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
 
 
 @part
+@borrows
 def radius_at(count: int, is_high: bool, reals: FloatArray) -> float:
     """Return the radius of a side after `count` outcomes.
 
@@ -43,6 +44,7 @@ def radius_at(count: int, is_high: bool, reals: FloatArray) -> float:
 
 
 @kernel
+@borrows
 def lil_radii_of(counts: IntArray, levels: FloatArray, epsilon: float, sigma: float, out: FloatArray) -> None:
     """Write `lil_radius` of every arm to `out`."""
     for i in range(counts.shape[0]):
@@ -82,6 +84,7 @@ def exploration_rate(n_arms: int, t: int, delta: float, factor: float, power: fl
 
 
 @kernel
+@borrows
 def scaled_radii(counts: Any, log: float, out: FloatArray) -> None:
     """Write ``sqrt(log / count)`` of every arm to `out`, infinite where there is no outcome."""
     for i in range(counts.shape[0]):
@@ -89,6 +92,7 @@ def scaled_radii(counts: Any, log: float, out: FloatArray) -> None:
 
 
 @kernel
+@borrows
 def hoeffding_radii(counts: IntArray, log: float, sigma: float, out: FloatArray) -> None:
     """Write ``sigma sqrt(2 log / count)`` of every arm to `out`, infinite where there is no outcome."""
     # Hoeffding: the mean of T outcomes is r too large with probability at most exp(-T r^2 / (2 sigma^2)).
@@ -96,6 +100,7 @@ def hoeffding_radii(counts: IntArray, log: float, sigma: float, out: FloatArray)
 
 
 @kernel
+@borrows
 def bernstein_radii(
     counts: IntArray, deviations: FloatArray, log: float, length: float, out: FloatArray
 ) -> None:
@@ -105,7 +110,7 @@ def bernstein_radii(
         if count < 2:
             out[i] = np.inf
         else:
-            # Maurer and Pontil (COLT 2009), Theorem 4 (from memory): sqrt(2 V l / T) + 7 b l / (3 (T - 1)), V
+            # Maurer and Pontil (COLT 2009), Theorem 4: sqrt(2 V l / T) + 7 b l / (3 (T - 1)), V
             # being the unbiased variance.
             variance = deviations[i] / (count - 1)
             out[i] = math.sqrt(2.0 * variance * log / count) + 7.0 * length * log / (3.0 * (count - 1))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel, loop_kernel, part
+from cmab.compiled._kernels import borrows, kernel, loop_kernel, part
 from cmab.compiled._kernels_exploration import (
     EXPLORE_ORACLE,
     MOST_SAMPLES,
@@ -37,6 +37,7 @@ def clucb_parameters(
 
 
 @kernel
+@borrows
 def revise(
     means: FloatArray, radii: FloatArray, best: BoolArray, sign: float, least: float, out: FloatArray
 ) -> None:
@@ -56,6 +57,7 @@ def _possible(means: FloatArray, least: float) -> FloatArray:
 
 
 @kernel
+@borrows
 def dispute(
     revised: FloatArray, radii: FloatArray, best: BoolArray, rival: BoolArray, sign: float
 ) -> tuple[int, float]:
@@ -71,6 +73,7 @@ def dispute(
 
 
 @part
+@borrows
 def _mark(super_arm: IntArray, size: int, marked: BoolArray) -> None:
     marked[:] = False
     for j in range(size):
@@ -78,6 +81,7 @@ def _mark(super_arm: IntArray, size: int, marked: BoolArray) -> None:
 
 
 @kernel
+@borrows
 def write_radii(
     counts: IntArray, samples: int, integers: IntArray, reals: FloatArray, out: FloatArray
 ) -> None:
@@ -91,6 +95,7 @@ def write_radii(
 
 
 @kernel
+@borrows
 def has_won(arm: int, gap: float, integers: IntArray, reals: FloatArray) -> bool:
     """Return whether no arm is disputed or, for CLUCB-PAC, the rival's advantage is within the tolerance."""
     # lil'CLUCB stops on equal sets (Jiang et al., Algorithm 3). CLUCB stops on equal revised weights: where

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import loop_kernel, part
+from cmab.compiled._kernels import borrows, loop_kernel, part
 from cmab.compiled._kernels_exploration import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -37,6 +37,7 @@ def clucb_trees(k: int, sign: float, epsilon: float, sigma: float, level: float)
 
 
 @part
+@borrows
 def _side(keys: FloatArray, winners: IntArray, arm: int, value: float, inside: bool, worst: int) -> None:
     """Enter `arm` with `value` on its side of a set, whose trees are `worst` and the one after it."""
     put(keys, winners, worst, arm, -value if inside else _OUT, True)
@@ -44,6 +45,7 @@ def _side(keys: FloatArray, winners: IntArray, arm: int, value: float, inside: b
 
 
 @part
+@borrows
 def _out_of_order(keys: FloatArray, winners: IntArray, worst: int) -> bool:
     """Return whether the best arm outside of a set belongs in the place of the worst inside."""
     inside, outside = -keys[worst, 1], keys[worst + 1, 1]
@@ -56,6 +58,7 @@ def _revised(value: float, radius: float, is_best: bool) -> float:
 
 
 @part
+@borrows
 def _settle(
     keys: FloatArray,
     winners: IntArray,
@@ -87,6 +90,7 @@ def _settle(
 
 
 @part
+@borrows
 def _dispute(
     keys: FloatArray, winners: IntArray, arm: int, radii: FloatArray, is_best: BoolArray, is_rival: BoolArray
 ) -> None:

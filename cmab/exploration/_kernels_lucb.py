@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import borrows, kernel, part
 from cmab.compiled._kernels_exploration import ROUNDS, Seen, decide_kernel
 from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
@@ -14,6 +14,7 @@ BOTH, RANDOM = 0, 1
 
 
 @kernel
+@borrows
 def critical_pair(lower: FloatArray, upper: FloatArray, is_high: BoolArray) -> tuple[int, int, float]:
     """Return the high arm of least lower bound, the other arm of largest upper bound, and their overlap.
 
@@ -39,6 +40,7 @@ def takes_high(coin: float, n_high: int, n_low: int) -> bool:
 
 
 @kernel
+@borrows
 def choose_critical(
     high: int, low: int, sampling: int, counts: IntArray, coin: float, chosen: IntArray
 ) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import loop_kernel, part
+from cmab.compiled._kernels import borrows, loop_kernel, part
 from cmab.compiled._kernels_exploration import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -37,6 +37,7 @@ def lil_trees(k: int, sampling: int, epsilon: float, sigma: float, high: float, 
 
 
 @part
+@borrows
 def _enter(keys: FloatArray, winners: IntArray, arm: int, mean: float, radius: float, is_high: bool) -> None:
     """Give `arm` its keys on its side."""
     if is_high:
@@ -48,6 +49,7 @@ def _enter(keys: FloatArray, winners: IntArray, arm: int, mean: float, radius: f
 
 
 @part
+@borrows
 def _leave(keys: FloatArray, winners: IntArray, arm: int, was_high: bool) -> None:
     """Take `arm` from the trees of a side."""
     put(keys, winners, _LOWER if was_high else _UPPER, arm, _OUT, False)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import borrows, kernel, part
 from cmab.compiled._kernels_exploration import Seen, decide_kernel
-from cmab.compiled._kernels_select import mark_best
+from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
 from cmab.exploration._kernels_lucb import RANDOM, choose_critical
 
@@ -28,6 +28,7 @@ def _penalty(count: int) -> float:
 
 
 @kernel
+@borrows
 def _log(count: int, table: FloatArray) -> float:
     """Return ``ln count``; `table` remembers the logarithms of small counts, 0 where one is unknown."""
     if count >= table.shape[0]:
@@ -57,15 +58,16 @@ def _enough(means: FloatArray, counts: IntArray, is_high: BoolArray, sigma: floa
 
 @part
 def least_separated_pair(
-    means: FloatArray, counts: IntArray, k: int, sigma: float, threshold: float, table: FloatArray
+    means: FloatArray, counts: IntArray, best: IntArray, sigma: float, threshold: float, table: FloatArray
 ) -> tuple[int, int, bool]:
     """Return the pair of least evidence plus ``ln T_i + ln T_j``, and whether every pair has enough of it.
 
-    Ties go to the lower index. `table` is that of `_log`, empty to do without.
+    Ties go to the lower index. `best` holds the k best arms of the last step, and then of this one; `table`
+    is that of `_log`, empty to do without.
     """
     n = means.shape[0]
     is_high, inverse, logs = np.empty(n, np.bool_), np.empty(n), np.empty(n)
-    mark_best(means, k, is_high)
+    mark_best_again(means, best, is_high)
     for i in range(n):
         inverse[i], logs[i] = 1.0 / counts[i], _log(counts[i], table)
     least, high, low = np.inf, 0, 0
@@ -84,20 +86,20 @@ def least_separated_pair(
     return high, low, sure and _enough(means, counts, is_high, sigma, threshold)
 
 
-# decide_mixture: `integers` holds k; after `reals` there is room for logarithms.
+# decide_mixture: `integers` holds the k best arms of the last step; logarithms have room after `reals`.
 SIGMA, THRESHOLD, LOGARITHMS = range(3)
 
 
 def mixture_rule(k: int, sigma: float, threshold: float) -> Rule:
     """Return the rule of `MixtureGLR`."""
-    return Rule(decide_mixture, [k], [sigma, threshold], is_random=True, room=65_536)
+    return Rule(decide_mixture, [*range(k)], [sigma, threshold], is_random=True, room=65_536)
 
 
 @decide_kernel
 def decide_mixture(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
     """Sample one arm of the least separated pair; stop when every pair has enough evidence."""
-    k, sigma, threshold = integers[0], reals[SIGMA], reals[THRESHOLD]
-    pair = least_separated_pair(seen.means, seen.counts, k, sigma, threshold, reals[LOGARITHMS:])
+    sigma, threshold, table = reals[SIGMA], reals[THRESHOLD], reals[LOGARITHMS:]
+    pair = least_separated_pair(seen.means, seen.counts, integers, sigma, threshold, table)
     high, low, enough = pair
     size = choose_critical(high, low, RANDOM, seen.counts, coin, chosen)
     return -size if enough else size

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import borrows, kernel, part
 from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
 from cmab.compiled.forms import Rule
 from cmab.exploration._kernels_mixture import evidence, least_separated_pair
@@ -19,7 +19,8 @@ SIGMA, THRESHOLD, BETA = range(3)
 @part
 def _closest_pair(seen: Seen, reals: FloatArray) -> tuple[int, int, bool]:
     """Return the best mean, its rival of least penalised evidence, and whether all rivals are far enough."""
-    return least_separated_pair(seen.means, seen.counts, 1, reals[SIGMA], reals[THRESHOLD], np.empty(0))
+    sigma, threshold, one = reals[SIGMA], reals[THRESHOLD], np.zeros(1, np.int64)
+    return least_separated_pair(seen.means, seen.counts, one, sigma, threshold, np.empty(0))
 
 
 def eb_tci_rule(sigma: float, threshold: float, beta: float) -> Rule:
@@ -36,6 +37,7 @@ def decide_eb_tci(seen: Seen, coin: float, integers: IntArray, reals: FloatArray
 
 
 @part
+@borrows
 def optimistic_leader(counts: IntArray, means: FloatArray, samples: int, bonus: float) -> int:
     """Return the arm of largest ``mean + sqrt(bonus ln(samples) / T)``; ties go to the lower index."""
     scale, leader, largest = bonus * math.log(samples), 0, -np.inf
@@ -47,6 +49,7 @@ def optimistic_leader(counts: IntArray, means: FloatArray, samples: int, bonus: 
 
 
 @part
+@borrows
 def closest_rival(counts: IntArray, means: FloatArray, leader: int) -> int:
     """Return the arm with the least evidence that `leader` is better; ties go to the lower index."""
     rival, least = -1, np.inf
@@ -95,7 +98,7 @@ def decide_ttucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray,
 def gaussian_proportions(means: FloatArray, out: FloatArray) -> None:
     """Write the optimal proportions of samples for the best of Gaussian arms; arms tied for it share them.
 
-    Garivier and Kaufmann (COLT 2016), Theorem 5 (from memory), for Gaussian arms: with z = 2y / (least gap)^2
+    Garivier and Kaufmann (COLT 2016), Theorem 5, for Gaussian arms: with z = 2y / (least gap)^2
     and r_a the squared gap over the least one, the ratio of arm a's samples to the best arm's is
     ``x_a = z / (r_a - z)``, and the condition of optimality is ``sum x_a^2 = 1``.
     """
@@ -137,6 +140,7 @@ def refresh_plan(means: FloatArray, samples: int, plan: FloatArray) -> None:
 
 
 @part
+@borrows
 def tracked_arm(counts: IntArray, samples: int, proportions: FloatArray) -> int:
     """Return the least sampled arm if it has less than ``sqrt(t) - N / 2``, else the one most behind.
 

@@ -13,13 +13,12 @@ from cmab.confidence._kernels_radii import anytime_rate, bernstein_radii, bernst
 
 
 @part
-def gap_indices(means: FloatArray, radii: FloatArray, k: int, out: FloatArray) -> None:
+def gap_indices(lower: FloatArray, upper: FloatArray, k: int, out: FloatArray) -> None:
     """Write each arm's gap index: the k-th largest upper bound of the others less its own lower bound.
 
     B_k(t) of Gabillon et al. (NIPS 2012), section 3.
     """
-    n = means.shape[0]
-    upper, is_top = means + radii, np.empty(n, np.bool_)
+    n, is_top = upper.shape[0], np.empty(upper.shape[0], np.bool_)
     mark_best(upper, k, is_top)
     kth, following = np.inf, -np.inf
     for i in range(n):
@@ -30,7 +29,7 @@ def gap_indices(means: FloatArray, radii: FloatArray, k: int, out: FloatArray) -
     for i in range(n):
         # The k-th largest of the others: among the k best arm i itself is left
         # out, so it is the (k+1)-th of all.
-        out[i] = (following if is_top[i] else kth) - (means[i] - radii[i])
+        out[i] = (following if is_top[i] else kth) - lower[i]
 
 
 @kernel
@@ -49,7 +48,7 @@ def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArra
     """
     n, lower, upper = means.shape[0], means - radii, means + radii
     gaps = np.empty(n)
-    gap_indices(means, radii, k, gaps)
+    gap_indices(lower, upper, k, gaps)
     mark_best(-gaps, k, is_chosen)
     inside, outside, gap = -1, -1, -np.inf
     for i in range(n):
