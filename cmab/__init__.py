@@ -30,6 +30,7 @@ from cmab.oracle import LinearOracle, Oracle
 from cmab.oracle.memoised import MemoisedOracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
+from cmab.policies.bayes_ucb import BayesUCB
 from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.cucb import CUCB
 from cmab.policies.explored import Explored
@@ -67,6 +68,7 @@ __all__ = [
     "AdaptiveTopK",
     "AdaptiveTopKBudget",
     "ArmStatistics",
+    "BayesUCB",
     "BernsteinRace",
     "Clairvoyant",
     "CompiledIndexPolicy",

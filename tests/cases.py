@@ -20,6 +20,7 @@ from cmab import (
     CUCB,
     KLCUCB,
     LLR,
+    BayesUCB,
     Clairvoyant,
     Environment,
     EpsilonGreedy,
@@ -402,6 +403,7 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 
 
 POLICIES = [
+    PolicyCase("bayesucb", BayesUCB),
     PolicyCase("bcucb", BCUCB),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
     PolicyCase("cts", CTS),

@@ -11,6 +11,7 @@ from cmab import (
     CTS,
     CUCB,
     LLR,
+    BayesUCB,
     Clairvoyant,
     EpsilonGreedy,
     ExploreThenCommit,
@@ -58,6 +59,32 @@ def test_bcucb_is_its_formula_of_the_outcomes(sense, support):
             wanted[i] = np.clip(np.mean(seen[i]) + (bonus if sense == "max" else -bonus), *support)
         np.testing.assert_allclose(policy.indices(stats, rng), wanted, atol=1e-9)
     assert len({*wanted.tolist()}) >= 4  # not all of them capped
+
+
+# Bayes-UCB -----------------------------------------------------------------------------------------------
+
+
+@SENSES
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-1.0, 3.0)])
+@pytest.mark.parametrize("level", [None, 0.75])
+def test_bayesucb_is_the_quantile_of_its_posterior(sense, support, level):
+    """An unseen arm, all failures, all successes, fractions, and many outcomes; round 1 has the median."""
+    policy = BayesUCB(TopK(5, 2, sense=sense), level, prior_mean=0.2, prior_weight=3.0, support=support)
+    counts, shares = np.array([0, 4, 5, 7, 10**6]), np.array([0.0, 0.0, 1.0, 0.4, 0.37])
+    low, length = support[0], support[1] - support[0]
+    for rounds in (0, 1, 40, 10**9):
+        found = policy.indices(state_of(policy, counts, low + length * shares, rounds), None)
+        at = level or max(1 - 1 / (rounds + 1), 0.5)
+        wins = 3.0 * (0.2 - low) / length + counts * shares
+        posterior = beta(wins, 3.0 + counts - wins)
+        wanted = posterior.ppf(at) if sense == "max" else posterior.isf(at)
+        np.testing.assert_allclose(found, low + length * wanted, rtol=1e-7)
+
+
+def test_bayesucb_refuses_levels_that_are_none():
+    for level in (0.0, 1.0, -0.5, math.nan):
+        with pytest.raises(ValueError, match="level"):
+            BayesUCB(TopK(3, 1), level)
 
 
 # LLR -----------------------------------------------------------------------------------------------------

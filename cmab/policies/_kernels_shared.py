@@ -1,12 +1,30 @@
-"""Thompson sampling with one random number a round, in a file of its own: it draws from no distribution."""
+"""The same quantile of each arm's Beta posterior: CTS with one random number a round, and Bayes-UCB."""
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
+from cmab.compiled._kernels import borrows, kernel
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_beta import beta_quantile
 from cmab.policies._kernels_thompson import HIGH, LOW, PRIOR
+
+
+@kernel
+@borrows
+def write_quantiles(
+    counts: IntArray, means: FloatArray, level: float, reals: FloatArray, out: FloatArray
+) -> None:
+    """Write the quantile of each posterior at `level` in (0, 1); `reals` starts as `PRIOR` says."""
+    m = counts.shape[0]
+    low, length = reals[LOW], reals[HIGH] - reals[LOW]
+    wins, losses = reals[PRIOR : PRIOR + m], reals[PRIOR + m :]
+    a, b, quantile = 0.0, 0.0, 0.0
+    for i in range(m):
+        mean = min(max((means[i] - low) / length, 0.0), 1.0)
+        won, lost = wins[i] + counts[i] * mean, losses[i] + counts[i] * (1.0 - mean)
+        if won != a or lost != b:  # arms side by side often have the same posterior
+            a, b, quantile = won, lost, beta_quantile(level, won, lost)
+        out[i] = low + length * quantile
 
 
 @index_kernel
@@ -21,16 +39,25 @@ def shared_indices(
     rng: np.random.Generator,
     out: FloatArray,
 ) -> None:
-    """Write the same quantile of each arm's Beta posterior, at a level drawn uniformly for the round."""
-    m = counts.shape[0]
-    low, length = reals[LOW], reals[HIGH] - reals[LOW]
-    wins, losses = reals[PRIOR : PRIOR + m], reals[PRIOR + m :]
-    level = max(rng.random(), 2.0**-54)
-    a, b, quantile = 0.0, 0.0, 0.0
-    for i in range(m):
-        mean = min(max((means[i] - low) / length, 0.0), 1.0)
-        won, lost = wins[i] + counts[i] * mean, losses[i] + counts[i] * (1.0 - mean)
-        if won != a or lost != b:  # arms side by side often have the same posterior
-            # Jin et al. (2026): F_i^{-1}(U), one U for all arms.
-            a, b, quantile = won, lost, beta_quantile(level, won, lost)
-        out[i] = low + length * quantile
+    """Write the same quantile of each arm's Beta posterior, at a level that is drawn for the round."""
+    # Jin et al. (2026): F_i^{-1}(U), one U for all arms.
+    write_quantiles(counts, means, max(rng.random(), 2.0**-54), reals, out)
+
+
+@index_kernel
+@borrows
+def bayes_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """Write Bayes-UCB's indices; `reals` ends with its level, 0 for the paper's, and the oracle's sign."""
+    level, sign = reals[-2], reals[-1]
+    if level == 0.0:  # Kaufmann et al. (2012), Algorithm 1 with c = 0; the median in round 1, where it is 0
+        level = max(1.0 - 1.0 / t, 0.5)
+    write_quantiles(counts, means, level if sign > 0.0 else 1.0 - level, reals, out)

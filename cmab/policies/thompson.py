@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy, per_arm
 from cmab.validation import interval, one_of
 
@@ -98,20 +99,27 @@ class CTS(CompiledIndexPolicy):
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
         one_of("coupling", self.coupling, _COUPLINGS)
-        low, high = interval("support", self.support)
-        centre = (low + high) / 2 if self.prior_mean is None else self.prior_mean
-        means = per_arm("prior_mean", centre, self.oracle.n_arms, low, high)
-        weights = per_arm("prior_weight", self.prior_weight, self.oracle.n_arms, 0.0)
-        share = (means - low) / (high - low)
-        # Beta(w s, w (1 - s)), s being the mean's place in the support; weight 2
-        # and the middle make Beta(1, 1).
-        wins, losses = weights * share, weights * (1.0 - share)
-        counts = np.concatenate([wins, losses])
-        is_drawn = (weights >= _LIGHTEST) & (weights <= 1.0 / _LEAST)
-        if not (is_drawn.all() and (counts >= _LEAST).all()):
-            raise ValueError(
-                f"prior_mean must lie strictly inside {self.support} and prior_weight be positive,"
-                f" in [{_LIGHTEST:g}, {1.0 / _LEAST:g}],"
-                f" got prior_mean={self.prior_mean!r}, prior_weight={self.prior_weight!r}"
-            )
-        return np.concatenate([[low, high], wins, losses])
+        return pack_beta(self.oracle, self.support, self.prior_mean, self.prior_weight)
+
+
+def pack_beta(
+    oracle: Oracle, support: tuple[float, float], prior_mean: ArrayLike | None, prior_weight: ArrayLike
+) -> FloatArray:
+    """Return the ends of the support, then the successes and failures of each arm's Beta prior."""
+    low, high = interval("support", support)
+    centre = (low + high) / 2 if prior_mean is None else prior_mean
+    means = per_arm("prior_mean", centre, oracle.n_arms, low, high)
+    weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)
+    share = (means - low) / (high - low)
+    # Beta(w s, w (1 - s)), s being the mean's place in the support; weight 2
+    # and the middle make Beta(1, 1).
+    wins, losses = weights * share, weights * (1.0 - share)
+    counts = np.concatenate([wins, losses])
+    is_drawn = (weights >= _LIGHTEST) & (weights <= 1.0 / _LEAST)
+    if not (is_drawn.all() and (counts >= _LEAST).all()):
+        raise ValueError(
+            f"prior_mean must lie strictly inside {support} and prior_weight be positive,"
+            f" in [{_LIGHTEST:g}, {1.0 / _LEAST:g}],"
+            f" got prior_mean={prior_mean!r}, prior_weight={prior_weight!r}"
+        )
+    return np.concatenate([[low, high], wins, losses])
