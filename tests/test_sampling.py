@@ -17,7 +17,7 @@ from cmab import (
 )
 from cmab.confidence._kernels_beta import beta_quantile
 from instances import BernoulliArms, GaussianArms, SemiBandit
-from oracles import DirectedGraph, ShortestPath, TopK, in_degree_groups
+from oracles import DegreeHeuristic, DirectedGraph, MemoisedOracle, ShortestPath, TopK, in_degree_groups
 
 MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 12))
 
@@ -281,3 +281,12 @@ def test_groups_are_floors_of_logarithms_of_in_degrees():
     graph = DirectedGraph(rng.integers(0, 50, 400), rng.integers(50, 80, 400), n_nodes=80)
     degrees = np.bincount(graph.heads, minlength=80)[graph.heads]
     assert np.array_equal(in_degree_groups(graph), np.floor(np.log2(degrees)))
+
+
+def test_oracles_of_influence_declare_groups_also_behind_a_memory():
+    graph = DirectedGraph.from_edges([0, 1, 2, 0, 3], [3, 3, 3, 1, 0])
+    oracle = DegreeHeuristic(graph, 1)
+    for one in (oracle, MemoisedOracle(oracle)):
+        assert HierarchicalCTS(one).parameters()[2] == 2
+        assert HierarchicalCTS(one, np.zeros(5, int)).parameters()[2] == 1
+    assert TopK(3, 1).arm_groups is None

@@ -217,6 +217,14 @@ class Oracle(ABC):
         return self.n_choices
 
     @property
+    def arm_groups(self) -> IntArray | None:
+        """Label of the group of each base arm, in which arms are likely to be alike, shape (n_arms,).
+
+        None, the default, where nothing is known of that. `HierarchicalCTS` learns a prior for each group.
+        """
+        return None
+
+    @property
     def sign(self) -> float:
         """1 where rewards are maximised, -1 where costs are minimised."""
         return 1.0 if self.sense == "max" else -1.0

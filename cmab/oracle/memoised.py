@@ -146,6 +146,11 @@ class MemoisedOracle(Oracle):
         return self.oracle.n_choices
 
     @property
+    def arm_groups(self) -> IntArray | None:
+        """What the wrapped oracle declares."""
+        return self.oracle.arm_groups
+
+    @property
     def max_size(self) -> int:
         """Upper bound on the number of base arms in a super arm."""
         return self.oracle.max_size

@@ -39,7 +39,8 @@ class HierarchicalCTS(CompiledIndexPolicy):
     oracle : Oracle
         The family of super arms.
     groups : array_like of int, shape (n_arms,), optional
-        Label of each arm's group, for instance ``oracles.in_degree_groups(graph)``; all one if left out.
+        Label of each arm's group. If left out, what the oracle declares (`Oracle.arm_groups`): oracles of
+        influence do, by the in-degree of the head of an arc. Where it declares none, all are one.
     means : array_like
         Means of the priors, strictly inside `support`; 16 from 0.002 to 0.97 of it if left out.
     weights : array_like
@@ -146,9 +147,10 @@ class HierarchicalCTS(CompiledIndexPolicy):
     def _labels(self) -> IntArray:
         """Return the group of each arm, numbered from 0 in the order of the labels."""
         m = self.oracle.n_arms
-        if self.groups is None:
+        groups = self.oracle.arm_groups if self.groups is None else self.groups
+        if groups is None:
             return np.zeros(m, np.int64)
-        labels = np.asarray(self.groups)
+        labels = np.asarray(groups)
         if labels.shape != (m,) or labels.dtype.kind not in "iu":
             raise ValueError(f"groups must be {m} integers, got {shown(self.groups)}")
         return np.unique(labels, return_inverse=True)[1].astype(np.int64)

@@ -28,6 +28,8 @@ _PRIOR: dict[str, Any] = {"prior_mean": 0.05, "prior_weight": 20.0}
 _LEARNERS: Learners = {
     "Clairvoyant": {"class": "Clairvoyant", "means": "$means"},
     _FEATURED: {"class": "CTS", **_PRIOR},
+    # No knob: it learns by itself how rare influence is, for popular and unpopular nodes apart.
+    "Thompson, learned prior": {"class": "HierarchicalCTS"},
     # With the whole radius nearly every edge looks certain for very long.
     "CUCB, prior": {"class": "CUCB", "radius_factor": 0.05, **_PRIOR},
     "CUCB": {"class": "CUCB"},

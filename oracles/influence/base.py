@@ -15,6 +15,7 @@ from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, vector
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
+from oracles.diffusion.groups import in_degree_groups
 from oracles.diffusion.reverse_sets import MODELS, Model
 from oracles.diffusion.spread import (
     MOST_CASCADES,
@@ -111,6 +112,11 @@ class InfluenceOracle(Oracle):
     def max_size(self) -> int:
         """Number of arms: a cascade may trigger all of them."""
         return self.n_arms
+
+    @property
+    def arm_groups(self) -> IntArray:
+        """Arcs by the in-degree of their heads: see `in_degree_groups`."""
+        return in_degree_groups(self.graph)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return what `solve` gives where the candidates are those that are available.

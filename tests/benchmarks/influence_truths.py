@@ -48,7 +48,7 @@ LEARNERS = {
         HierarchicalCTS(o, g, mode="mean"), c=3.0, form="last"
     ),
     "CTS shared, Beta(1,30)": lambda o, g: CTS(o, **rare(30), coupling="shared"),
-    "hierarchical, one group": lambda o, g: HierarchicalCTS(o),
+    "hierarchical, one group": lambda o, g: HierarchicalCTS(o, 0 * g),
     "CTS, Beta(1,30)": lambda o, g: CTS(o, **rare(30)),
 }
 OTHERS = {
