@@ -16,7 +16,7 @@ from typing import Any, NoReturn, get_args
 
 from cmab._streams import lossy_streams, open_closed_descriptors, printable
 from cmab.plotting import Band
-from cmab.results import _tables
+from cmab.results import tables
 from cmab.studies import _registry
 from cmab.studies._pieces import StudyFailed
 from cmab.studies._workers import Backend, backend
@@ -220,7 +220,7 @@ def _run(options: argparse.Namespace) -> int:
     minutes = getattr(function, "minutes", {}).get(settings.get("quick"))
     if minutes is not None:
         print(f"about {minutes:g} min on two cores", file=sys.stderr)
-    rows: list[_tables.Row] = []
+    rows: list[tables.Row] = []
     try:
         for row in function(**settings):
             rows.append(row)
@@ -234,18 +234,18 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _note(row: _tables.Row) -> None:
+def _note(row: tables.Row) -> None:
     """Tell a log, which has no progress bar, that another row is there."""
     if not sys.stderr.isatty():
-        cells = (f"{key}: {_tables.shown(value)}" for key, value in row.items())
+        cells = (f"{key}: {tables.shown(value)}" for key, value in row.items())
         print(printable("  ".join(cells)), file=sys.stderr)
 
 
-def _finish(rows: Sequence[_tables.Row], out: Path | None, name: str = "table.csv") -> None:
+def _finish(rows: Sequence[tables.Row], out: Path | None, name: str = "table.csv") -> None:
     if rows:
         if out is not None:  # first, for printing may fail
-            _tables.write_csv(out / name, rows)
-        print(_tables.text(rows))
+            tables.write_csv(out / name, rows)
+        print(tables.text(rows))
         if out is not None:
             print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
 

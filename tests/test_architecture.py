@@ -68,13 +68,6 @@ def test_numba_is_behind_one_decorator(package):
             assert not any(name.split(".")[0] == "numba" for name in _imports(path)), path
 
 
-# What the experiments of papers still take from inside: nothing is to be added.
-INSIDE = {
-    "cmab.results._tables",
-    "cmab.running._compiled_exploration",
-}
-
-
 @pytest.mark.parametrize("package", ["oracles", "instances"])
 def test_plug_ins_need_only_public_names(package):
     """What ours can do, a package of somebody else can: no part of a name begins with an underscore."""
@@ -84,7 +77,7 @@ def test_plug_ins_need_only_public_names(package):
                 continue
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             private = {name for name in names if "._" in name}
-            assert not private or node.module in INSIDE, (path, private)
+            assert not private, (path, private)
 
 
 def test_import_is_light():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cmab import Clairvoyant, cli, simulate
 from cmab._options import parameter_texts, parser_of
-from cmab.results import _tables
+from cmab.results import tables
 from cmab.results.regret import without_noise
 from cmab.studies import _registry
 from cmab.studies._results import regret_row
@@ -154,7 +154,7 @@ def parser_and_doc(function):
 
 def test_table_text_and_missing_values():
     rows = [{"a": "x", "b": 1.23456}, {"a": "longer", "c": float("nan")}]
-    assert _tables.text(rows).splitlines() == ["a           b  c", "x       1.235  -", "longer      -  -"]
+    assert tables.text(rows).splitlines() == ["a           b  c", "x       1.235  -", "longer      -  -"]
 
 
 def run(*arguments, **settings):
@@ -203,22 +203,22 @@ def test_numbers_of_a_column_align():
     """Without exponents, and with four digits, as far as they are near each other."""
     values = [(684.0, 54131.7, 1e-12, 0.00123), (111.52, 3.0, 5.0, 12.0)]
     rows = [dict(zip("abcd", line, strict=True)) for line in values]
-    assert _tables.text(rows).splitlines() == [
+    assert tables.text(rows).splitlines() == [
         "    a      b      c        d",
         "684.0  54132  1e-12  0.00123",
         "111.5      3      5       12",
     ]
-    assert _tables.shown(math.nan) == _tables.shown(None) == "-"
-    assert (_tables.shown(math.inf), _tables.shown(0.0), _tables.shown(123456.7)) == ("inf", "0", "123457")
+    assert tables.shown(math.nan) == tables.shown(None) == "-"
+    assert (tables.shown(math.inf), tables.shown(0.0), tables.shown(123456.7)) == ("inf", "0", "123457")
     for exponent in range(-300, 300, 7):
-        text = _tables.text([{"x": 1.2345 * 10.0**exponent}]).splitlines()[1]
+        text = tables.text([{"x": 1.2345 * 10.0**exponent}]).splitlines()[1]
         assert float(text) == pytest.approx(1.2345 * 10.0**exponent, rel=1e-3)
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5))
 def test_no_number_is_shown_as_another(values):
     """Two digits at least are right, and only zero is shown as zero."""
-    for value, text in zip(values, _tables.text([{"x": value} for value in values]).split()[1:], strict=True):
+    for value, text in zip(values, tables.text([{"x": value} for value in values]).split()[1:], strict=True):
         assert float(text) == pytest.approx(value, rel=0.06, abs=0.0)
 
 

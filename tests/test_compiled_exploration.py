@@ -26,7 +26,7 @@ from cmab import (
     UGapEcV,
     identify,
 )
-from cmab.running import _compiled_exploration as _exploring
+from cmab.running import compiled_exploration as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
 

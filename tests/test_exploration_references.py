@@ -25,7 +25,7 @@ from cmab import (
     TrackAndStop,
     identify,
 )
-from cmab.running import _compiled_exploration as _exploring
+from cmab.running import compiled_exploration as _exploring
 from instances import EmpiricalArms, GaussianArms
 from oracles import TopK
 

@@ -15,7 +15,7 @@ from test_study import specification
 from cmab import Study
 from cmab.cli import main
 from cmab.reports.report import write_report
-from cmab.results._tables import write_csv
+from cmab.results.tables import write_csv
 from cmab.studies._store_file import StoreFile
 from cmab.studies.store import Store
 

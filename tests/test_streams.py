@@ -13,7 +13,7 @@ import pytest
 
 from cmab import cli
 from cmab._streams import Lossy, lossy_streams, printable
-from cmab.results import _tables
+from cmab.results import tables
 
 ROOT = Path(__file__).resolve().parent.parent
 STUDY = """
@@ -119,13 +119,13 @@ def test_stdout_may_lack_a_reader_only():
 def test_control_characters_do_not_reach_the_terminal():
     for code in (*range(32), 127, 0x85, 0x9B, 0x202E, 0x2028):
         assert printable(f"a{chr(code)}b").isprintable()
-        assert _tables.text([{"name": chr(code), "n": 1}]).replace("\n", "").isprintable()
+        assert tables.text([{"name": chr(code), "n": 1}]).replace("\n", "").isprintable()
     assert printable("Thompson α") == "Thompson α"
 
 
 def test_cells_are_no_formulas(tmp_path):
     names = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "plain", ""]
-    _tables.write_csv(tmp_path / "t.csv", [{"name": name, "=n": -1.5} for name in names])
+    tables.write_csv(tmp_path / "t.csv", [{"name": name, "=n": -1.5} for name in names])
     with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == ["name", "'=n"]

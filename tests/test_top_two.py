@@ -9,7 +9,7 @@ from scipy.stats import binom
 from cmab import EBTCI, TTUCB, Feedback, Session, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.exploration._kernels_top_two import gaussian_proportions
-from cmab.running import _compiled_exploration as _exploring
+from cmab.running import compiled_exploration as _exploring
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import GaussianArms
 

@@ -14,9 +14,9 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.intervals import holm, paired_p_value, sign_p_value
 from cmab.results._summaries import mean_and_interval
-from cmab.results._tables import Row
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
+from cmab.results.tables import Row
 from cmab.studies._notes import About
 from cmab.studies._pieces import Piece
 from cmab.studies._provenance import DEPENDENCIES

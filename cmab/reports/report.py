@@ -25,7 +25,7 @@ from cmab.reports._comparisons import (
 from cmab.reports._figures import Figure, figures, slugs
 from cmab.results import _html
 from cmab.results._summaries import final_rows, sample_rows, told_rows
-from cmab.results._tables import Row
+from cmab.results.tables import Row
 
 # The page holds the first one; the files are for papers and slides.
 _FORMATS = (".svg", ".png", ".pdf")

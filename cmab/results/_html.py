@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from cmab.results._tables import Row, columns, decimals, shown
+from cmab.results.tables import Row, columns, decimals, shown
 
 __all__ = ["escape", "table"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.intervals import Band, band, proportion_interval
 from cmab.plotting._needs import Explored, Played
-from cmab.results._tables import Row, shown
 from cmab.results.regret import without_noise
+from cmab.results.tables import Row, shown
 
 
 def mean_and_interval(values: FloatArray, kind: Band = "t", level: float = 0.95) -> tuple[float, str]:

@@ -15,10 +15,10 @@ from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import BestSuperArm
 from cmab.results._columns import IDENTIFIED, gathered
 from cmab.results.identification import Identification
-from cmab.running._compiled_exploration import Watch, compiled_exploration, explore_compiled
 from cmab.running._declared import check_answer, check_declared
 from cmab.running._parallel import Prefer, in_workers
 from cmab.running._stillness import Stillness
+from cmab.running.compiled_exploration import Watch, compiled_exploration, explore_compiled
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_jobs, integer, shown

@@ -75,12 +75,12 @@ def check_policy(
         With all faults, the first one's name first: ``determinism`` (the same seed gives another run, or a
         fresh state remembers an old one), ``feasibility``, ``state`` (`select` changes it), ``resuming`` (a
         session that was saved and loaded plays another future), ``late feedback`` (feedback told in another
-        order is refused, or teaches less), ``memory`` (outside the state), ``clock``, ``global randomness``, ``feedback``
-        (written to, or kept), ``empty feedback``, ``availability`` (it chooses what a context says is not
-        available), ``tickets`` (`learn` writes to their super arm or context, or keeps it), ``credit``
-        (outcomes count for other arms, or not at all), ``learning`` (it plays no better for what it saw),
-        ``exploration`` (some arms are never seen), ``optimism`` (what was seen often is preferred for that)
-        or ``growth`` (of memory).
+        order is refused, or teaches less), ``memory`` (outside the state), ``clock``, ``global randomness``,
+        ``feedback`` (written to, or kept), ``empty feedback``, ``availability`` (it chooses what a context
+        says is not available), ``tickets`` (`learn` writes to their super arm or context, or keeps it),
+        ``credit`` (outcomes count for other arms, or not at all), ``learning`` (it plays no better for what
+        it saw), ``exploration`` (some arms are never seen), ``optimism`` (what was seen often is preferred
+        for that) or ``growth`` (of memory).
     ValueError
         If `expected_failures` names no check, or gives no reason.
 

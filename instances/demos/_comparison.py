@@ -15,7 +15,7 @@ import numpy as np
 
 from cmab import Environment, Oracle, Simulation, Study, simulate
 from cmab.arrays import FloatArray, IntArray
-from cmab.results._tables import Row, write_csv
+from cmab.results.tables import Row, write_csv
 from cmab.studies.folder import StudyFolder
 from cmab.validation import integer
 

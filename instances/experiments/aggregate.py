@@ -11,7 +11,7 @@ from cmab import CLUCB
 from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.aggregate import AdaptiveTopKBudget, OptMAI
 from cmab.goals import best_k
-from cmab.running._compiled_exploration import explore_compiled
+from cmab.running.compiled_exploration import explore_compiled
 from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
 from instances.best_k import power_gap_means, two_groups

@@ -13,7 +13,7 @@ import numpy as np
 from cmab import CLUCB, LUCB1, LilCLUCB, LilRandLUCB, LUCBPlusPlus, UGapEc, identify
 from cmab.compiled._kernels import kernel
 from cmab.confidence.radii import lil_radii
-from cmab.running import _compiled_exploration as _exploring
+from cmab.running import compiled_exploration as _exploring
 from instances import GaussianArms
 from oracles import TopK
 
