@@ -84,8 +84,8 @@ def test_expected_reward_from_the_pool_agrees_with_enumeration():
             reverse, offsets, sets, n_sets = environment._judging
             hit = {s for v in reverse.component[seeds] for s in sets[offsets[v] : offsets[v + 1]].tolist()}
             share, certain = len(hit) / n_sets, reverse.certain[np.unique(reverse.component[seeds])].sum()
-            error = reverse.scale * math.sqrt(max(share * (1 - share), 1e-9) / n_sets)
-            assert abs(certain + reverse.scale * share - value) <= 5.5 * error
+            error = reverse.total_weight * math.sqrt(max(share * (1 - share), 1e-9) / n_sets)
+            assert abs(certain + reverse.total_weight * share - value) <= 5.5 * error
 
 
 def test_the_pool_answers_where_enumeration_cannot():

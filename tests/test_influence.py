@@ -99,7 +99,7 @@ def test_reverse_sets_are_unbiased(contract, sampler, weighted):
             components = np.unique(reverse.component[seeds])
             wanted = (
                 exact_spread(graph, means, seeds, node_weights=weights) - reverse.certain[components].sum()
-            ) / (reverse.scale)
+            ) / (reverse.total_weight)
             error = math.sqrt(max(wanted * (1 - wanted), 1e-9) / n_sets)
             assert abs(share_hit(sets, components) - wanted) <= 5.6 * error + 1e-8
 

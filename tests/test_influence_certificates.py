@@ -12,8 +12,8 @@ from oracles.diffusion.reverse_sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles.diffusion.spread import exact_spread
 from oracles.influence._choosing import choose_some
 from oracles.influence._sentinels import place_sentinels
-from oracles.influence.certificate import concave_bound, lower_bound, secures, upper_bound
-from oracles.influence.search import _validated, count_hits
+from oracles.influence.certificate import Schedule, concave_bound, lower_bound, secures, upper_bound
+from oracles.influence.search import Plan, _validated, count_hits
 
 INSTANCES = 1000
 
@@ -89,7 +89,7 @@ def test_each_bound_holds_as_often_as_it_says(sampler, n_sets):
         hits, _ = count_hits(reverse, int(rng.integers(2**62)), 0, n_sets, reverse.owners(chosen))
         known = values(graph, means, k, None, np.ones(8, np.bool_))
         value = known[tuple(np.sort(reverse.representatives()[chosen]))]
-        secured = reverse.certain[chosen].sum() + lower_bound(hits, n_sets, reverse.scale, log_term)
+        secured = reverse.certain[chosen].sum() + lower_bound(hits, n_sets, reverse.total_weight, log_term)
         low += secured > value + 1e-6
         high += optimum < max(known.values()) - 1e-6
         n_calls += 1
@@ -138,7 +138,8 @@ def test_validation_passes_what_is_not_good_enough_as_rarely_as_it_says():
     value, passed = 1.5, 0
     for key in range(INSTANCES):
         goal, log_term = value + 1e-9, math.log(1 / 0.1)
-        seen = _validated(reverse, np.array([0]), key, 4096, goal, log_term, bool(key % 2), 1)
+        plan = Plan(reverse, Schedule(1, 4096 * (1 + key % 2), log_term), 0.0, (0, key))
+        seen = _validated(plan, np.array([0]), 4096, goal)
         passed += seen.secured >= goal
     assert 0 < passed <= most_failures(0.1)
 
@@ -211,7 +212,9 @@ def test_the_bound_is_above_that_of_every_choice(sampler):
         counts = {s: int(found[:, s].any(axis=1).sum()) for s in combinations(range(8), 2)}
         total = float(reverse.masses.sum())
         for seeds, hits in counts.items():
-            own = reverse.certain[list(seeds)].sum() + upper_bound(hits, sets.n_sets, reverse.scale, 1.5)
+            own = reverse.certain[list(seeds)].sum() + upper_bound(
+                hits, sets.n_sets, reverse.total_weight, 1.5
+            )
             assert min(own, total) <= optimum + 1e-9
         assert covered == counts[tuple(np.sort(chosen).tolist())]
 

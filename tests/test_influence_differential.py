@@ -269,7 +269,7 @@ def test_the_choice_is_greedy_whatever_the_sets(sampler):
         nodes = np.flatnonzero(allowed)
         k = int(rng.choice([1, 5, max(1, len(nodes) // 2)]))
         chosen, covered, _ = choose_some(sets, k, allowed, 5.0, is_last=True)
-        per_set = reverse.scale / sets.n_sets
+        per_set = reverse.total_weight / sets.n_sets
         expected = slow_greedy(holds, reverse.certain, per_set, nodes, k)
         reached, left = [], reverse.certain.copy()
         rest = holds
@@ -290,7 +290,7 @@ def test_a_choice_that_is_not_greedy_is_seen(sampler):
         graph, means = shape(rng)
         reverse = ReverseGraph.of(graph, means, node_weights=None, sampler=sampler)
         sets, holds = collected(reverse, 200, trial)
-        nodes, per_set = np.arange(reverse.n_components), reverse.scale / 200
+        nodes, per_set = np.arange(reverse.n_components), reverse.total_weight / 200
         chosen, _, _ = choose_some(sets, 3, np.ones(len(nodes), bool), 5.0)
         arguments = (Index(sets.ends, sets.pool, *sets.index()), nodes, reverse.certain, per_set)
         assert is_greedy(*arguments, chosen)
@@ -322,7 +322,7 @@ def test_the_bound_is_above_all_known_seeds(sampler):
         chosen, _, optimum = choose_some(sets, k, np.ones(n, bool), 3.0)
         for seeds in [chosen, *(rng.choice(n, k, replace=False) for _ in range(5))]:
             hits = int(holds[:, seeds].any(axis=1).sum())
-            own = reverse.certain[seeds].sum() + upper_bound(hits, sets.n_sets, reverse.scale, 3.0)
+            own = reverse.certain[seeds].sum() + upper_bound(hits, sets.n_sets, reverse.total_weight, 3.0)
             assert min(own, reverse.masses.sum()) <= optimum * (1 + 1e-9)
 
 

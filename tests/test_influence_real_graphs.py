@@ -59,7 +59,7 @@ def test_spread_of_the_largest_degrees(name, p, known):
     reverse = ReverseGraph.of(graph, means)
     n_sets = 30_000 if known > 10_000 else 300_000
     hits, _ = count_hits(reverse, 3, 0, n_sets, reverse.owners(seeds))
-    value = reverse.scale * hits / n_sets + reverse.certain[seeds].sum()
+    value = reverse.total_weight * hits / n_sets + reverse.certain[seeds].sum()
     assert value == pytest.approx(known, rel=0.025)
 
 

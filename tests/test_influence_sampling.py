@@ -142,7 +142,7 @@ def test_sets_have_the_exact_distribution(case, way, contract, weighted):
         reverse = skipping(reverse)
         assert (reverse.world.rates < 0).sum() >= 2
     assert len(reverse.world.gammas) == (reverse.n_components if pairs else 0)
-    assert reverse.scale == pytest.approx(scale)
+    assert reverse.total_weight == pytest.approx(scale)
     assert least_p(drawn(reverse), chances) > LEVEL
 
 
@@ -303,7 +303,7 @@ def test_chances_of_a_live_arc_are_exact_however_small():
         graph = DirectedGraph.from_edges(np.arange(12), np.repeat([12, 13], 6), n_nodes=14)
         reverse = ReverseGraph.of(graph, means, node_weights=None, sampler="pairs")
         dead = [math.prod(1 - Fraction(p) for p in part) for part in (means[:6].tolist(), means[6:].tolist())]
-        assert reverse.scale == pytest.approx(float(2 - sum(dead)), rel=1e-14)
+        assert reverse.total_weight == pytest.approx(float(2 - sum(dead)), rel=1e-14)
         assert reverse.world.gammas[12:].tolist() == pytest.approx([float(1 - d) for d in dead], rel=1e-14)
 
 

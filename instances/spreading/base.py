@@ -190,7 +190,7 @@ class SpreadingInfluence(Environment):
         components = np.unique(reverse.component[seeds]).astype(np.int64)
         # Scratch of its own for each call: threads share this object. Untouched pages of zeros cost nothing.
         hits = count_covered(offsets, sets, components, np.zeros(n_sets, np.bool_))
-        value, error = estimate(hits, n_sets, reverse.scale)
+        value, error = estimate(hits, n_sets, reverse.total_weight)
         # Sets of one node are not drawn; `certain` is what they would add.
         return value + float(reverse.certain[components].sum()), error
 

@@ -34,9 +34,9 @@ class ReverseGraph:
     """Arcs into each component under one vector of probabilities, and how sets are drawn from them.
 
     A component is a node, or a set of nodes that reach each other over arcs of probability 1: they are
-    always active together, so a cascade on components is the cascade on nodes. With `scale` and `certain`
-    as below, the spread of a set S of components is ``scale`` times the probability that S meets a drawn
-    set, plus the sum of ``certain`` over S.
+    always active together, so a cascade on components is the cascade on nodes. The spread of a set S of
+    components is ``total_weight`` times the probability that S meets a drawn set, plus the sum of
+    ``certain`` over S.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class ReverseGraph:
     world : World
         What sets are drawn from; arcs within components are left out, and those of probability 0 where
         they are many.
-    scale : float
+    total_weight : float
         Total weight that drawn sets stand for.
     certain : FloatArray, shape (n_components,)
         Expected weight that a component adds by itself where sets of one node are not drawn; 0 elsewhere.
@@ -67,7 +67,7 @@ class ReverseGraph:
     component: AnyArray
     masses: FloatArray
     world: World
-    scale: float
+    total_weight: float
     certain: FloatArray
     model: Model = "ic"
 
@@ -113,8 +113,8 @@ class ReverseGraph:
             offsets, arms = graph.in_arcs
             arcs = offsets, graph.in_tails, kernels.in_order(limits, arms), arms
         chosen = sampler if model == "ic" else "coins"
-        world, scale, certain = _with_sampler(component, masses, arcs, chances, node_weights is None, chosen)
-        return cls(graph, limits, n_certain, component, masses, world, scale, certain, model)
+        drawn_from = _with_sampler(component, masses, arcs, chances, node_weights is None, chosen)
+        return cls(graph, limits, n_certain, component, masses, *drawn_from, model)
 
     def draw(
         self,
@@ -170,18 +170,18 @@ def _with_sampler(
     uniform: bool,
     sampler: Sampler,
 ) -> tuple[World, float, FloatArray]:
-    """Return what sets are drawn from, `scale` and `certain`; `uniform` where every node has weight 1."""
+    """Return `world`, `total_weight` and `certain`; `uniform` where every node has weight 1."""
     from oracles.diffusion._kernels_roots import alias_table, live_chances, skip_rates
     from oracles.diffusion._kernels_sets import World
 
     offsets, _, limits, arms = arcs
     n = len(masses)
-    gammas, scale = np.empty(0), float(masses.sum())
+    gammas, total_weight = np.empty(0), float(masses.sum())
     if sampler in ("auto", "pairs"):
-        most = np.inf if sampler == "pairs" else _WORTH_PAIRS * scale
+        most = np.inf if sampler == "pairs" else _WORTH_PAIRS * total_weight
         chances, mass = live_chances(offsets, arms, probabilities, masses, most)
         if 0.0 < mass <= most:
-            gammas, scale = chances, mass
+            gammas, total_weight = chances, mass
     if sampler in ("auto", "skips", "sentinels"):
         rates, tops = skip_rates(offsets, limits, arms, probabilities)
     else:
@@ -194,7 +194,7 @@ def _with_sampler(
         cuts, aliases = alias_table(masses * gammas if len(gammas) else masses)
     certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
     world = World(roots, cuts, aliases, *arcs, probabilities, rates, tops, gammas)
-    return world, scale, certain
+    return world, total_weight, certain
 
 
 class SetCollection:

@@ -31,10 +31,10 @@ def choose_some(
 
     reverse, n_sets = sets.graph, sets.n_sets
     index = Index(sets.ends, sets.pool, *sets.index())
-    nodes, per_set = np.flatnonzero(allowed), reverse.scale / n_sets
+    nodes, per_set = np.flatnonzero(allowed), reverse.total_weight / n_sets
     if len(reverse.world.gammas) == 0:
         chosen, covered, bound = cover(index, k, allowed, sets.sentinels)
-        optimum = upper_bound(bound, n_sets, reverse.scale, log_term)
+        optimum = upper_bound(bound, n_sets, reverse.total_weight, log_term)
     else:
         chosen, covered = cover_and_gain(index, k, nodes, reverse.certain, per_set)
         optimum = _bound_with_certain(sets, index, k, nodes, chosen, covered, log_term)
@@ -56,20 +56,20 @@ def _bound_with_certain(
 ) -> float:
     """Return an upper bound on the best spread where sets of one node are left out.
 
-    The best seeds are worth A + scale * g(L) with coverage L unknown and g concave (the upper bound). A
-    tangent of g at any point lies above it, and A + slope * L is what `bound_after` bounds: whatever the
-    point and the choice, which only decide how close it comes.
+    The best seeds are worth A + W g(L) with W the total weight, their coverage L unknown and g concave (the
+    upper bound). A tangent of g at any point lies above it, and A + slope * L is what `bound_after` bounds:
+    whatever the point and the choice, which only decide how close it comes.
     """
     from oracles.diffusion._kernels_cover import bound_after
 
     reverse = sets.graph
     intercept, steepness = concave_bound(covered, sets.n_sets, log_term)
-    slope = reverse.scale / sets.n_sets * steepness
+    slope = reverse.total_weight / sets.n_sets * steepness
     worths = reverse.certain[nodes] + slope * np.diff(index.offsets)[nodes]
     few = min(len(nodes), _NEAR * k)
     cut = float(np.partition(worths, -few)[-few])
     worth = bound_after(index, k, nodes, reverse.certain, slope, cut, chosen, _LOOKS)
-    return min(float(reverse.masses.sum()), reverse.scale * intercept + float(worth))
+    return min(float(reverse.masses.sum()), reverse.total_weight * intercept + float(worth))
 
 
 def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:

@@ -11,8 +11,7 @@ from cmab.arrays import AnyArray, BoolArray, IntArray
 from oracles.diffusion._memory import require_memory
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence._choosing import choose_some
-from oracles.influence.certificate import Schedule, estimate
-from oracles.influence.search import Found, secured_by
+from oracles.influence.search import Found, Plan, secured_by
 
 if TYPE_CHECKING:
     from oracles.diffusion._kernels_sets import World
@@ -143,18 +142,8 @@ class FirstSets(SetCollection):
         return (self._sample.holders, self._sample.sets) if whole else super().index()
 
 
-def search_with(
-    reverse: ReverseGraph,
-    first_sets: Callable[[int], SetCollection],
-    k: int,
-    allowed: BoolArray,
-    target: float,
-    plan: Schedule,
-    most: int,
-    keys: tuple[int, int],
-    threads: int = 1,
-) -> Found:
-    """Return `k` components of certified ratio `target`, or of less after `most` sets.
+def search_with(plan: Plan, first_sets: Callable[[int], SetCollection], k: int, allowed: BoolArray) -> Found:
+    """Return `k` components as `search` does, from sets that stay from call to call.
 
     `first_sets` gives sets to choose from, which may have had a part in the probabilities. The keys are new:
     sets of the second bound both the choice and the optimum, which do not depend on them. At the last size
@@ -162,29 +151,24 @@ def search_with(
     """
     from oracles.diffusion._kernels_cover import count_covered
 
-    most = min(most, plan.last)
-    n_sets, edges = min(plan.first, most), 0
-    fresh = SetCollection(reverse, keys[1], threads=threads)
+    reverse, last, log_term = plan.reverse, plan.schedule.last, plan.schedule.log_term
+    n_sets, edges = plan.first_sets, 0
+    fresh = SetCollection(reverse, plan.keys[1], threads=plan.threads)
     while True:
-        if n_sets < plan.last:
+        if n_sets < last:
             sets = first_sets(n_sets)
         else:
-            sets = SetCollection(reverse, keys[0], threads=threads)
+            sets = SetCollection(reverse, plan.keys[0], threads=plan.threads)
             sets.grow(n_sets)
             edges += sets.edges_examined
-        chosen, covered, hoped = choose_some(sets, k, allowed, plan.log_term, n_sets == plan.last)
-        # Only where even what may be biased passes.
-        likely = secured_by(reverse, chosen, covered, n_sets, plan.log_term) >= target * hoped
-        if likely or n_sets == most:
+        chosen, covered, hoped = choose_some(sets, k, allowed, log_term, n_sets == last)
+        # The test with new sets costs time: only where the test with old ones, which may flatter, passes.
+        likely = secured_by(reverse, chosen, covered, n_sets, log_term) >= plan.ratio * hoped
+        if likely or n_sets == plan.max_sets:
             fresh.grow(n_sets)
-            _, _, optimum = choose_some(fresh, k, allowed, plan.log_term)
+            _, _, optimum = choose_some(fresh, k, allowed, log_term)
             hits = count_covered(*fresh.index(), chosen, np.zeros(n_sets, np.bool_))
-            secured = secured_by(reverse, chosen, hits, n_sets, plan.log_term)
-            if secured >= target * optimum or n_sets == most:
-                break
-        n_sets = min(2 * n_sets, most)
-    ratio = min(1.0, secured / max(optimum, secured))
-    if n_sets == plan.last:
-        ratio = max(ratio, target)
-    spread, error = estimate(hits, n_sets, reverse.scale)
-    return Found(chosen, ratio, spread, error, 2 * n_sets, edges + fresh.edges_examined)
+            secured = secured_by(reverse, chosen, hits, n_sets, log_term)
+            if secured >= plan.ratio * optimum or n_sets == plan.max_sets:
+                return plan.found(chosen, secured, optimum, hits, n_sets, edges + fresh.edges_examined)
+        n_sets = min(2 * n_sets, plan.max_sets)

@@ -12,7 +12,7 @@ from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import BUDGET_RATIO, GREEDY_RATIO, Certificate, Schedule, upper_bound
-from oracles.influence.search import Found, search
+from oracles.influence.search import Plan, search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -124,8 +124,8 @@ class BudgetedInfluence(InfluenceOracle):
         costs = np.where(cheapest >= 0, self._parts[cheapest], np.inf)
         n = reverse.n_components
         size = min(self.k, n)
-        plan = Schedule.of(
-            reverse.scale,
+        schedule = Schedule.of(
+            reverse.total_weight,
             size * (1.0 + float(np.log(n / size))),  # ln of (e n / k)^k, at least the number of choices
             float(reverse.masses[cheapest >= 0].max()),
             self.epsilon,
@@ -133,17 +133,16 @@ class BudgetedInfluence(InfluenceOracle):
             None,
             greedy=BUDGET_RATIO,
         )
-        most = plan.last if self.max_rr_sets is None else self.max_rr_sets // 2
-        found: Found = search(
+        plan = Plan(
             reverse,
-            lambda sets, log_term, _: self._choose(sets, costs, log_term),
+            schedule,
             self.alpha,
-            plan,
-            most,
             (choosing, validating),
-            aim=GREEDY_RATIO - self.epsilon,
-            patience=_PATIENCE * plan.first,
+            self.max_rr_sets,
+            first_ratio=GREEDY_RATIO - self.epsilon,
+            patient_sets=_PATIENCE * schedule.first,
         )
+        found = search(plan, lambda sets, log_term, _: self._choose(sets, costs, log_term))
         return Certificate(
             cheapest[found.chosen],
             found.ratio,
@@ -175,7 +174,7 @@ class BudgetedInfluence(InfluenceOracle):
             chosen, covered = np.array([single]), int(degrees[single])
         chosen = _spent(chosen, costs, sets.graph.masses)
         bound = min(bound, float(sets.n_sets))
-        return chosen, covered, upper_bound(bound, sets.n_sets, sets.graph.scale, log_term)
+        return chosen, covered, upper_bound(bound, sets.n_sets, sets.graph.total_weight, log_term)
 
 
 def _most_within(parts: FloatArray) -> int:

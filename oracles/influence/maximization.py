@@ -15,7 +15,7 @@ from oracles.influence._choosing import choose_some
 from oracles.influence._sentinels import place_sentinels
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import Certificate, Schedule, greedy_ratio, log_binomial
-from oracles.influence.search import Found, search
+from oracles.influence.search import Found, Plan, search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -170,36 +170,29 @@ class InfluenceMaximization(InfluenceOracle):
         keys: tuple[int, int],
     ) -> Found:
         """Return `k` of the allowed components, the best of which are worth at least `floor`."""
-        plan, most = self._plan(reverse, k, allowed, floor)
+        plan = self._plan(reverse, k, allowed, floor, keys)
         forced = self.sampler == "sentinels"
-        place = partial(place_sentinels, k=k, allowed=allowed, always=forced)
         may_stop = forced or (self.sampler == "auto" and len(reverse.world.gammas) == 0)
         return search(
-            reverse,
-            lambda sets, log_term, is_last: choose_some(sets, k, allowed, log_term, is_last),
-            self.alpha,
             plan,
-            most,
-            keys,
-            self.threads,
-            place=place if may_stop else None,
+            lambda sets, log_term, is_last: choose_some(sets, k, allowed, log_term, is_last),
+            partial(place_sentinels, k=k, allowed=allowed, always=forced) if may_stop else None,
         )
 
-    def _plan(self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float) -> tuple[Schedule, int]:
-        """Return the sample sizes, and the largest one that may be used."""
-        log_choices = log_binomial(int(allowed.sum()), k)
-        ahead = _AHEAD if reverse.n_components < self.graph.n_nodes else 1
-        plan = Schedule.of(
-            reverse.scale,
-            log_choices,
+    def _plan(
+        self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float, keys: tuple[int, int]
+    ) -> Plan:
+        schedule = Schedule.of(
+            reverse.total_weight,
+            log_binomial(int(allowed.sum()), k),
             floor,
             self.epsilon,
             self.delta,
             self.first_rr_sets,
-            ahead,
+            _AHEAD if reverse.n_components < self.graph.n_nodes else 1,
             greedy_ratio(self.k),  # fewer components than that to choose from only raise it
         )
-        return plan, plan.last if self.max_rr_sets is None else self.max_rr_sets // 2
+        return Plan(reverse, schedule, self.alpha, keys, self.max_rr_sets, self.threads)
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         """Return what sets are drawn from."""

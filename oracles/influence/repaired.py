@@ -154,11 +154,10 @@ class RepairedInfluence(InfluenceMaximization):
             used = n_sets
             return FirstSets(reverse, self.seed, sample, n_sets)
 
-        plan, most = self._plan(reverse, k, allowed, floor)
         if any(first_sets(few).ends[-1] > _MOST_NODES for few in _PROBES):
             found = super()._search(reverse, k, allowed, floor, keys)
         else:
-            found = search_with(reverse, first_sets, k, allowed, self.alpha, plan, most, keys, self.threads)
+            found = search_with(self._plan(reverse, k, allowed, floor, keys), first_sets, k, allowed)
         if sample is not None and sample.n_sets >= _TOO_MANY * used > 0:
             sample = trimmed(sample, used)
         self._sample = sample

@@ -28,82 +28,110 @@ class Found:
     edges_examined: int
 
 
-def search(
-    reverse: ReverseGraph,
-    choose: Chooser,
-    target: float,
-    plan: Schedule,
-    most: int,
-    keys: tuple[int, int],
-    threads: int = 1,
-    *,
-    aim: float | None = None,
-    patience: int = 0,
-    place: Callable[[SetCollection, int], None] | None = None,
-) -> Found:
-    """Return components of certified ratio `target`, or of less after `most` sets.
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a search is to find, and by which sets.
+
+    Attributes
+    ----------
+    reverse : ReverseGraph
+        What sets are drawn from.
+    schedule : Schedule
+        How many of them.
+    ratio : float
+        What is to be certified.
+    keys : tuple of int
+        Of the sets that choose, and of those that validate.
+    max_rr_sets : int, optional
+        Most sets in both samples together.
+    threads : int
+        Threads to draw them on.
+    first_ratio : float, optional
+        A higher ratio, which is wanted below `patient_sets` sets.
+    """
+
+    reverse: ReverseGraph
+    schedule: Schedule
+    ratio: float
+    keys: tuple[int, int]
+    max_rr_sets: int | None = None
+    threads: int = 1
+    first_ratio: float | None = None
+    patient_sets: int = 0
+
+    @property
+    def max_sets(self) -> int:
+        """Most sets in each sample."""
+        last = self.schedule.last
+        return last if self.max_rr_sets is None else min(last, self.max_rr_sets // 2)
+
+    @property
+    def first_sets(self) -> int:
+        """Sets in each sample at first."""
+        return min(self.schedule.first, self.max_sets)
+
+    def found(
+        self, chosen: IntArray, secured: float, optimum: float, hits: int, n_sets: int, edges: int
+    ) -> Found:
+        """Return the components with their ratio, which at the last size needs no test."""
+        ratio = min(1.0, secured / max(optimum, secured))
+        if n_sets == self.schedule.last:
+            ratio = max(ratio, self.ratio)
+        spread, error = estimate(hits, n_sets, self.reverse.total_weight)
+        spread += float(self.reverse.certain[chosen].sum())
+        return Found(chosen, ratio, spread, error, 2 * n_sets, edges)
+
+
+def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None = None) -> Found:
+    """Return components of certified ratio ``plan.ratio``, or of less after ``plan.max_sets`` sets.
 
     `choose` returns components that cover many sets, how many, and an upper bound on the best spread; told
-    that no test follows, it makes sure that its choice is greedy. Below `patience` sets the higher ratio
-    `aim` is wanted. `place` puts sentinels into a sample that is to have a number of sets.
+    that no test follows, it makes sure that its choice is greedy. `place` puts sentinels into a sample that
+    is to have a number of sets.
 
     The first key's sets choose and bound the optimum, the second's validate: each of those is left at its
     first seed, none is stored, and they are drawn again, the same, for the next choice.
     """
-    sets = SetCollection(reverse, keys[0], threads=threads)
-    most = min(most, plan.last)
-    n_sets, edges = min(plan.first, most), 0
+    reverse, last, log_term = plan.reverse, plan.schedule.last, plan.schedule.log_term
+    sets = SetCollection(reverse, plan.keys[0], threads=plan.threads)
+    n_sets, edges = plan.first_sets, 0
     if place is not None:
         place(sets, n_sets)
     while True:
-        if n_sets == plan.last and len(sets.sentinels):
+        if n_sets == last and len(sets.sentinels):
             # That so many sets are enough is proved for greedy on complete ones.
             edges += sets.edges_examined
-            sets = SetCollection(reverse, keys[0], threads=threads)
+            sets = SetCollection(reverse, plan.keys[0], threads=plan.threads)
         sets.grow(n_sets)
-        wanted = target if aim is None or n_sets >= patience else aim
-        is_last = n_sets == plan.last
-        assert not (is_last and len(sets.sentinels)), "no test follows: sets must be complete"
-        chosen, covered, optimum = choose(sets, plan.log_term, is_last)
+        wanted = plan.ratio if plan.first_ratio is None or n_sets >= plan.patient_sets else plan.first_ratio
+        assert n_sets < last or not len(sets.sentinels), "no test follows: sets must be complete"
+        chosen, covered, optimum = choose(sets, log_term, n_sets == last)
         goal = wanted * optimum
         # The choice's own coverage is optimistic: validation is worth its time only where even that passes.
-        if n_sets == most or _is_shown(reverse, chosen, covered, n_sets, plan.log_term, goal):
-            seen = _validated(reverse, chosen, keys[1], n_sets, goal, plan.log_term, n_sets == most, threads)
+        if n_sets == plan.max_sets or _is_shown(reverse, chosen, covered, n_sets, log_term, goal):
+            seen = _validated(plan, chosen, n_sets, goal)
             edges += seen.edges_examined
-            if n_sets == most or seen.secured >= goal:
+            if n_sets == plan.max_sets or seen.secured >= goal:
                 break
-        n_sets = _next_size(reverse, chosen, covered, optimum, n_sets, most, plan.log_term, target)
-    ratio = min(1.0, seen.secured / max(optimum, seen.secured))
-    if is_last:
-        ratio = max(ratio, target)
-    spread, error = estimate(seen.hits, n_sets, reverse.scale)
-    spread += float(reverse.certain[chosen].sum())
-    return Found(chosen, ratio, spread, error, 2 * n_sets, edges + sets.edges_examined)
+        n_sets = _next_size(plan, chosen, covered, optimum, n_sets)
+    return plan.found(chosen, seen.secured, optimum, seen.hits, n_sets, edges + sets.edges_examined)
 
 
-def _next_size(
-    reverse: ReverseGraph,
-    chosen: IntArray,
-    covered: int,
-    optimum: float,
-    n_sets: int,
-    most: int,
-    log_term: float,
-    target: float,
-) -> int:
+def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_sets: int) -> int:
     """Return the next number of sets, doubled until a test could pass: leaving tests out costs no confidence.
 
     It could not if it fails with as large a share of covered sets as now, while the bound on the optimum
     comes closer to the choice's own value as fast as errors fall.
     """
-    value = reverse.scale * covered / n_sets + float(reverse.certain[chosen].sum())
+    reverse, log_term = plan.reverse, plan.schedule.log_term
+    value = reverse.total_weight * covered / n_sets + float(reverse.certain[chosen].sum())
     factor = 2
-    while factor * n_sets < most:
+    while factor * n_sets < plan.max_sets:
         bound = value + (optimum - value) / math.sqrt(factor)
-        if _is_shown(reverse, chosen, factor * covered, factor * n_sets, log_term, target * bound):
+        if _is_shown(reverse, chosen, factor * covered, factor * n_sets, log_term, plan.ratio * bound):
             break
         factor *= 2
-    return min(factor * n_sets, most)
+    return min(factor * n_sets, plan.max_sets)
 
 
 def _is_shown(
@@ -112,7 +140,7 @@ def _is_shown(
     """Return whether so many hits would secure `spread`."""
     drawn = spread - float(reverse.certain[chosen].sum())
     return float(reverse.masses[chosen].sum()) >= spread or secures(
-        hits, n_sets, drawn / reverse.scale, log_term
+        hits, n_sets, drawn / reverse.total_weight, log_term
     )
 
 
@@ -124,31 +152,23 @@ class _Validation(NamedTuple):
 
 def secured_by(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:
     """Return what the spread of `chosen` exceeds with confidence, if they had hit so many sets."""
-    drawn = lower_bound(hits, n_sets, reverse.scale, log_term)
+    drawn = lower_bound(hits, n_sets, reverse.total_weight, log_term)
     return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)
 
 
-def _validated(
-    reverse: ReverseGraph,
-    chosen: IntArray,
-    key: int,
-    n_sets: int,
-    goal: float,
-    log_term: float,
-    patient: bool,
-    threads: int,
-) -> _Validation:
-    """Return how many of the first `n_sets` sets of `key` meet `chosen`, and the spread which that secures.
+def _validated(plan: Plan, chosen: IntArray, n_sets: int, goal: float) -> _Validation:
+    """Return how many of the first `n_sets` sets of the second key meet `chosen`, and what that secures.
 
-    Stop early when `goal` is out of reach by two standard errors, unless `patient`: giving up costs no
-    confidence. Success never stops it, which would flatter the estimate of the spread.
+    Stop early when `goal` is out of reach by two standard errors, unless no larger sample may follow: giving
+    up costs no confidence. Success never stops it, which would flatter the estimate of the spread.
     """
+    reverse, log_term = plan.reverse, plan.schedule.log_term
     owners = reverse.owners(chosen)
     hits, arcs, done = 0, 0, 0
     for last in (n_sets // 8, n_sets // 4, n_sets // 2, n_sets):
-        more, examined = count_hits(reverse, key, done, last, owners, threads)
+        more, examined = count_hits(reverse, plan.keys[1], done, last, owners, plan.threads)
         hits, arcs, done = hits + more, arcs + examined, last
-        if done and not patient:
+        if done and n_sets < plan.max_sets:
             share, error = estimate(hits, done, 1.0)
             at_best = min(n_sets, math.ceil((share + 2.0 * error) * n_sets))
             if not _is_shown(reverse, chosen, at_best, n_sets, log_term, goal):

@@ -51,7 +51,7 @@ def plain(row: Row, seed: int) -> np.ndarray[Any, Any]:
 
     reverse = ReverseGraph.of(row.graph, row.means, sampler="coins", contract=False)
     n, rng = row.graph.n_nodes, np.random.default_rng(seed)
-    plan = Schedule.of(reverse.scale, log_binomial(n, K), K, EPSILON, 1 / row.graph.n_arcs, None)
+    plan = Schedule.of(reverse.total_weight, log_binomial(n, K), K, EPSILON, 1 / row.graph.n_arcs, None)
     first, second = (SetCollection(reverse, int(key)) for key in rng.integers(0, 2**62, 2))
     n_sets, a = plan.first, plan.log_term
     everybody, nobody = np.ones(n, np.bool_), np.empty(0, np.int64)
