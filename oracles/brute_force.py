@@ -84,7 +84,11 @@ class BruteForce(LinearOracle):
         return self._best(self._check_means(means), left) if left.any() else None
 
     def _best(self, means: FloatArray, left: BoolArray) -> IntArray:
-        values = self._contains @ (means if self.sense == "max" else -means)
+        with np.errstate(over="ignore"):
+            values = self.sign * (self._contains @ means)
+        if not np.isfinite(values).all():
+            # Sums beyond the largest number are all infinite: a power of two keeps their order.
+            values = self.sign * (self._contains @ np.ldexp(means, -self.n_arms.bit_length()))
         return self.super_arms[np.argmax(np.where(left, values, -np.inf))].copy()
 
 

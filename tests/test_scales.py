@@ -94,3 +94,22 @@ def test_a_power_of_two_changes_no_answer(case):
         answer = oracle.solve(means, rng).tolist()
         for exponent in (-1000, -20, 300):
             assert oracle.solve(np.ldexp(means, exponent), rng).tolist() == answer
+
+
+@pytest.mark.parametrize("case", LINEAR, ids=lambda case: case.name)
+def test_sums_may_be_beyond_the_largest_number(case):
+    """Neither a warning nor another answer: what is worth infinity is compared by exact arithmetic here."""
+    oracle, rng = case.make(), np.random.default_rng(13)
+    for means in (np.full(oracle.n_arms, 1e308), rng.random(oracle.n_arms) * 1.7e308):
+        assert not misses(oracle, [tuple(arms) for arms in case.super_arms()], means)
+        if isinstance(oracle, PuLPOracle):
+            certificate = oracle.solve_certified(means, rng)
+            assert certificate.certified
+            assert certificate.gap <= 1e-9 * means.max()
+        available = np.arange(oracle.n_choices) > 0
+        left = [tuple(arms) for arms in case.super_arms() if 0 not in arms]
+        if left and oracle.can_constrain:
+            values = [worth(oracle, arms, means) for arms in left]
+            answer = worth(oracle, oracle.solve_within(means, available, rng), means)
+            best = max(values) if oracle.sense == "max" else min(values)
+            assert abs(best - answer) <= slack(oracle, means, best)

@@ -129,7 +129,8 @@ class KeptProgram:
                 highs.changeColBounds(column, self._set.lower[column], self._set.upper[column])
         if not np.isfinite(outcome.bound):
             return outcome._replace(bound=np.inf if sense == "max" else -np.inf)
-        return outcome._replace(bound=float(np.ldexp(outcome.bound, -exponent)))
+        with np.errstate(over="ignore"):  # what no number is as large as has the bound infinity
+            return outcome._replace(bound=float(np.ldexp(outcome.bound, -exponent)))
 
     def _optimum(self, is_warm: bool) -> Outcome:
         if is_warm:

@@ -133,7 +133,8 @@ def solve_by_pulp(
         values = np.array([column.value() for column in columns], np.float64)
     if not is_proven:
         return Outcome("stopped", values, unknown)
-    return Outcome("optimal", values, float(costs @ np.where(feasible.integral, np.rint(values), values)))
+    with np.errstate(over="ignore"):
+        return Outcome("optimal", values, float(costs @ np.where(feasible.integral, np.rint(values), values)))
 
 
 def _ending(problem: Any, outcome: Any) -> tuple[int, bool, bool]:

@@ -61,7 +61,7 @@ class SolverCertificate:
     @property
     def gap(self) -> float:
         """What the super arm may lack, in the units of the means: ``abs(bound - value)``."""
-        return abs(self.bound - self.value)
+        return 0.0 if self.bound == self.value else abs(self.bound - self.value)
 
 
 class PuLPOracle(LinearOracle):
@@ -228,12 +228,10 @@ class PuLPOracle(LinearOracle):
         if outcome.state == "infeasible":
             raise SolverError("the solver called a feasible model infeasible")
         chosen = self._largest if outcome.values is None else self._chosen(outcome)
-        value, better = float(values[chosen].sum()), max if self.sense == "max" else min
+        better, worse = (max, min) if self.sense == "max" else (min, max)
         # No sum exceeds that of the positive means; a stopped search may know no better.
-        trivial = float(
-            np.maximum(values, 0.0).sum() if self.sense == "max" else np.minimum(values, 0.0).sum()
-        )
-        bound = min(outcome.bound, trivial) if self.sense == "max" else max(outcome.bound, trivial)
+        bound = worse(outcome.bound, value_of(self.sign * np.maximum(self.sign * values, 0.0)))
+        value = value_of(values[chosen])
         return SolverCertificate(chosen, value, better(value, bound), outcome.state == "optimal")
 
     def solve_constrained(
@@ -292,3 +290,9 @@ class PuLPOracle(LinearOracle):
         if not self._set.holds(whole):
             raise SolverError("the solver's answer breaks a constraint once its integers are rounded")
         return np.flatnonzero(whole[self._set.arms] > _CHOSEN)
+
+
+def value_of(means: FloatArray) -> float:
+    """Return the sum, infinite where it is beyond the largest number."""
+    with np.errstate(over="ignore"):
+        return float(means.sum())
