@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.validation import frozen, integer, shown, vector
+from oracles._networks import network_of
 from oracles.diffusion._memory import require_memory
 
 if TYPE_CHECKING:
@@ -229,9 +230,8 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         return graph
     if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise ValueError(f"graph must be a networkx graph or a DirectedGraph, got {shown(graph)}")
-    labels = list(graph.nodes)
-    number = {node: i for i, node in enumerate(labels)}
-    ends = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int64).reshape(-1, 2)
+    number, _, *both = network_of(graph)
+    labels, ends = list(number), np.stack(both, axis=1)
     chances = None if probability is None else _attribute(graph, probability)
     if not graph.is_directed():
         ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)

@@ -9,7 +9,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import LinearOracle, Sense
-from cmab.validation import arm_indices, integer, one_of
+from cmab.validation import arm_indices, integer, one_of, shown
 
 
 class Matroid(LinearOracle):
@@ -251,6 +251,10 @@ class _Minor(Matroid):
         self._kept = np.zeros(whole.n_arms, bool)
         self._kept[kept] = True
         self._complete(whole.n_arms, whole.sense)
+
+    def __repr__(self) -> str:
+        kept = np.flatnonzero(self._kept).tolist()
+        return f"_Minor({self._whole!r}, kept={shown(kept)}, given={shown(self._given.tolist())})"
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         return self._whole.labels(super_arm)

@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.compiled.forms import Kernel
 from cmab.oracle import Sense
+from oracles._networks import network_of
 from oracles.matroids.base import Matroid
 
 if TYPE_CHECKING:
@@ -56,17 +57,8 @@ class GraphicMatroid(Matroid):
     """
 
     def __init__(self, graph: nx.Graph[Any], sense: Sense = "max") -> None:
-        if not hasattr(graph, "is_directed"):
-            raise ValueError(f"graph must be a networkx graph, got {graph!r}")
-        if graph.is_directed():
-            raise ValueError(f"graph must be undirected, got {graph}; graph.to_undirected() makes it so")
-        if graph.number_of_edges() == 0:
-            raise ValueError(f"graph must have an edge, got {graph}")
-        self.edges: list[tuple[Hashable, ...]] = list(graph.edges)
-        number = {node: i for i, node in enumerate(graph)}
+        number, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
         self._n_nodes = len(number)
-        self._tails = np.array([number[edge[0]] for edge in self.edges], np.int64)
-        self._heads = np.array([number[edge[1]] for edge in self.edges], np.int64)
         self._complete(len(self.edges), sense)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:

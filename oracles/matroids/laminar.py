@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, IntArray
 from cmab.compiled.forms import Kernel
+from cmab.description import described
 from cmab.oracle import Sense
 from cmab.validation import arm_indices, integer, listed, shown
 from oracles.matroids.base import Matroid
@@ -116,6 +117,9 @@ class LaminarMatroid(Matroid):
             self._innermost[arms] = s
         self._complete(n_arms, sense)
 
+    def __repr__(self) -> str:
+        return described(self, rank=self.rank, sets=len(self._members))
+
     def kernel(self) -> Kernel:
         """Return the compiled rule."""
         from oracles.matroids._kernels_compiled import packed, solve_laminar
@@ -190,3 +194,6 @@ class PartitionMatroid(LaminarMatroid):
         rooms = [integer(f"capacities[{name!r}]", capacities[name], 0) for name in members]
         sets = [np.array(arms, np.int64) for arms in members.values()]
         self._set_up(sets, rooms, integer("the number of classes", len(classes), 1), sense)
+
+    def __repr__(self) -> str:
+        return described(self, rank=self.rank, classes=len(self._members), capacities=self._room)

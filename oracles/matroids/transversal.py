@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Set
 import numpy as np
 
 from cmab.arrays import ArrayLike, IntArray
+from cmab.description import described
 from cmab.oracle import Sense
 from cmab.validation import arm_indices, integer, listed
 from oracles.matroids.base import Matroid
@@ -62,6 +63,9 @@ class TransversalMatroid(Matroid):
         self._offsets = np.concatenate(([0], np.cumsum(np.bincount(arms, minlength=n_arms))))
         self._n_sets = len(members)
         self._complete(n_arms, sense)
+
+    def __repr__(self) -> str:
+        return described(self, rank=self.rank, sets=self._n_sets)
 
     def _match(self, order: IntArray) -> tuple[IntArray, IntArray]:
         """Return the arms taken and the arm that represents each set, -1 if none does."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.validation import shown
+from oracles._networks import network_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -49,9 +50,7 @@ class RoadMap:
         """
         import networkx as nx
 
-        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-            raise ValueError(f"graph must be a networkx graph, got {shown(graph)}")
-        number = {node: i for i, node in enumerate(graph)}
+        number, labels, tails, heads = network_of(graph)
         for name, node in (("source", source), ("target", target)):
             if not _is_among(node, number):
                 raise ValueError(f"{name} must be a node of graph, got {shown(node)}")
@@ -59,9 +58,6 @@ class RoadMap:
             raise ValueError(f"source and target must differ, got {shown(source)} twice")
         if not nx.has_path(graph, source, target):
             raise ValueError(f"graph must have a path from {shown(source)} to {shown(target)}, got none")
-        labels: list[tuple[Hashable, ...]] = list(graph.edges)
-        tails = np.array([number[edge[0]] for edge in labels], np.int64)
-        heads = np.array([number[edge[1]] for edge in labels], np.int64)
         directed = graph.is_directed()
         starts = tails if directed else np.concatenate([tails, heads])
         ends = heads if directed else np.concatenate([heads, tails])

@@ -11,9 +11,10 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
 from cmab.validation import integer, one_of, shown
+from oracles._networks import network_of
 from oracles.programs._assignment import TwoSides
 from oracles.programs._pulp_models import degree_model
-from oracles.programs.linear_program import PuLPOracle, SolverCertificate
+from oracles.programs.linear_program import PuLPOracle, SolverCertificate, value_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -71,12 +72,12 @@ class Matching(PuLPOracle):
         sense: Sense = "max",
         solver: Any = None,
     ) -> None:
-        self.edges = _checked_edges(graph)
+        _, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
+        loops = [edge for edge in self.edges if edge[0] == edge[1]]
+        if loops:
+            raise ValueError(f"graph must have no self-loops, got {shown(loops)}")
         self.perfect = bool(perfect)
         self.method = one_of("method", method, ("pulp", "assignment"))
-        number = {node: i for i, node in enumerate(graph)}
-        self._tails = np.array([number[edge[0]] for edge in self.edges], np.int64)
-        self._heads = np.array([number[edge[1]] for edge in self.edges], np.int64)
         self._room = _capacities(graph, capacity)
         if method == "assignment":
             self._sides = TwoSides.of(graph, self._tails, self._heads, self._room)
@@ -107,24 +108,8 @@ class Matching(PuLPOracle):
             return super().solve_certified(means, rng)
         values = self._check_means(means)
         chosen = self._sides.best(values if self.sense == "max" else -values, self.perfect)
-        value = float(values[chosen].sum())
+        value = value_of(values[chosen])
         return SolverCertificate(chosen, value, value, True)
-
-
-def _checked_edges(graph: nx.Graph[Any]) -> list[tuple[Hashable, ...]]:
-    import networkx as nx
-
-    if not isinstance(graph, nx.Graph):
-        raise ValueError(f"graph must be a networkx.Graph or networkx.MultiGraph, got {shown(graph)}")
-    if graph.is_directed():
-        raise ValueError(f"graph must be undirected, got {graph}; graph.to_undirected() makes it so")
-    edges: list[tuple[Hashable, ...]] = list(graph.edges)
-    if not edges:
-        raise ValueError(f"graph must have an edge, got {graph}")
-    loops = list(nx.selfloop_edges(graph))
-    if loops:
-        raise ValueError(f"graph must have no self-loops, got {shown(loops)}")
-    return edges
 
 
 def _capacities(graph: nx.Graph[Any], capacity: int | Mapping[Hashable, int] | str) -> IntArray:

@@ -1,0 +1,44 @@
+"""What oracles on networkx graphs begin with: their edges in order, as arrays of node numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.validation import shown
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class Network(NamedTuple):
+    """Edge i of ``graph.edges`` is ``edges[i]`` and joins nodes of numbers ``tails[i]`` and ``heads[i]``."""
+
+    number: dict[Hashable, int]
+    edges: list[tuple[Hashable, ...]]
+    tails: IntArray
+    heads: IntArray
+
+
+def network_of(graph: nx.Graph[Any], *, undirected: bool = False) -> Network:
+    """Return the arrays of a networkx graph; where it must be `undirected`, of one that has edges.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+    """
+    kind = "networkx.Graph or networkx.MultiGraph" if undirected else "networkx graph"
+    if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+        raise ValueError(f"graph must be a {kind}, got {shown(graph)}")
+    if undirected and graph.is_directed():
+        raise ValueError(f"graph must be undirected, got {graph}; graph.to_undirected() makes it so")
+    edges: list[tuple[Hashable, ...]] = list(graph.edges)
+    if undirected and not edges:
+        raise ValueError(f"graph must have an edge, got {graph}")
+    number = {node: i for i, node in enumerate(graph)}
+    tails, heads = (np.array([number[edge[end]] for edge in edges], np.int64) for end in (0, 1))
+    return Network(number, edges, tails, heads)
