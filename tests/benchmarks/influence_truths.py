@@ -1,4 +1,4 @@
-"""Which rules learn NetHEPT under four truths: rounds to 90 % of the clairvoyant, mean of the last 50.
+"""Which rules learn NetHEPT under four truths: rounds to 90 % of the clairvoyant, and the last 50.
 
 Run as a script: ``influence_truths.py nethept_imm.txt.gz rows.csv [seeds] [rounds]``. A row is appended for
 each truth, learner and seed as soon as it is known, and what is in the file is not run again; ``--table`` in
@@ -96,7 +96,8 @@ def run(graph, path, seeds, rounds):
                 result = simulate(learner(oracle, groups), place, rounds, checkpoints=every, rng=seed)
                 spreads = result.reward_per_round[0]
                 spent = 1e3 * (time.process_time() - started) / rounds
-                numbers = [best, first_reached(spreads, best), spreads[-LATE:].mean(), spreads[9], spent]
+                late = spreads[-LATE:]
+                numbers = [best, first_reached(spreads, best), late.mean(), late.min(), spent]
                 with path.open("a") as file:
                     print(truth, name, seed, *(f"{number:.1f}" for number in numbers), sep="\t", file=file)
 
@@ -112,7 +113,7 @@ def interval(values):
 
 
 def table(path):
-    """Print the rounds to 90 % of each seed, and the means of the last 50 as a share of the clairvoyant."""
+    """Print the rounds to 90 % of each seed, and of the last 50 their mean and the worst, as shares."""
     known = rows(path)
     for truth in TRUTHS:
         best = next(row[3] for row in known if row[0] == truth)
@@ -122,7 +123,9 @@ def table(path):
             if len(found):
                 mean, half = interval(found[:, 1] / best)
                 first = " ".join("-" if np.isnan(t) else f"{t:.0f}" for t in np.sort(found[:, 0]))
-                print(f"{name:32}{first:>22}   {mean:6.1%} +- {half:.1%}{found[:, -1].mean():7.0f} ms")
+                worst = np.nanmin(found[:, 2]) / best
+                print(f"{name:32}{first:>22}   {mean:6.1%} +- {half:.1%}  worst {worst:.0%}", end="")
+                print(f"{found[:, -1].mean():7.0f} ms")
 
 
 def main():
