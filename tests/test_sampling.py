@@ -238,7 +238,7 @@ def test_wrong_parameters_are_refused(make, message):
 @pytest.mark.parametrize("form", ["oracle", "last"])
 def test_rounds_that_explore_are_as_many_as_the_theorem_says(form):
     """A rule that would never explore by itself: the sum of min(1, c t^(-1/3)), within 4 standard errors."""
-    oracle, horizon, c = TopK(40, 2), 3000, 2.0
+    oracle, horizon, c = TopK(40, 2), 1500, 2.0
     fixed = Greedy(oracle, np.linspace(0.9, 0.1, 40), prior_weight=1e12)
     result = simulate(
         Explored(fixed, c=c, form=form), SemiBandit(BernoulliArms(np.full(40, 0.5)), oracle), horizon, rng=0
