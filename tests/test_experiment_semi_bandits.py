@@ -55,3 +55,9 @@ def test_a_replication_tells_every_learner_and_is_the_same_again():
     assert told == semi_bandits.play(cell, seed(5), 1) != semi_bandits.play(cell, seed(5), 2)
     (first, *_) = semi_bandits.sum_up(cell, [told, semi_bandits.play(cell, seed(5), 2)])
     assert first["low"] < first["regret"] < first["high"] and first["replications"] == 2
+
+
+def test_the_figure_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    semi_bandits.SEMI_BANDITS.draw(rows({"CTS-B": 1.0, "CombUCB": 3.0, "CTS-G": 4.0}), tmp_path)
+    assert (tmp_path / "regret.png").stat().st_size > 5000

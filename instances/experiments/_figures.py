@@ -63,15 +63,16 @@ def draw_failure_bars(rows: list[Row], out: Path) -> None:
 
 
 def draw_regret(rows: list[Row], out: Path) -> None:
-    """Draw the mean regret of each learner with its 95 % interval, a panel for each instance."""
+    """Draw the mean regret of each learner over CUCB's, with its 95 % interval, a panel for each instance."""
     from cmab.plotting import panels_of_bars, save
 
     titled = _grouped(rows, lambda row: f"{row['instance']}, {row['k']} of {row['arms']} arms")
-    panels = {
-        title: {row["learner"]: (row["regret"], row["low"], row["high"]) for row in part}
-        for title, part in titled.items()
-    }
-    save(panels_of_bars(panels, x_label="Regret"), out / "regret")
+    panels = {}
+    for title, part in titled.items():
+        (unit,) = (row["regret"] for row in part if row["learner"] == "CombUCB")
+        shares = {row["learner"]: (row["regret"], row["low"], row["high"]) for row in part}
+        panels[title] = {name: (x / unit, low / unit, high / unit) for name, (x, low, high) in shares.items()}
+    save(panels_of_bars(panels, x_label="Regret over CombUCB's"), out / "regret")
 
 
 def _grouped(rows: Sequence[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:

@@ -78,7 +78,7 @@ semi_bandits = _command(
     SEMI_BANDITS,
     "Regret of CUCB, KL-CUCB, BC-UCB and Thompson rules: CL-SG's comparison, and small variances.",
     sizes="10,000 rounds, 5 runs; otherwise 100,000 rounds, 50 runs",
-    minutes={True: 0.5, False: 5},
+    minutes={True: 0.2, False: 6},
 )
 two_sets = _command(
     TWO_SETS,
