@@ -12,16 +12,27 @@ from cmab import (
     LUCB1,
     Context,
     IndexPolicy,
+    Study,
     identify,
     simulate,
 )
-from cmab.studies._pieces import Simulating
+from cmab.studies import _registry
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
 
 MEANS = np.array([0.2, 0.9, 0.1, 0.8, 0.3])
 ORACLE = TopK(5, k=2)
 PLACE = SemiBandit(BernoulliArms(MEANS), ORACLE)
+
+
+STILL = {
+    "oracle": {"class": "TopK", "n_arms": 3, "k": 1},
+    "environment": {
+        "class": "SemiBandit",
+        "arms": {"class": "BernoulliArms", "means": [0.1, 0.2, 0.3]},
+        "oracle": "$oracle",
+    },
+}
 
 
 def within(available):
@@ -218,9 +229,20 @@ def test_explorers_are_not_for_rounds_that_differ():
         identify(LUCB1(n_arms=5, k=2, delta=0.1), Sleeping(), rng=0)
 
 
-def test_studies_keep_one_optimum():
-    with pytest.raises(ValueError, match="a study keeps one optimum, so Sleeping must not define in_round"):
-        Simulating(CUCB(ORACLE), Sleeping(), np.array([10])).play(0, 0)
+def test_studies_keep_the_optima_of_rounds_that_differ(monkeypatch, tmp_path):
+    entries, entry = _registry.entries, _registry.metadata.EntryPoint
+    ours = {"Sleeping": entry("Sleeping", "test_rounds:Sleeping", "cmab.instances")}
+    monkeypatch.setattr(_registry, "entries", lambda group: entries(group) | ours)
+    naps = {"oracle": {"class": "TopK", "n_arms": 5, "k": 2}, "environment": {"class": "Sleeping"}}
+    tables = {"instances": {"naps": naps, "still": STILL}, "learners": {"CUCB": {"class": "CUCB"}}}
+    study = Study({"horizon": 30, "replications": 2, "seed": 7, **tables})
+    study.run(tmp_path)
+    kept = study.results(tmp_path)
+    told = simulate(CUCB(ORACLE), Sleeping(), 30, replications=2, rng=7)
+    assert np.array_equal(kept["naps", "CUCB"].optima, told.optima)
+    assert np.array_equal(kept["naps", "CUCB"].regret, told.regret)
+    assert kept["naps", "CUCB"].optimum == pytest.approx(told.optimum)
+    assert kept["still", "CUCB"].optima is None
 
 
 # Learning by tickets, and late feedback ----------------------------------------------------------------

@@ -35,6 +35,7 @@ SIMULATED = (
     Column("rounds", "BLOB"),
     Column("expected_rewards", "BLOB", np.float64),
     Column("rewards", "BLOB", np.float64),
+    Column("optima", "BLOB", np.float64),  # only where rounds differ
 )
 IDENTIFIED = (
     Column("path", "TEXT"),
@@ -58,6 +59,13 @@ def gathered(columns: Columns, replications: Sequence[Mapping[str, Any]], **comm
             found[name] = common[name] if name in common else replications[0][name]
             continue
         values = [each[name] for each in replications]
+        if name == "optima":
+            if all(value is None for value in values):
+                found[name] = None
+                continue
+            # An interrupted replication may not have begun.
+            unknown = np.full(len(found["rounds"]), np.nan)
+            values = [unknown if value is None else value for value in values]
         found[name] = values if dtype is list else np.array(values, dtype)
         if sql == "BLOB":  # also without a replication, of which an interrupted run may have none
             found[name] = found[name].reshape(len(values), len(found["rounds"]))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arrays import IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment, changes
 from cmab.explorer import Explorer
 from cmab.policy import AnyPolicy, check_policy_instance
@@ -229,6 +229,11 @@ def _named(run: partial[list[Record]], group: list[int]) -> tuple[list[int], lis
     return group, run(group)
 
 
+def mean_optimum(environment: Environment, rounds: IntArray, optima: FloatArray | None) -> float:
+    """Return the optimum of a round; where rounds differ, the mean of those that were played."""
+    return environment.optimum if optima is None else float(np.mean(optima[..., -1] / rounds[-1]))
+
+
 def _bar(total: int) -> Any:
     from tqdm.auto import tqdm
 
@@ -239,20 +244,15 @@ def _collect(
     policy: AnyPolicy, environment: Environment, rounds: IntArray, records: dict[int, Record]
 ) -> Simulation:
     ordered = [records[index] for index in sorted(records)]
-    optima = None
-    if changes(environment):
-        # An interrupted replication may not have begun.
-        kept = [np.full(rounds.shape, np.nan) if r.optima is None else r.optima for r in ordered]
-        optima = np.array(kept).reshape(len(ordered), len(rounds))
+    kept = [r.optima for r in ordered if r.optima is not None]
     common = {
         "rounds": rounds,
-        "optimum": environment.optimum if optima is None else float(np.mean(optima[:, -1] / rounds[-1])),
+        "optimum": mean_optimum(environment, rounds, np.array(kept) if kept else None),
         **{name: getattr(policy.oracle, name) for name in ("alpha", "beta", "sense")},
         "path": ordered[0].path if ordered else "python",
     }
     return Simulation(
         policy=type(policy).__name__,
-        optima=optima,
         states=[r.state for r in ordered],
         super_arms=[r.super_arm for r in ordered],
         **gathered(SIMULATED, list(map(vars, ordered)), **common),

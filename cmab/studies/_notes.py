@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.environment import changes
 from cmab.studies._plan import Pair, Plan
 from cmab.studies._provenance import OWN, Code, code_of, refresh
 from cmab.studies._specification import classes, key_of, unnamed
@@ -80,11 +81,14 @@ def _bounds(plan: Plan, pair: Pair) -> dict[str, list[float]]:
     from cmab.studies._bounds import regret_bounds
 
     rounds = plan.outline.rounds
-    if rounds is None or pair not in plan.policies or not math.isfinite(plan.problems[pair[0]].optimum):
+    if rounds is None or pair not in plan.policies:
+        return {}
+    problem = plan.problems[pair[0]]
+    if changes(problem) or not math.isfinite(problem.optimum):  # bounds are for rounds that are alike
         return {}
     chosen = rounds[np.unique(np.linspace(0, len(rounds) - 1, _MOST_POINTS).round().astype(np.int64))]
     try:
-        found = regret_bounds(plan.policies[pair], plan.problems[pair[0]], chosen)
+        found = regret_bounds(plan.policies[pair], problem, chosen)
     except Exception:  # a curve in a report is no reason not to play
         return {}
     values = {name: bound.tolist() for name, bound in found.items() if np.isfinite(bound).all()}

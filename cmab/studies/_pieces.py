@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.environment import Environment, changes
+from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
 from cmab.policy import AnyPolicy
 from cmab.results._columns import IDENTIFIED, SIMULATED, stored
 from cmab.running._replication import replicate
 from cmab.running.identification import explore
+from cmab.running.simulation import mean_optimum
 from cmab.seeding import root
 from cmab.studies._plan import Plan
 from cmab.studies._provenance import Code, check_code, machine
@@ -50,19 +51,14 @@ class Simulating:
     rounds: IntArray
 
     def play(self, seed: int, replication: int) -> dict[str, Any]:
-        """Return what is recorded; regret is told by one optimum, so rounds must be alike."""
-        if changes(self.environment):
-            raise ValueError(
-                f"a study keeps one optimum, so {type(self.environment).__name__} must not define in_round;"
-                " use cmab.simulate for rounds that differ"
-            )
+        """Return what is recorded."""
         # The seed is the study's and the replication its own: numbers depend on no order of pieces.
         record = replicate(self.policy, self.environment, self.rounds, root(seed), replication)
         if record.interrupted:
             raise KeyboardInterrupt
         oracle = self.policy.oracle
         told: dict[str, Any] = {"alpha": oracle.alpha, "beta": oracle.beta, "sense": oracle.sense}
-        told |= {"rounds": self.rounds, "optimum": self.environment.optimum}
+        told |= {"rounds": self.rounds, "optimum": mean_optimum(self.environment, self.rounds, record.optima)}
         outside = record.seconds - record.oracle_seconds
         counts = getattr(record.state, "counts", None)
         observed = float(np.mean(counts > 0)) if isinstance(counts, np.ndarray) else math.nan

@@ -75,14 +75,18 @@ def simulation(learner: str, rows: Sequence[Row]) -> Simulation:
     ValueError
         If they were made for different optima: one mean of their regret would mean nothing.
     """
-    first = rows[0]
-    for name in ("optimum", "alpha", "beta", "sense"):
+    first, known = rows[0], [restored(SIMULATED, row) for row in rows]
+    alike, common = ["optimum", "alpha", "beta", "sense"], {}
+    if first["optima"] is not None:  # each replication met rounds of its own
+        alike.remove("optimum")
+        common["optimum"] = float(np.mean([row["optimum"] for row in known]))
+    for name in alike:
         if len(told := {row[name] for row in rows}) > 1 and not _are_close(told):
             raise ValueError(
                 f"the replications of {learner} on {first['instance']} must have one {name}, got"
                 f" {sorted(map(str, told))} of different versions; do not accept versions here"
             )
-    return Simulation(policy=learner, **gathered(SIMULATED, [restored(SIMULATED, row) for row in rows]))
+    return Simulation(policy=learner, **gathered(SIMULATED, known, **common))
 
 
 def _are_close(values: set[Any]) -> bool:

@@ -19,7 +19,7 @@ from cmab.studies._store_file import StoreFile
 Kind = Literal["simulations", "identifications", "trials"]
 By = Literal["key", "alike"]
 
-_FORMAT = 4
+_FORMAT = 5
 #: The file in a folder of results.
 STORE = "results.sqlite"
 _ARRAYS = {name: np.int64 if dtype is None else np.float64 for name, sql, dtype in SIMULATED if sql == "BLOB"}
@@ -141,7 +141,8 @@ class Store:
             if _is_damaged(kind, piece):
                 raise ValueError(f"{self.file}: {_damaged(piece)}")
             for name in _ARRAYS.keys() & piece.keys():
-                piece[name] = np.frombuffer(piece[name], _ARRAYS[name])
+                if piece[name] is not None:
+                    piece[name] = np.frombuffer(piece[name], _ARRAYS[name])
             return piece
         return None
 
