@@ -73,9 +73,9 @@ class CTS(CompiledIndexPolicy):
 
     References
     ----------
-    S. Wang, W. Chen: Thompson Sampling for Combinatorial Semi-Bandits, ICML 2018.
     T. Jin, H. Zhao, V. Y. F. Tan, Q. Gu: Avoiding exp(k*) Scaling for Thompson Sampling in Combinatorial
     Semi-Bandits: From Multiple Seeds to a Single Seed, COLT 2026.
+    S. Wang, W. Chen: Thompson Sampling for Combinatorial Semi-Bandits, ICML 2018.
     S. Agrawal, N. Goyal: Analysis of Thompson Sampling for the Multi-armed Bandit Problem, COLT 2012.
     """
 
