@@ -68,7 +68,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
     >>> result.super_arms
     [array([1, 3])]
     >>> policy.prior_means(result.states[0]).round(1)
-    array([0.1, 0.6])
+    array([0.2, 0.6])
 
     References
     ----------
