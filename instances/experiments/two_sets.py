@@ -79,7 +79,7 @@ def claims(rows: list[Row]) -> Verdicts:
     table = {(row["k"], row["learner"]): row for row in rows}
     largest = max(row["k"] for row in rows)
     worst = table[largest, "CTS"]
-    # Where it starts with the good super arm it stays there: half of the runs at least lose nothing.
+    # Where it starts with the good super arm it stays there: about half of the runs lose nothing.
     text = f"k = {largest}: CTS loses more than a quarter of what it could"
     verdicts: Verdicts = [(text, _exceeds(worst, worst["regret"] / worst["share"] / 4))]
     for name in ("CTS shared", "CL-SG", "BG-CTS"):
