@@ -60,6 +60,7 @@ def cover_greedily(k: int, graph: Sides, means: FloatArray, scratch: Scratch, ch
     for node in range(n):
         heap[node], age[node] = node, 0
         gains[node] = gain(node, offsets, arms, heads, means, weights, missing)
+    # Gains of a submodular reward only fall as nodes are chosen, so old ones are upper bounds: Minoux 1978.
     heap_up(heap, gains, n)
     size = n
     for step in range(k):
@@ -68,8 +69,10 @@ def cover_greedily(k: int, graph: Sides, means: FloatArray, scratch: Scratch, ch
             age[heap[0]] = step
             heap_sink(heap, gains, 0, size)
         node = heap[0]
+        # Marks it as chosen: the ages of others stay below k.
         age[node] = k
         for i in range(offsets[node], offsets[node + 1]):
+            # Edges succeed independently, so the chances of a miss multiply: Chen et al. 2016, section 4.1.
             missing[heads[arms[i]]] *= 1.0 - means[arms[i]]
         size = heap_drop(heap, gains, size)
     at = 0
@@ -108,6 +111,7 @@ def solve_coverage(means: FloatArray, integers: IntArray, reals: FloatArray, out
     """
     m, k, n = means.shape[0], integers[0], integers[1]
     offsets, left, arcs = integers[2 : 3 + n], integers[3 + n : 3 + 3 * n], integers[3 + 3 * n :]
+    # Two entries for each right node, one for each left node.
     right = (reals.shape[0] - n) // 2
     missing, gains = reals[right : 2 * right], reals[2 * right :]
     graph = Sides(offsets, arcs[:m], arcs[m:], reals[:right])

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.kernels import kernel, keyed_word, mix, prefetch
+from cmab.kernels import borrows, kernel, keyed_word, mix, part, prefetch
 
 _ARC = np.dtype([("limit", np.uint64), ("head", np.int32), ("arm", np.int32)])
 _LINE = 64 // _ARC.itemsize
@@ -19,6 +19,7 @@ def arcs_in_rows(arms: AnyArray, heads: AnyArray, means: FloatArray) -> AnyArray
     """
     arcs = np.empty(arms.shape[0], _ARC)
     for j in range(arms.shape[0]):
+        # k / 2^53 < p for whole k is k < ceil(2^53 p), which is exact: no coin is rounded.
         arcs[j]["limit"] = np.uint64(math.ceil(means[arms[j]] * 2.0**53))
         arcs[j]["head"] = heads[arms[j]]
         arcs[j]["arm"] = arms[j]
@@ -71,6 +72,13 @@ def cascade(
     return size, seen
 
 
+@part
+@borrows
+def cascade_key(key: int, i: int) -> int:
+    """Return the key of cascade `i`, a whole number that is not negative."""
+    return int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
+
+
 @kernel
 def spread_sums(
     offsets: IntArray,
@@ -92,7 +100,8 @@ def spread_sums(
     active = np.empty(n + 1, np.int32)
     total, norm = 0.0, 0.0
     for i in range(first, last):
-        run = int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
+        run = cascade_key(key, i)
+        # Seeds count as hit: the loop below writes them down.
         hits, size, at, spread = seeds.shape[0], 0, 0, 0.0
         hit[:hits] = seeds
         while hits > 0:
@@ -110,6 +119,7 @@ def spread_sums(
                     hit[hits] = arc["head"]
                     hits += keyed_word(run, j) < arc["limit"]
                 at += 1
+        # The sum over nodes that were active, and the marks set back for the next cascade, in one pass.
         for v in active[:size]:
             spread += weights[v]
             dormant[v] = 1
@@ -164,6 +174,7 @@ def uncertain_arms(
             if means[arm] <= 0.0:
                 continue
             if means[arm] < 1.0:
+                # Early: on a large graph a cascade may meet millions.
                 if count == most:
                     return found, most + 1
                 found[count] = arm
@@ -190,12 +201,15 @@ def exact_activation(
     """
     usable = means >= 1.0
     active = np.zeros(offsets.shape[0] - 1)
+    # Kempe et al. 2003, proof of Theorem 2.2 (number from memory): in each outcome of all coins the active
+    # nodes are those that live arcs lead to.
     for outcome in range(1 << uncertain.shape[0]):
         chance = 1.0
         for b in range(uncertain.shape[0]):
             success = (outcome >> b) & 1 == 1
             usable[uncertain[b]] = success
             chance *= means[uncertain[b]] if success else 1.0 - means[uncertain[b]]
+        # A chance that underflows adds nothing.
         if chance > 0.0:
             reached, _ = reachable(offsets, arms, heads, usable, seeds)
             for v in reached:

@@ -67,6 +67,7 @@ def cover(
     for v in range(n):
         if allowed[v]:
             degrees[v] = offsets[v + 1] - offsets[v]
+    # How many nodes have each degree: the k largest are read off without sorting.
     top = degrees.max()
     histogram = np.zeros(top + 1, np.int64)
     for v in range(n):
@@ -77,6 +78,7 @@ def cover(
         if size >= given.shape[0]:
             # Tang et al. 2018, eq. 10: no k nodes cover more than what is covered and the k largest gains.
             bound = min(bound, covered + _largest(histogram, top, k))
+        # Degrees only fall, so `top` does too: all steps together pass over the histogram once.
         while top > 0 and histogram[top] == 0:
             top -= 1
         if size == k or (top == 0 and size >= given.shape[0]):
@@ -85,6 +87,7 @@ def cover(
         if size < given.shape[0]:
             best = given[size]
         else:
+            # The lowest of the largest: ties go to lower numbers.
             while degrees[best] != top:
                 best += 1
         chosen[size] = best
@@ -133,6 +136,7 @@ def cover_and_gain(
         held = heap_drop(heap, keys, held)
         chosen[size] = best
         size += 1
+        # What it is worth by itself is taken; its sets follow.
         left[best] = 0.0
         covered += _take(index, best, degrees, covered_sets)
     return chosen[:size], covered
@@ -167,6 +171,7 @@ def _sum_of_largest(
     size = best.shape[0]
     for v in nodes:
         value = left[v] + slope * degrees[v]
+        # Most nodes end here, at the least of the best.
         if value <= best[0]:
             continue
         at = 0  # `best` stays a heap, the smallest on top
@@ -207,6 +212,7 @@ def bound_after(
     for size in range(chosen.shape[0] + 1):
         if size % step == 0 or size == chosen.shape[0]:
             more = _sum_of_largest(near, degrees, left, slope, largest)
+            # Nodes left out could be among the k best: look at all of them.
             if largest[0] < cut:
                 more = _sum_of_largest(nodes, degrees, left, slope, largest)
             bound = min(bound, worth + more)  # Tang et al. 2018, eq. 10
@@ -253,6 +259,7 @@ def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArr
     Costs and budget are whole numbers below 2^53, so that what is left is exact. What is free comes first.
     Return the nodes, the number of sets they cover, and the gains that are left.
     """
+    # All sets are uncovered at first, so a node gains as many as hold it.
     gains = np.diff(index.offsets)
     n = gains.shape[0]
     chosen, size, covered = np.empty(n, np.int64), 0, 0
@@ -262,7 +269,8 @@ def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArr
         for v in range(n):
             if gains[v] == 0 or costs[v] > budget or (best >= 0 and gains[v] <= rate * costs[v]):
                 continue
-            best, rate = v, gains[v] / costs[v]  # the modified greedy of Khuller et al. 1999, section 2
+            best, rate = v, gains[v] / costs[v]  # Khuller et al. 1999, modified greedy
+            # Free: nothing can have a better rate, and the division gave infinity.
             if costs[v] == 0.0:
                 break
         if best < 0:
@@ -281,6 +289,7 @@ def count_covered(offsets: IntArray, sets: AnyArray, nodes: IntArray, seen: Bool
         for j in range(offsets[v], offsets[v + 1]):
             covered += not seen[sets[j]]
             seen[sets[j]] = True
+    # Set back by the same walk: a new array for each question would cost a pass over all sets.
     for v in nodes:
         for j in range(offsets[v], offsets[v + 1]):
             seen[sets[j]] = False

@@ -42,6 +42,7 @@ def group_offsets(keys: AnyArray, n: int) -> IntArray:
 def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
     """Return the offsets of the groups 0..n-1 of `keys` and the positions in stable order of their keys."""
     offsets = group_offsets(keys, n)
+    # A counting sort: stable, and linear in keys and groups.
     place = offsets[:-1].copy()
     order = np.empty(keys.shape[0], np.int32)
     for i in range(keys.shape[0]):
@@ -56,6 +57,7 @@ def limits_of(means: FloatArray) -> tuple[AnyArray, int, int]:
     limits = np.empty(means.shape[0], np.uint32)
     certain, impossible = 0, 0
     for i in range(means.shape[0]):
+        # Exact: a power of two moves the point, and the cast cuts off what `is_below` looks at.
         limits[i] = np.uint32(means[i] * SCALE)
         certain += limits[i] == CERTAIN
         impossible += means[i] == 0.0
@@ -80,6 +82,8 @@ def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits
     n = offsets.shape[0] - 1
     number, low = np.zeros(n, np.int32), np.zeros(n, np.int32)
     component = np.full(n, -1, np.int32)
+    # Where the walk stands at each node: what recursion would keep in local variables. `path` is its stack,
+    # `stack` holds the nodes that have no component yet.
     position = offsets[:-1].copy()
     path, stack = np.empty(n, np.int32), np.empty(n, np.int32)
     depth, held, clock, found = 0, 0, 0, 0
@@ -106,6 +110,7 @@ def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits
                     depth += 1
                     descended = True
                     break
+                # Only nodes that have no component yet are on the stack: others cannot reach v.
                 if component[w] < 0:
                     low[v] = min(low[v], number[w])
             if descended:
@@ -114,6 +119,7 @@ def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits
             if depth:
                 parent = path[depth - 1]
                 low[parent] = min(low[parent], low[v])
+            # v is the first node of its component that was met: what lies above it on the stack is the rest.
             if low[v] == number[v]:
                 while True:
                     held -= 1
@@ -153,6 +159,7 @@ def certain_owners(
     owners = np.full(component.max() + 1, -1, np.int32)
     owners[chosen] = chosen
     queue, queued, end = np.empty(n, np.int32), np.zeros(n, np.bool_), 0
+    # All chosen ones start together, so every node is reached once, by whoever comes first.
     for v in range(n):
         if owners[component[v]] >= 0:
             queue[end], queued[v] = v, True

@@ -33,14 +33,17 @@ def reach_back(
     offsets, arms, tails = arcs
     at, end, examined = start, start + 1, 0
     stamps[pool[start]] = stamp
+    # The root may have an owner itself: then no arc needs a look.
     if owners[pool[start]] >= 0:
         return end, True, 0
+    # The pool is the queue of a breadth-first search against the arcs, and what it found.
     while at < end:
         v = pool[at]
         at += 1
         examined += offsets[v + 1] - offsets[v]
         for j in range(offsets[v], offsets[v + 1]):
             u = tails[arms[j]]
+            # Stamps tell members: a new set costs no pass over all nodes.
             if live[arms[j]] and stamps[u] != stamp:
                 stamps[u] = stamp
                 pool[end] = u
@@ -72,10 +75,12 @@ def widen(
         s = sets[i]
         for j in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
             u = tails[j]
+            # A closed set still walks over its arcs, for `at` has to keep step with `live`.
             if live[at] and is_open[s] and not members[s, u]:
                 members[s, u] = True
                 new_sets[end], new_nodes[end] = s, u
                 end += 1
+                # Whoever has an owner ends the set, as in `draw_sets`.
                 is_open[s] = owners[u] < 0
             at += 1
     return new_sets[:end], new_nodes[:end]

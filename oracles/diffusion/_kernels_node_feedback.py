@@ -61,6 +61,7 @@ def cascade_with_node_feedback(
         since[seed] = 0
         active[size] = seed
         size += 1
+    # Nodes of one step try together: nobody sees which of them was first.
     while first < size:
         last = size
         for v in active[first:last]:
@@ -68,6 +69,7 @@ def cascade_with_node_feedback(
                 w = heads[j]
                 if 0 <= since[w] <= step:
                     continue
+                # Counted before anybody is shown: ALONE and CREDITED need to know how many tried.
                 tries[w, 0] += 1
                 if since[w] < 0 and _is_live(owners, lows, highs, key, j):
                     since[w] = step + 1
@@ -80,12 +82,14 @@ def cascade_with_node_feedback(
                     continue
                 observed[seen] = arms[j]
                 if shows == CREDITED:
+                    # One of those that tried is credited, each as likely: live or not is not seen.
                     lucky = int(keyed_uniform(key ^ _TIES, w) * tries[w, 0])
                     outcomes[seen] = since[w] > step and tries[w, 1] == lucky
                     tries[w, 1] += 1
                 else:
                     outcomes[seen] = _is_live(owners, lows, highs, key, j)
                 seen += 1
+        # Only heads that were tried are set back: steps are short, graphs are not.
         _forget(offsets, heads, active[first:last], tries, ever)
         first, step = last, step + 1
     return size, seen
@@ -93,6 +97,7 @@ def cascade_with_node_feedback(
 
 @part
 def _is_live(owners: AnyArray, lows: FloatArray, highs: FloatArray, key: int, j: int) -> bool:
+    # For thresholds the owner is the head: one number chooses among the arcs into it.
     number = keyed_uniform(key, owners[j])
     return bool(number < highs[j] and (lows.shape[0] == 0 or number >= lows[j]))
 

@@ -48,6 +48,7 @@ def skip_rates(
         most = np.uint32(0)
         for i in range(offsets[v], offsets[v + 1]):
             most = max(most, limits[i])
+        # Draws of a node that skips: its successes at the largest probability, and the last; in coins.
         if (degree * (most + 1.0) / SCALE + 1.0) * _COST_OF_SKIP >= degree:
             continue
         for i in range(offsets[v], offsets[v + 1]):
@@ -71,6 +72,7 @@ def alias_table(masses: FloatArray) -> tuple[FloatArray, AnyArray]:
         else:
             large[n_large] = v
             n_large += 1
+    # Each slot holds a share 1 / n: what a small one lacks comes from a large one.
     while n_small > 0 and n_large > 0:
         n_small -= 1
         v, u = small[n_small], large[n_large - 1]

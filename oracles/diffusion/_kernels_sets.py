@@ -48,6 +48,7 @@ def draw_root(
 ) -> tuple[int, np.uint64]:
     """Return the root that the stream at `state` begins with, and the state after it."""
     state += GOLDEN
+    # Vose's alias method: a slot, then a coin between its two nodes; cuts of 1 need no coin.
     slot = int(to_unit(mix(state)) * roots.shape[0])
     if cuts[slot] < 1.0:
         state += GOLDEN
@@ -74,6 +75,7 @@ def _first_live(first: int, last: int, arms: AnyArray, chances: FloatArray, left
     """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
     all_dead, possible = 1.0, first
     for i in range(first, last):
+        # P[arc i is the first live one] = p_i prod_{j < i} (1 - p_j): `left` falls below 0 at the right one.
         p = chances[arms[i]]
         left -= all_dead * p
         if left < 0.0:
@@ -94,6 +96,7 @@ def _next_by_coins(
         state += GOLDEN
         word = mix(state)
         first_bits = word >> S33
+        # Nearly always the first 31 bits decide; where they are equal, all 64 do.
         if first_bits <= limits[i] and (first_bits < limits[i] or is_below(word, chances[arms[i]])):
             break
         i += 1
@@ -112,12 +115,14 @@ def _next_by_skips(
     """
     while i < stop:
         state += GOLDEN
+        # P[skipped >= s] = (1 - top)^s, so skipped = ln(u) / ln(1 - top), rounded down.
         # In (0, 1], so that the logarithm is finite; `rate` is 1 / ln(1 - top).
         skipped = math.log(to_unit(mix(state)) + 2.0**-53) * rate
         if skipped >= stop - i:
             return stop, state
         i += int(skipped)
         state += GOLDEN
+        # Thinning: success at `top`, and then with chance p / top, has chance p.
         if to_unit(mix(state)) * top < chances[arms[i]]:
             break
         i += 1
@@ -150,6 +155,7 @@ def draw_sets(
     base, n, keep, pairs = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0, gammas.shape[0] > 0
     hits, examined, start = 0, 0, ends[0] if keep else 0
     for j in range(last - first):
+        # A set has at most n nodes: room for one is enough to draw it without looking again.
         if start + n > pool.shape[0]:
             return j, hits, examined
         stamp = first + j + 1
@@ -169,6 +175,7 @@ def draw_sets(
                     state += GOLDEN
                     i = _first_live(i, stop, arms, chances, to_unit(mix(state)) * gammas[v])
                 elif rate == 0.0:
+                    # The stream moves by one number for each coin tossed.
                     tossed = i
                     i = _next_by_coins(i, stop, limits, arms, chances, state)
                     state += np.uint64(min(i + 1, stop) - tossed) * GOLDEN

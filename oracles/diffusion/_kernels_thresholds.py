@@ -28,10 +28,11 @@ def exact_threshold_spread(
     """Return the expected spread, summed over all choices of a live arc (or none) into each of `nodes`."""
     in_offsets, in_arms = arcs.in_offsets, arcs.in_arms
     usable = np.zeros(means.shape[0], np.bool_)
+    # The choice behind the last arc of a node is none of them.
     choice = in_offsets[nodes]
     expected = 0.0
     while True:
-        chance = 1.0  # of this choice: Kempe et al. 2003, Theorem 4.6
+        chance = 1.0  # nodes choose independently: Kempe et al. 2003, Claim 2.6 (number from memory)
         usable[:] = False
         for i in range(nodes.shape[0]):
             v = nodes[i]
@@ -39,6 +40,7 @@ def exact_threshold_spread(
                 usable[in_arms[choice[i]]] = True
                 chance *= means[in_arms[choice[i]]]
             else:
+                # Weights may sum to 1 and a little by rounding.
                 chance *= max(0.0, 1.0 - means[in_arms[in_offsets[v] : in_offsets[v + 1]]].sum())
         if chance > 0.0:
             reached, _ = reachable(arcs.out_offsets, arcs.out_arms, arcs.heads, usable, seeds)

@@ -7,6 +7,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import GOLDEN, kernel, keyed_uniform, mix, to_unit
+from oracles.diffusion._kernels_cascade import cascade_key
 from oracles.diffusion._kernels_sets import World, draw_root
 
 
@@ -31,7 +32,8 @@ def draw_walks(
 ) -> tuple[int, int, int]:
     """Draw sets as `draw_sets` does, where at most one arc into each node is live.
 
-    Arc i is the live one with probability ``chances[arms[i]]`` (Kempe et al. 2003, Theorem 4.6).
+    Arc i is the live one with probability ``chances[arms[i]]`` (Kempe et al. 2003, Claim 2.6,
+    number from memory).
     """
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
     offsets, tails, arms, chances = world.offsets, world.tails, world.arms, world.chances
@@ -43,6 +45,7 @@ def draw_walks(
         stamp = first + j + 1
         v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * GOLDEN))
         end, owner = start, -1
+        # One live arc at most leads on, so a set is a walk: it ends where there is none, or in a circle.
         while stamps[v] != stamp:
             stamps[v] = stamp
             pool[end] = v
@@ -54,7 +57,7 @@ def draw_walks(
             state += GOLDEN
             drawn, below = to_unit(mix(state)), 0.0
             examined += offsets[v + 1] - offsets[v]
-            # One arc at most, arc i with its own probability: Kempe et al. 2003, Theorem 4.6.
+            # One uniform number chooses among arcs that lie side by side in [0, 1), or none of them.
             for i in range(offsets[v], offsets[v + 1]):
                 below += chances[arms[i]]
                 if drawn < below:
@@ -84,7 +87,7 @@ def threshold_sums(
     active, pressure = np.empty(n, np.int32), np.zeros(n)
     total, norm = 0.0, 0.0
     for i in range(first, last):
-        run = int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
+        run = cascade_key(key, i)
         size, at, spread = 0, 0, 0.0
         for seed in seeds:
             stamps[seed] = i + 1
@@ -98,12 +101,15 @@ def threshold_sums(
                 w = heads[j]
                 if stamps[w] == i + 1:
                     continue
+                # Stamps tell which cascade a pressure is of: a new one costs no pass over all nodes.
                 pressure[w] = means[j] + (pressure[w] if pressed[w] == i + 1 else 0.0)
                 pressed[w] = i + 1
+                # Thresholds are uniform and belong to (key, cascade, node): each look sees the same one.
                 if keyed_uniform(run, w) < pressure[w]:
                     stamps[w] = i + 1
                     active[size] = w
                     size += 1
         total += spread
+        # The norm grows without squares, which could overflow.
         norm = math.hypot(norm, spread - origin)
     return total, norm

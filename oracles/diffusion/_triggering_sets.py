@@ -28,6 +28,8 @@ def arcs_into(graph: DirectedGraph, nodes: IntArray) -> tuple[AnyArray, IntArray
     """Return the arcs into `nodes` side by side, and for each the position of its node in `nodes`."""
     offsets, arcs = graph.in_arcs
     starts, degrees = offsets[nodes], graph.in_degrees[nodes]
+    # Ranges of different lengths side by side, without a loop: the start of each, as often as it is long, and
+    # a count that begins anew with each.
     places = np.arange(degrees.sum()) + np.repeat(starts - np.cumsum(degrees) + degrees, degrees)
     return arcs[places], np.repeat(np.arange(len(nodes)), degrees)
 

@@ -234,6 +234,7 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
     labels, ends = list(number), np.stack(both, axis=1)
     chances = None if probability is None else _attribute(graph, probability)
     if not graph.is_directed():
+        # Both directions of an edge side by side.
         ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)
         chances = None if chances is None else np.repeat(chances, 2)
     if not labels:

@@ -67,6 +67,7 @@ def exact_threshold_spread(
     _, reached = reachable(*graph.out_arcs, graph.heads, means > 0.0, seeds)
     reached[seeds] = False
     nodes = np.flatnonzero(reached)
+    # Each node chooses one of its arcs or none; logarithms, for the product may overflow.
     if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
         return None
     arcs = Arcs(graph.tails, graph.heads, *graph.out_arcs, *graph.in_arcs)
@@ -147,6 +148,7 @@ def _mean_and_error(
     from one of the spreads, and never squared: weights may have any size, and one may outweigh the others.
     """
     scaled, unit = summable(worth)
+    # Some value of the right size: squares of distances from it cancel nothing.
     origin, _ = sums(scaled, 0, 1, 0.0)
     cuts = [*range(0, count, _RANGE), count]
 
@@ -170,5 +172,6 @@ def summable(worth: FloatArray) -> tuple[FloatArray, float]:
 
 def standard_error(norm: float, shift: float, count: int) -> float:
     """Return that of the mean of `count` numbers; `norm` is of their distances from a point `shift` off."""
+    # The variance size^2 - shift^2 in factors: neither square overflows, and the difference keeps its digits.
     size, shift = norm / math.sqrt(count), abs(shift)
     return math.sqrt(max(0.0, size - shift)) * math.sqrt(size + shift) / math.sqrt(max(count - 1, 1))

@@ -25,12 +25,14 @@ def seeds_by_degree(
     for size in range(k):
         best, value = -1, -1.0
         for v in range(n):
+            # With equal p and t seeds among d neighbours (1 - p)^t (1 + (d - t) p), which DegreeDiscountIC
+            # (Chen et al. 2009) expands to 1 + (d - 2t - (d - t) t p) p.
             score = (1.0 + degrees[v]) * untouched[v] if discount else degrees[v]
             if free[v] and score > value:
                 best, value = v, score
         chosen[size] = best
         free[best] = False
-        # What Chen et al. 2009, section 3.2, approximate: neighbours of a seed lose the arc to it, and count
+        # Neighbours of a seed lose the arc to it, and count
         # only as far as no seed activates them.
         if single or discount:
             for j in range(in_offsets[best], in_offsets[best + 1]):

@@ -66,6 +66,7 @@ def draw_or_copy(
             size = old_ends[j + 1] - old_ends[j]
             if start + size > pool.shape[0]:
                 return j, drawn, examined
+            # Copied, not drawn: none of its coins lies between an old and a new limit.
             for at in range(size):
                 pool[start + at] = old_pool[old_ends[j] + at]
             ends[j + 1] = start + size
@@ -81,11 +82,13 @@ def draw_or_copy(
             v = pool[at]
             at += 1
             examined += offsets[v + 1] - offsets[v]
+            # Arcs into a node lie side by side, so their coins are neighbours in the stream.
             state = stream + np.uint64(offsets[v] + _COINS - 1) * GOLDEN
             for i in range(offsets[v], offsets[v + 1]):
                 state += GOLDEN  # as `coin` does, by one addition
                 tossed = np.uint32(mix(state) >> S33)
                 if tossed >= limits[i]:
+                    # A dead coin is a ceiling of its arc, a live one a floor: limits may move between.
                     ceilings[i] = min(ceilings[i], tossed)
                     continue
                 floors[i] = max(floors[i], np.uint32(tossed + 1))
@@ -108,6 +111,7 @@ def coins_to_compare(
     some, whole = 0, 0
     for v in range(offsets.shape[0] - 1):
         count = holders[v + 1] - holders[v]
+        # Drawing anew tosses all of them: the caller compares the two numbers.
         whole += count * (offsets[v + 1] - offsets[v])
         for i in range(offsets[v], offsets[v + 1]):
             if limits[i] < floors[i] or limits[i] > ceilings[i]:
@@ -135,12 +139,14 @@ def find_stale(
     base, stale = mix(np.uint64(key)), np.zeros(n_sets, np.bool_)
     for v in range(offsets.shape[0] - 1):
         for i in range(offsets[v], offsets[v + 1]):
+            # No coin of this arc lies between its guards: no set changes by it.
             if floors[i] <= after[i] <= ceilings[i]:
                 continue
             low, high = min(before[i], after[i]), max(before[i], after[i])
             floor, ceiling = np.uint32(0), CERTAIN
             for j in range(holders[v], holders[v + 1]):
                 tossed = np.uint32(coin(base, sets[j], i))
+                # Live before and dead now, or the other way round.
                 if low <= tossed < high:
                     stale[sets[j]] = True
                 if tossed < after[i]:

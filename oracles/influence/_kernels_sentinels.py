@@ -23,6 +23,7 @@ def most_covering(
     offsets, positions = order_by(entries, n)
     set_of, is_covered = np.empty(entries.shape[0], np.int32), np.zeros(n_sets, np.bool_)
     gains, chosen = np.zeros(n, np.int64), np.empty(k, np.int64)
+    # Nodes find their places in the pool by `positions`; each place has to know its set.
     for i in range(n_sets):
         for j in range(ends[i], ends[i + 1]):
             set_of[j] = i
@@ -33,10 +34,13 @@ def most_covering(
         most = 0
         for v in range(n):
             most = max(most, gains[v])
+        # What covers one or two of a few sets may do so by chance.
         if most < least_gain:
             break
+        # A count has about its own variance, so these nodes are equally good as far as the sets tell.
         best, bar = -1, most - 0.5 * math.sqrt(most)
         for v in range(n):
+            # Sets come soonest to the one with the most arcs out, and are left the sooner.
             if gains[v] >= bar and (best < 0 or arcs_out[v] > arcs_out[best]):
                 best = v
         chosen[size] = best
@@ -46,6 +50,7 @@ def most_covering(
             if is_covered[i]:
                 continue
             is_covered[i] = True
+            # Counted in entries, not in sets: entries are what leaving sets early saves.
             n_covered += ends[i + 1] - ends[i]
             for j in range(ends[i], ends[i + 1]):
                 if allowed[entries[j]]:

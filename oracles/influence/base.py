@@ -13,7 +13,7 @@ from cmab.description import described
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
-from cmab.validation import arm_indices, frozen, integer, vector
+from cmab.validation import arm_indices, frozen, integer, real, vector
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
 from oracles.diffusion.groups import in_degree_groups
 from oracles.diffusion.reverse_sets import MODELS, Model
@@ -95,6 +95,13 @@ class InfluenceOracle(Oracle):
         self.model: Model = model
         # Under linear thresholds, edges out of a node are not seen together: see `LinearThreshold`.
         self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
+
+    def _promise(self, ratio: float, epsilon: float, delta: float | None, max_rr_sets: int | None) -> None:
+        """Set what `alpha` and `beta` are made of, for oracles that certify their answers."""
+        self.epsilon = real("epsilon", epsilon, 0.0, ratio, inside=True)
+        self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
+        self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
+        self.alpha, self.beta = ratio - self.epsilon, 1.0 - self.delta
 
     def __repr__(self) -> str:
         candidates = None if self.candidates.all() else int(self.candidates.sum())
@@ -213,6 +220,7 @@ class InfluenceOracle(Oracle):
         The constant modulated by triggering is W for cascades. None is given for linear thresholds: how often
         an edge is shown is not known there.
         """
+        # Chen et al. 2016, Lemma 6, where every node is worth 1.
         total = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
         found = Smoothness.influence(self.n_arms, total)
         return replace(found, modulated=None) if self.model == "lt" else found

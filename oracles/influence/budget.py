@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.validation import frozen, integer, real, vector
+from cmab.validation import frozen, real, vector
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.base import InfluenceOracle
@@ -92,10 +92,7 @@ class BudgetedInfluence(InfluenceOracle):
         affordable = np.flatnonzero(self._parts <= _PARTS)
         super().__init__(graph, _most_within(self._parts), node_weights=node_weights, candidates=affordable)
         self.costs = frozen(vector("costs", costs, self.graph.n_nodes))
-        self.epsilon = real("epsilon", epsilon, 0.0, BUDGET_RATIO, inside=True)
-        self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
-        self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
-        self.alpha, self.beta = BUDGET_RATIO - self.epsilon, 1.0 - self.delta
+        self._promise(BUDGET_RATIO, epsilon, delta, max_rr_sets)
 
     def _restricted(self, available: BoolArray) -> Self:
         restricted = super()._restricted(available)
@@ -143,16 +140,7 @@ class BudgetedInfluence(InfluenceOracle):
             patient_sets=_PATIENCE * schedule.first,
         )
         found = search(plan, lambda sets, log_term, _: self._choose(sets, costs, log_term))
-        return Certificate(
-            cheapest[found.chosen],
-            found.ratio,
-            found.ratio >= self.alpha,
-            found.spread,
-            found.standard_error,
-            found.rr_sets,
-            found.edges_examined,
-            n,
-        )
+        return found.certificate(cheapest[found.chosen], self.alpha, n)
 
     def _cheapest(self, reverse: ReverseGraph) -> IntArray:
         """Return the cheapest affordable node of each component, -1 where there is none."""
@@ -170,6 +158,7 @@ class BudgetedInfluence(InfluenceOracle):
         chosen, covered, left = cover_within(index, costs, _PARTS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
+        # Greedy alone has no ratio: one node may be worth more than all that it buys first.
         if degrees[single] > covered:
             chosen, covered = np.array([single]), int(degrees[single])
         chosen = _spent(chosen, costs, sets.graph.masses)
@@ -204,6 +193,7 @@ def _knapsack(gains: IntArray, costs: FloatArray) -> float:
     """Return the value of the fractional knapsack, which no seeds within the budget exceed."""
     rates = np.full(len(gains), np.inf)
     np.divide(gains, costs, out=rates, where=costs > 0.0)
+    # Dantzig's bound: the best gains for their costs, and a part of the first that does not fit.
     order = np.argsort(-rates, kind="stable")
     spent = np.cumsum(costs[order])
     whole = int(np.searchsorted(spent, _PARTS, side="right"))

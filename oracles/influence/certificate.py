@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from cmab.arrays import IntArray
 from cmab.confidence.kl import bernoulli_divergence
 
+# The bounds, sample sizes and confidence of Tang et al. 2018 are compared with its authors' code (`opimc` in
+# OPIM1.1/alg.cpp of github.com/tangj90/OPIM); the numbers of its equations are from memory.
 GREEDY_RATIO = 1.0 - 1.0 / math.e
 # Tang, Tang, Lim, Han, Li, Yuan: Revisiting Modified Greedy Algorithm for Monotone Submodular Maximization
-# with a Knapsack Constraint, SIGMETRICS 2021: of gain per cost, or the best single node if that is better.
+# with a Knapsack Constraint, SIGMETRICS 2021, abstract: of gain per cost, or the best single node if better.
 BUDGET_RATIO = 0.405
 _ROUNDING, _PRECISION, _HALVINGS = 1e-9, 1e-6, 40
 # A number of sets that no machine draws; finite, where weights are so far apart that the theory's is not.
@@ -111,6 +113,7 @@ class Schedule:
         #     choices of k seeds this is at most delta/6, since e2 = epsilon sqrt(g (log_choices + a)) / root.
         # F is submodular: greedy reaches F(S) >= g F(S*) > g (1 - e1) O = (g - epsilon + e2) O, which seeds
         # as in (2) do not. With O >= floor this takes delta/3; the n_tests pairs of bounds take the rest.
+        # `alpha`, `beta`, `maxNumR`, `numRbase`, `numIter` and `a1` of the authors' code, g for 1 - 1/e.
         log_6 = math.log(6.0 / delta)
         root = greedy * math.sqrt(log_6) + math.sqrt(greedy * (log_choices + log_6))
         last = max(1, math.ceil(min(2.0 * (scale / floor) * (root / epsilon) * (root / epsilon), _NEVER)))
@@ -131,6 +134,7 @@ def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
     The larger of two bounds (Tang et al. 2018, eq. 5; the binomial tail of `_log_tail`): both grow with
     `hits`, so the mistakes of one are among those of the other.
     """
+    # `lowerSelect` of the authors' code.
     root = math.sqrt(hits + 2.0 * log_term / 9.0) - math.sqrt(log_term / 2.0)
     low = max(0.0, root**2 - log_term / 18.0) / n_sets if root > 0.0 else 0.0
     return scale * _boundary(low, hits / n_sets, lambda share: _log_tail(hits, n_sets, share) <= -log_term)
@@ -142,6 +146,7 @@ def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> 
     `coverage` bounds the number of the sets that the best seeds cover. The smaller of two bounds (Tang et al.
     2018, eq. 8; the binomial tail), as in `lower_bound`.
     """
+    # `upperOPT` of the authors' code.
     root = math.sqrt(coverage + log_term / 2.0) + math.sqrt(log_term / 2.0)
     missed = n_sets - math.floor(coverage + _ROUNDING)
     if missed <= 0:
@@ -170,6 +175,7 @@ def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float,
             high = middle
     if high == 1.0:
         return 1.0, 0.0
+    # The derivative of q in KL(x, q) = rate: -(dKL/dx) / (dKL/dq), where dKL/dq = (q - x) / (q (1 - q)).
     slope = (math.log(high / x) - math.log((1.0 - high) / (1.0 - x))) * high * (1.0 - high) / (high - x)
     return high - slope * x, slope
 
@@ -193,6 +199,7 @@ def _log_tail(hits: int, n_sets: int, share: float) -> float:
         return 0.0
     if share <= 0.0:
         return -math.inf
+    # P[hits] of the binomial, times the sum of a geometric series of the ratio of the first two terms.
     odds = share / (1.0 - share)
     first = log_binomial(n_sets, hits) + hits * math.log(odds) + n_sets * math.log1p(-share)
     return min(0.0, first - math.log1p(-odds * (n_sets - hits) / (hits + 1)))

@@ -148,6 +148,7 @@ class MonteCarloGreedy(InfluenceOracle):
         value = 0.0
         while len(seeds) < self.k:
             gain, node, known_for = heapq.heappop(queue)
+            # Gains only fall: a gain of now on top of the others' older ones is the largest (CELF).
             if known_for == len(seeds):
                 seeds.append(node)
                 value -= gain

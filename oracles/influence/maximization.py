@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.validation import integer, real
+from cmab.validation import integer
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler
 from oracles.influence._choosing import choose_some
@@ -122,14 +122,11 @@ class InfluenceMaximization(InfluenceOracle):
         model: Model = "ic",
     ) -> None:
         super().__init__(graph, k, node_weights=node_weights, candidates=candidates, model=model)
-        self.epsilon = real("epsilon", epsilon, 0.0, greedy_ratio(self.k), inside=True)
-        self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
-        self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
+        self._promise(greedy_ratio(self.k), epsilon, delta, max_rr_sets)
         self.first_rr_sets = None if first_rr_sets is None else integer("first_rr_sets", first_rr_sets, 1)
         if sampler not in SAMPLERS:
             raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
         self.sampler, self.threads = sampler, integer("threads", threads, 1)
-        self.alpha, self.beta = greedy_ratio(self.k) - self.epsilon, 1.0 - self.delta
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""
@@ -150,16 +147,7 @@ class InfluenceMaximization(InfluenceOracle):
             found = Found(largest, 1.0, by_themselves, 0.0, 0, 0)
         else:
             found = self._search(reverse, k, allowed, by_themselves, (choosing, validating))
-        return Certificate(
-            self._filled(lowest[found.chosen]),
-            found.ratio,
-            found.ratio >= self.alpha,
-            found.spread,
-            found.standard_error,
-            found.rr_sets,
-            found.edges_examined,
-            reverse.n_components,
-        )
+        return found.certificate(self._filled(lowest[found.chosen]), self.alpha, reverse.n_components)
 
     def _search(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
-from oracles.influence.certificate import Schedule, estimate, lower_bound, secures
+from oracles.influence.certificate import Certificate, Schedule, estimate, lower_bound, secures
 
 Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]
 
@@ -26,6 +26,11 @@ class Found:
     standard_error: float
     rr_sets: int
     edges_examined: int
+
+    def certificate(self, seeds: IntArray, alpha: float, n_components: int) -> Certificate:
+        """Return what is known, of `seeds` that stand for the components."""
+        known = (self.spread, self.standard_error, self.rr_sets, self.edges_examined)
+        return Certificate(seeds, self.ratio, self.ratio >= alpha, *known, n_components)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +132,7 @@ def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_set
     value = reverse.total_weight * covered / n_sets + float(reverse.certain[chosen].sum())
     factor = 2
     while factor * n_sets < plan.max_sets:
+        # Errors fall as one over the root of the number of sets.
         bound = value + (optimum - value) / math.sqrt(factor)
         if _is_shown(reverse, chosen, factor * covered, factor * n_sets, log_term, plan.ratio * bound):
             break
@@ -165,6 +171,7 @@ def _validated(plan: Plan, chosen: IntArray, n_sets: int, goal: float) -> _Valid
     reverse, log_term = plan.reverse, plan.schedule.log_term
     owners = reverse.owners(chosen)
     hits, arcs, done = 0, 0, 0
+    # Most that fail do so clearly: an eighth of the sets tells.
     for last in (n_sets // 8, n_sets // 4, n_sets // 2, n_sets):
         more, examined = count_hits(reverse, plan.keys[1], done, last, owners, plan.threads)
         hits, arcs, done = hits + more, arcs + examined, last

@@ -12,6 +12,7 @@ from oracles.matroids._kernels_greedy import kruskal, laminar_greedy
 def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray, scratch: IntArray) -> None:
     """Write the arms from the best mean to the worst; `reals` takes the signed means."""
     for i in range(means.shape[0]):
+        # Exact, for the sign is 1 or -1; so ties stay ties.
         reals[i] = sign * means[i]
     descending_order(reals, order, scratch)
 
@@ -20,6 +21,7 @@ def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray
 @borrows
 def _write(taken: IntArray, out: IntArray) -> int:
     """Write the arms taken in increasing order; return their number."""
+    # No sort: the marks stand in the order of the arms.
     size = 0
     for arm in range(taken.shape[0]):
         if taken[arm]:
@@ -35,6 +37,7 @@ def solve_laminar(means: FloatArray, integers: IntArray, reals: FloatArray, out:
     m, sign, n = means.shape[0], integers[0], integers[1]
     order, taken, rest = integers[2 : 2 + m], integers[2 + m : 2 + 2 * m], integers[2 + 2 * m :]
     innermost, sets = rest[:m], rest[m:]
+    # `taken` is scratch of the sort first.
     _best_first(means, sign, reals, order, taken)
     laminar_greedy(order, innermost, sets[:n], sets[n : 2 * n], sets[2 * n :], taken)
     return _write(taken, out)
@@ -54,5 +57,6 @@ def solve_graphic(means: FloatArray, integers: IntArray, reals: FloatArray, out:
 
 def packed(sign: float, number: int, n_arms: int, *parts: IntArray, scratch: int) -> IntArray:
     """Return the `integers` of these kernels."""
+    # What a call writes to stands at known places, so that a call makes no array.
     own, last = np.zeros(2 * n_arms, np.int64), np.zeros(scratch, np.int64)
     return np.concatenate([np.array([sign, number], np.int64), own, *parts, last])

@@ -20,8 +20,10 @@ def laminar_greedy(
         left[s] = room[s]
     for arm in order:
         s = innermost[arm]
+        # An arm fits if all sets around it have room: they are nested, so one walk outwards sees them all.
         while s >= 0 and left[s] > 0:
             s = parent[s]
+        # Out of the outermost set, s is -1: no set was full.
         if s >= 0:
             continue
         taken[arm] = 1
@@ -57,6 +59,7 @@ def kruskal(
         u, v = _find(root, tails[edge]), _find(root, heads[edge])
         if u == v:
             continue
+        # The smaller tree goes below the larger: with halved paths a search takes nearly constant time.
         if size[u] < size[v]:
             u, v = v, u
         root[v] = u
@@ -73,6 +76,7 @@ def root_forest(forest: IntArray, tails: IntArray, heads: IntArray, n_nodes: int
         u, v = tails[forest[i]], heads[forest[i]]
         following[2 * i], first[u] = first[u], 2 * i
         following[2 * i + 1], first[v] = first[v], 2 * i + 1
+    # Half-edge 2i starts at the tail of edge i, 2i + 1 at its head.
     rooted = np.full((3, n_nodes), -1, np.int64)
     queue = np.empty(n_nodes, np.int64)
     for root in range(n_nodes):
@@ -103,6 +107,7 @@ def forest_path(u: int, v: int, rooted: IntArray) -> IntArray:
     path = np.empty(rooted[2, u] + rooted[2, v], np.int64)
     size = 0
     while u != v:
+        # The deeper end climbs, so both meet at their lowest common ancestor.
         if rooted[2, u] < rooted[2, v]:
             u, v = v, u
         path[size] = rooted[1, u]
@@ -136,6 +141,7 @@ def search(
                 continue
             seen[s] = True
             reached_by[s] = arm
+            # A free set: the path to it alternates between sets not held and sets held.
             if holder[s] < 0:
                 return s, tail
             queue[tail] = holder[s]
@@ -178,6 +184,7 @@ def linear_greedy(order: IntArray, vectors: FloatArray, tolerance: float) -> Boo
     basis = np.empty((min(n_arms, dimension), dimension))
     size = 0
     for arm in order:
+        # A full basis spans everything: no vector can join any more.
         if size == basis.shape[0]:
             break
         rest = basis[size]

@@ -196,6 +196,7 @@ class Matroid(LinearOracle):
         fixed[required] = True
         partners = np.full(self.n_arms, -1, np.int64)
         circuit = self._circuits(chosen)
+        # The best basis without an arm is one exchange away: its partner is the first that can replace it.
         for arm in order[~np.isin(order, np.concatenate((chosen, banned)))]:  # the best outsider first
             replaceable = circuit(arm)
             replaceable = replaceable[~fixed[replaceable]]

@@ -141,6 +141,7 @@ class LaminarMatroid(Matroid):
 
         def circuit(arm: int) -> IntArray:
             tight = int(self._innermost[arm])
+            # The innermost full set: a swap within it leaves the number in sets around it; inside is room.
             while room[tight] > 0:
                 tight = int(self._parent[tight])
             return inside[tight]

@@ -38,9 +38,11 @@ def dijkstra(roads: Roads, weights: FloatArray, source: int, target: int, path: 
     while size > 0:
         node = heap[0]
         size = heap_drop(heap, keys, size)
+        # An entry from before its cost fell.
         if settled[node]:
             continue
         settled[node] = True
+        # Costs are settled in increasing order: the target's is final.
         if node == target:
             break
         for i in range(offsets[node], offsets[node + 1]):
@@ -92,6 +94,7 @@ def acyclic(
     into[:] = -1
     cost[source] = 0.0
     for node in search.order:
+        # Not reached from the source.
         if cost[node] == np.inf:
             continue
         for i in range(offsets[node], offsets[node + 1]):
@@ -114,6 +117,7 @@ def trace(into: IntArray, tails: IntArray, heads: IntArray, source: int, target:
         path[size] = edge
         size += 1
         node = tails[edge] + heads[edge] - node  # the other end, whichever way the edge is taken
+    # It was walked from its end.
     for i in range(size // 2):
         path[i], path[size - 1 - i] = path[size - 1 - i], path[i]
     return size

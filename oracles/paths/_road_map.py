@@ -61,6 +61,7 @@ class RoadMap:
         directed = graph.is_directed()
         starts = tails if directed else np.concatenate([tails, heads])
         ends = heads if directed else np.concatenate([heads, tails])
+        # By start, and edges of one start in their own order.
         by_start = np.lexsort((np.arange(len(starts)) % len(labels), starts))
         offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(number)))])
         acyclic = directed and nx.is_directed_acyclic_graph(graph)

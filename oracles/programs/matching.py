@@ -107,6 +107,7 @@ class Matching(PuLPOracle):
         if self.method == "pulp":
             return super().solve_certified(means, rng)
         values = self._check_means(means)
+        # The assignment is exact: its value is its own bound.
         chosen = self._sides.best(values if self.sense == "max" else -values, self.perfect)
         value = value_of(values[chosen])
         return SolverCertificate(chosen, value, value, True)
