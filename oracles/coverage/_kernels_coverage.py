@@ -83,19 +83,11 @@ def cover_greedily(k: int, graph: Sides, means: FloatArray, scratch: Scratch, ch
 
 
 @kernel
-def covered(
-    chosen: IntArray,
-    size: int,
-    offsets: IntArray,
-    arms: IntArray,
-    heads: IntArray,
-    means: FloatArray,
-    weights: FloatArray,
-) -> float:
-    """Return the expected weight covered by the first `size` nodes of `chosen`."""
+def covered(chosen: IntArray, graph: Sides, means: FloatArray) -> float:
+    """Return the expected weight that the nodes of `chosen` cover."""
+    offsets, arms, heads, weights = graph
     missing, total = np.ones(weights.shape[0]), 0.0
-    for j in range(size):
-        node = chosen[j]
+    for node in chosen:
         total += gain(node, offsets, arms, heads, means, weights, missing)
         for i in range(offsets[node], offsets[node + 1]):
             missing[heads[arms[i]]] *= 1.0 - means[arms[i]]

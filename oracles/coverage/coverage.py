@@ -17,6 +17,8 @@ from cmab.validation import integer, real, shown
 if TYPE_CHECKING:
     import networkx as nx
 
+    from oracles.coverage._kernels_coverage import Sides
+
 
 class MaxCoverage(Oracle):
     """k left nodes of a bipartite graph that cover as much of the right side as possible, by greedy.
@@ -118,12 +120,11 @@ class MaxCoverage(Oracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the greedy choice of k left nodes, in increasing order."""
-        from oracles.coverage._kernels_coverage import Scratch, Sides, cover_greedily
+        from oracles.coverage._kernels_coverage import Scratch, cover_greedily
 
         n, chosen = len(self.left), np.empty(self.k, np.int64)
-        graph = Sides(self._offsets, self._arms, self._heads, self.node_weights)
         scratch = Scratch(np.empty(len(self.right)), np.empty(n), *np.empty((2, n), np.int64))
-        cover_greedily(self.k, graph, self._check_means(means, 0.0, 1.0), scratch, chosen)
+        cover_greedily(self.k, self._sides(), self._check_means(means, 0.0, 1.0), scratch, chosen)
         return chosen
 
     def kernel(self) -> Kernel:
@@ -139,9 +140,12 @@ class MaxCoverage(Oracle):
         """Return the expected weight of the right nodes covered."""
         from oracles.coverage._kernels_coverage import covered
 
-        probabilities = self._check_means(means, 0.0, 1.0)
-        parts = (self._offsets, self._arms, self._heads, probabilities, self.node_weights)
-        return float(covered(super_arm, len(super_arm), *parts))
+        return float(covered(super_arm, self._sides(), self._check_means(means, 0.0, 1.0)))
+
+    def _sides(self) -> Sides:
+        from oracles.coverage._kernels_coverage import Sides
+
+        return Sides(self._offsets, self._arms, self._heads, self.node_weights)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm` has k left nodes."""

@@ -16,7 +16,8 @@ _MOST_UNCERTAIN = 16
 MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
 """Largest number of outcomes that are enumerated: those of 16 uncertain arcs."""
 
-_KEY = 0x5EED
+KEY = 0x5EED
+"""What the coins of spreads belong to where nobody says: they are the same in every call."""
 _RANGE = 1024
 _LARGE = 2.0**900
 MOST_CASCADES = 2**31 - 1
@@ -42,7 +43,7 @@ def exact_spread(
 ) -> float | None:
     """Return the expected weight of active nodes, or None if it depends on too many uncertain arcs."""
     active = _activation(graph, means, seeds)
-    return None if active is None else float((active * _worth(graph, node_weights)).sum())
+    return None if active is None else float((active * node_worths(graph, node_weights)).sum())
 
 
 def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> FloatArray | None:
@@ -71,7 +72,7 @@ def exact_threshold_spread(
     if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
         return None
     arcs = Arcs(graph.tails, graph.heads, *graph.out_arcs, *graph.in_arcs)
-    return float(enumerate_choices(arcs, means, _worth(graph, node_weights), seeds, nodes))
+    return float(enumerate_choices(arcs, means, node_worths(graph, node_weights), seeds, nodes))
 
 
 def estimated_spread(
@@ -80,7 +81,7 @@ def estimated_spread(
     seeds: IntArray,
     cascades: int,
     *,
-    key: int = _KEY,
+    key: int = KEY,
     node_weights: FloatArray | None = None,
     threads: int = 1,
 ) -> tuple[float, float]:
@@ -97,7 +98,7 @@ def estimated_spread(
     return _mean_and_error(
         cascades,
         threads,
-        _worth(graph, node_weights),
+        node_worths(graph, node_weights),
         lambda *at: spread_sums(offsets, arcs, at[0], seeds, key, *at[1:]),
     )
 
@@ -108,7 +109,7 @@ def threshold_spread(
     seeds: IntArray,
     cascades: int,
     *,
-    key: int = _KEY,
+    key: int = KEY,
     node_weights: FloatArray | None = None,
     threads: int = 1,
 ) -> tuple[float, float]:
@@ -121,7 +122,7 @@ def threshold_spread(
     return _mean_and_error(
         cascades,
         threads,
-        _worth(graph, node_weights),
+        node_worths(graph, node_weights),
         lambda *at: threshold_sums(arcs, at[0], seeds, key, *at[1:]),
     )
 
@@ -132,7 +133,8 @@ def _require_memory(graph: DirectedGraph, threads: int) -> None:
     require_memory(_BYTES_OF_ARC * m + threads * kept, f"cascades on {graph!r} on {threads} threads")
 
 
-def _worth(graph: DirectedGraph, node_weights: FloatArray | None) -> FloatArray:
+def node_worths(graph: DirectedGraph, node_weights: FloatArray | None) -> FloatArray:
+    """Return what each node is worth: its weight, 1 where there are none."""
     return np.ones(graph.n_nodes) if node_weights is None else node_weights
 
 

@@ -12,7 +12,7 @@ from cmab.validation import integer, shown
 from oracles.diffusion._triggering_sets import TriggeringSets, WholeWorlds, keyed_generator
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph
-from oracles.diffusion.spread import MOST_CASCADES, standard_error, summable
+from oracles.diffusion.spread import KEY, MOST_CASCADES, node_worths, standard_error, summable
 from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel, checked
 from oracles.influence.maximization import InfluenceMaximization
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 _CASCADES = 500
-_KEY = 0x5EED
 
 
 class TriggeringInfluence(InfluenceMaximization):
@@ -115,12 +114,10 @@ class TriggeringInfluence(InfluenceMaximization):
 
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
-        worth, unit = summable(
-            np.ones(self.graph.n_nodes) if self.node_weights is None else self.node_weights
-        )
+        worth, unit = summable(node_worths(self.graph, self.node_weights))
         spreads = np.empty(cascades)
         for i in range(cascades):
-            live = self._live(probabilities, keyed_generator(_KEY, i))
+            live = self._live(probabilities, keyed_generator(KEY, i))
             nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, super_arm)
             spreads[i] = worth[nodes].sum()
         mean = float(spreads.mean())

@@ -19,7 +19,29 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class ShortestPath(LinearOracle):
+class _Paths(Oracle):
+    """What both families of paths have."""
+
+    _map: RoadMap
+
+    def __repr__(self) -> str:
+        return described(self, n_nodes=self._map.n_nodes)
+
+    @property
+    def max_size(self) -> int:
+        """A path visits each node once at most."""
+        return self._map.n_nodes - 1
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the edges, in any order, are those of a path from source to target."""
+        return self._map.holds_path(super_arm)
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the edges of the path."""
+        return [self._map.labels[arm] for arm in super_arm]
+
+
+class ShortestPath(_Paths, LinearOracle):
     """The paths from `source` to `target`, each worth the sum of its edges. Exact.
 
     Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in the order of the path. On
@@ -63,14 +85,6 @@ class ShortestPath(LinearOracle):
             )
         self.n_arms = len(self._map.labels)
         self.source, self.target = source, target
-
-    def __repr__(self) -> str:
-        return described(self, n_nodes=self._map.n_nodes)
-
-    @property
-    def max_size(self) -> int:
-        """A path visits each node once at most."""
-        return self._map.n_nodes - 1
 
     @property
     def least_mean(self) -> float:
@@ -135,20 +149,12 @@ class ShortestPath(LinearOracle):
         parts = (road.order, scratch, road.offsets, road.ends, road.edges, road.tails, road.heads)
         return Kernel(solve_acyclic, np.concatenate([head, *parts]), np.empty(self.n_arms + road.n_nodes))
 
-    def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the edges, in any order, are those of a path from source to target."""
-        return self._map.holds_path(super_arm)
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the edges of the path."""
-        return [self._map.labels[arm] for arm in super_arm]
-
     def _check_costs(self, means: FloatArray) -> FloatArray:
         costs = self._check_means(means, self.least_mean)
         return costs if self.sense == "min" else -costs
 
 
-class MostReliablePath(Oracle):
+class MostReliablePath(_Paths):
     """The paths from `source` to `target`, each worth the product of its edges' probabilities. Exact.
 
     Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in the order of the path. The
@@ -183,14 +189,6 @@ class MostReliablePath(Oracle):
         self.n_arms = len(self._map.labels)
         self.source, self.target = source, target
 
-    def __repr__(self) -> str:
-        return described(self, n_nodes=self._map.n_nodes)
-
-    @property
-    def max_size(self) -> int:
-        """A path visits each node once at most."""
-        return self._map.n_nodes - 1
-
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the edges of the most reliable path, in its order."""
         probabilities = self._check_means(means, 0.0, 1.0)
@@ -205,10 +203,6 @@ class MostReliablePath(Oracle):
         """Return the product of the means of the edges of the path."""
         return float(np.prod(self._check_means(means, 0.0, 1.0)[super_arm]))
 
-    def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the edges, in any order, are those of a path from source to target."""
-        return self._map.holds_path(super_arm)
-
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the edges of the path."""
         return super_arm
@@ -216,10 +210,6 @@ class MostReliablePath(Oracle):
     def smoothness(self) -> Smoothness:
         """Return that of a product of at most `max_size` means."""
         return Smoothness.linear(self.max_size)
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the edges of the path."""
-        return [self._map.labels[arm] for arm in super_arm]
 
 
 def _best_path(
