@@ -8,9 +8,9 @@ randomising between the two critical arms pays is told under "Reproducing the pa
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 from cmab import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus, identify
+from cmab.plotting import sample_bars
 from instances import GaussianArms, two_groups
 
 arms = GaussianArms(two_groups(10, 2, high=0.5, low=0.0), sigma=0.5)
@@ -21,11 +21,10 @@ explorers = {
     "lil'RandLUCB": LilRandLUCB(10, 2, delta=0.01),
 }
 
-figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
-for row, explorer in enumerate(explorers.values()):
-    found = identify(explorer, arms, replications=12, rng=0, max_samples=100_000)
-    assert found.correct.all()
-    axes.plot(found.samples, np.full(12, row), "o", alpha=0.4, color="tab:blue")
-    axes.plot(found.samples.mean(), row, "|", markersize=25, color="black")
-axes.set(yticks=range(4), yticklabels=list(explorers), xlabel="samples to the stop", xlim=(0, None))
+found = {
+    name: identify(explorer, arms, replications=12, rng=0, max_samples=100_000)
+    for name, explorer in explorers.items()
+}
+assert all(one.correct.all() for one in found.values())
+sample_bars(found)
 plt.show()

@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from cmab import CTS, CUCB, LLR, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom, simulate
+from cmab.plotting import curves_with_bands, regret_curves
 from cmab.theory import Smoothness, gap_dependent_bound, reward_gaps
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -31,12 +32,9 @@ learners = [
     CTS(oracle),
 ]
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-styles = ["-", "--", ":", "-", "--", "-.", ":"]
-for learner, style in zip(learners, styles, strict=True):
-    result = simulate(learner, environment, horizon=10_000, replications=10, rng=0)
-    left.plot(result.rounds, result.regret.mean(axis=0), style, label=result.policy)
-left.set(xlabel="round", ylabel="cumulative regret", xscale="log", yscale="log", xlim=(10, 10_000))
-left.legend(fontsize="small")
+results = [simulate(learner, environment, horizon=10_000, replications=10, rng=0) for learner in learners]
+regret_curves({result.policy: result for result in results}, log=True, ax=left)
+left.set_xlim(10, 10_000)
 
 small = TopK(5, k=2)
 means = np.array([0.3, 0.9, 0.2, 0.8, 0.4])
@@ -44,13 +42,8 @@ gaps = reward_gaps(small, means, super_arms=combinations(range(5), 2))
 result = simulate(
     CUCB(small), SemiBandit(BernoulliArms(means), small), horizon=100_000, replications=10, rng=0
 )
-right.plot(
-    result.rounds,
-    gap_dependent_bound(gaps, Smoothness.linear(2), rounds=result.rounds),
-    "k--",
-    label="Theorem 1",
-)
-right.plot(result.rounds, result.regret.mean(axis=0), label="CUCB, measured")
-right.set(xlabel="round", xscale="log", yscale="log", xlim=(10, 100_000))
-right.legend(fontsize="small")
+bound = gap_dependent_bound(gaps, Smoothness.linear(2), rounds=result.rounds)
+curves = {"Theorem 1": (result.rounds, bound[None, :]), "CUCB, measured": (result.rounds, result.regret)}
+curves_with_bands(curves, x_label="Round", y_label="Cumulative regret", log=True, ax=right)
+right.set_xlim(10, 100_000)
 plt.show()

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from cmab import CUCB, simulate
+from cmab.plotting import curves_with_bands
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -30,10 +31,11 @@ means = np.random.default_rng(0).permutation(np.linspace(0.1, 0.9, 20))
 environment = SemiBandit(BernoulliArms(means), TopK(20, k=4))
 result = simulate(CUCB(Unreliable(20, k=4)), environment, horizon=5000, replications=10, rng=0)
 
-figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-axes.plot(result.rounds, result.regret.mean(axis=0), label="against αβ times the optimum")
-axes.plot(result.rounds, result.exact_regret.mean(axis=0), "--", label="against the optimum")
+curves = {"against αβ times the optimum": result.regret, "against the optimum": result.exact_regret}
+axes = curves_with_bands(
+    {name: (result.rounds, regret) for name, regret in curves.items()},
+    x_label="Round",
+    y_label="Cumulative regret",
+)
 axes.axhline(0, color="gray", linewidth=0.8)
-axes.set(xlabel="round", ylabel="cumulative regret")
-axes.legend()
 plt.show()

@@ -11,6 +11,7 @@ import numpy as np
 import pulp
 
 from cmab import CTS, CUCB, simulate
+from cmab.plotting import regret_curves
 from instances import BernoulliArms, SemiBandit
 from oracles import PuLPOracle
 
@@ -23,10 +24,11 @@ problem += x[0] + x[1] <= 1  # these two exclude each other
 oracle = PuLPOracle(problem, x)
 environment = SemiBandit(BernoulliArms(rng.uniform(0.1, 0.9, 15)), oracle)
 
-figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-for name, policy, style in (("CUCB", CUCB(oracle), "-"), ("Thompson", CTS(oracle), "--")):
-    result = simulate(policy, environment, horizon=200, replications=2, rng=0)
-    axes.plot(result.rounds, result.regret.mean(axis=0), style, label=name)
-axes.set(xlabel="round", ylabel="cumulative regret")
-axes.legend()
+policies = {"CUCB": CUCB(oracle), "Thompson": CTS(oracle)}
+regret_curves(
+    {
+        name: simulate(policy, environment, horizon=100, replications=4, rng=0)
+        for name, policy in policies.items()
+    }
+)
 plt.show()

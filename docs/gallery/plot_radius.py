@@ -4,7 +4,7 @@ How wide should the radius be?
 
 The radius of Algorithm 1 is what its proof needs. Section 3.2 of the paper proves narrower ones where every arm of the
 super arm is always observed; practitioners scale it down further and lose the guarantee. Ten of a hundred arms, twenty
-replications; the band is two standard errors.
+replications; the band holds the mean with 95 % confidence.
 """
 
 import matplotlib.pyplot as plt
@@ -12,6 +12,7 @@ import numpy as np
 
 from cmab import CUCB, simulate
 from cmab.confidence.radii import LogRadius
+from cmab.plotting import regret_curves
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -24,13 +25,11 @@ learners = {
     "a third of the radius": CUCB(oracle, radius_factor=1 / 3),
 }
 
-figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-for (name, learner), style in zip(learners.items(), ("-", "--", ":"), strict=True):
-    regret = simulate(learner, environment, horizon=50_000, replications=20, rng=0)
-    mean = regret.regret.mean(axis=0)
-    error = 2 * regret.regret.std(axis=0, ddof=1) / np.sqrt(20)
-    (line,) = axes.plot(regret.rounds, mean, style, label=name)
-    axes.fill_between(regret.rounds, mean - error, mean + error, alpha=0.2, color=line.get_color())
-axes.set(xlabel="round", ylabel="cumulative regret", xscale="log")
-axes.legend()
+regret_curves(
+    {
+        name: simulate(learner, environment, horizon=50_000, replications=20, rng=0)
+        for name, learner in learners.items()
+    },
+    log=True,
+)
 plt.show()
