@@ -229,6 +229,7 @@ def test_explorers_are_not_for_rounds_that_differ():
         identify(LUCB1(n_arms=5, k=2, delta=0.1), Sleeping(), rng=0)
 
 
+@pytest.mark.slow
 def test_studies_keep_the_optima_of_rounds_that_differ(monkeypatch, tmp_path):
     entries, entry = _registry.entries, _registry.metadata.EntryPoint
     ours = {"Sleeping": entry("Sleeping", "test_rounds:Sleeping", "cmab.instances")}
