@@ -6,6 +6,7 @@ from scipy.special import betainc, betaincinv, betaln
 
 from cmab import (
     CTS,
+    LUCB1,
     ArmStatistics,
     Context,
     Explored,
@@ -274,6 +275,8 @@ def test_rules_that_count_no_rounds_are_refused():
 
     with pytest.raises(ValueError, match="state that counts its `rounds`"):
         Explored(Blind(TopK(3, 1)))
+    with pytest.raises(TypeError, match="policy must have an oracle"):
+        Explored(LUCB1(3, 1, delta=0.1))
 
 
 def test_groups_are_floors_of_logarithms_of_in_degrees():

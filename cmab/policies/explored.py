@@ -13,7 +13,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, Policy, check_policy_instance
 from cmab.ticket import Ticket
-from cmab.validation import one_of, real
+from cmab.validation import one_of, real, shown
 
 _FORMS: tuple[Literal["oracle", "last"], ...] = ("oracle", "last")
 
@@ -49,7 +49,7 @@ class Explored(Policy[Any]):
     Raises
     ------
     TypeError
-        If `policy` is no policy.
+        If `policy` is no policy, or an explorer without an oracle.
     ValueError
         If a parameter is out of its range, or the policy's state does not count rounds.
 
@@ -74,6 +74,8 @@ class Explored(Policy[Any]):
 
     def __post_init__(self) -> None:
         check_policy_instance(self.policy)
+        if getattr(self.policy, "oracle", None) is None:
+            raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
         real("c", self.c, 0.0, inside=True)
         one_of("form", self.form, _FORMS)
         rounds = getattr(self.policy.initial_state(), "rounds", None)

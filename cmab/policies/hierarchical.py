@@ -44,7 +44,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
     means : array_like
         Means of the priors, strictly inside `support`; 16 from 0.002 to 0.97 of it if left out.
     weights : array_like
-        Numbers of outcomes that the priors are worth, positive; 1, 4, 16, 64 if left out.
+        Numbers of outcomes that the priors are worth, from 1e-6 on; 1, 4, 16, 64 if left out.
     mode : {"sample", "mean"}
         Whether indices are draws, or means of the posterior: then it only exploits, and has no guarantee
         unless something else explores (`Explored`).

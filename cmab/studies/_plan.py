@@ -19,7 +19,7 @@ from cmab.running import simulation
 from cmab.running.identification import check_fit
 from cmab.studies._demos import demo_of
 from cmab.studies._outline import Outline
-from cmab.studies._specification import Builder, class_of
+from cmab.studies._specification import Builder, class_of, classes
 from cmab.studies._trials import Trial, trial_of
 from cmab.validation import shown
 
@@ -107,7 +107,7 @@ class Plan:
         table = self.outline.learners[learner]
         if "oracle" in table:
             raise ValueError(f"{where} must not have an oracle: it is that of the instance")
-        policy = builder.build(table, names, where, oracle=names["oracle"])
+        policy = builder.build(_with_oracle(table, where, outermost=True), names, where)
         if not isinstance(policy, Policy) or isinstance(policy, Explorer):
             raise ValueError(f"{where} must describe a policy (explorers have their own table)")
         # Refuses an oracle that has no benchmark; the optimum does not matter here and may take long.
@@ -135,6 +135,28 @@ class Plan:
         except ValueError as error:
             raise ValueError(f"{where} on instances.{instance}: {error}") from None
         self.explorations[instance, explorer] = found
+
+
+def _with_oracle(value: Any, where: str, *, outermost: bool = False) -> Any:
+    """Return a learner's specification in which the learner and those inside get the instance's oracle."""
+    if isinstance(value, list):
+        return [_with_oracle(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    inside = {key: _with_oracle(entry, f"{where}.{key}") for key, entry in value.items()}
+    if not isinstance(value.get("class"), str):
+        return inside
+    maker, given = class_of(value["class"], where), outermost
+    try:
+        parameters = inspect.signature(maker).parameters
+    except (TypeError, ValueError):  # compiled ones may have no signature
+        parameters = None
+    if parameters is not None and "oracle" in parameters:
+        given = outermost or parameters["oracle"].default is inspect.Parameter.empty
+    elif parameters is not None and next(classes([*inside.values()]), None):
+        # A learner around another has the other's.
+        given = outermost and any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+    return {"oracle": "$oracle"} | inside if given else inside
 
 
 def _check_arms(where: str, oracle: Oracle, environment: Environment) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import metadata
 from pathlib import Path
@@ -152,7 +152,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {by_letters[found[0]]!r}?)" if found else ""
 
 
-def classes(value: Any) -> Iterable[str]:
+def classes(value: Any) -> Iterator[str]:
     """Yield the names of all classes in a specification."""
     if isinstance(value, Mapping):
         if isinstance(value.get("class"), str):
