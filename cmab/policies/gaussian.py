@@ -33,8 +33,9 @@ class GaussianCTS(CompiledIndexPolicy):
       together. Regret ``O(sqrt(L m T))`` up to logarithms, whichever arms are available. An arm never seen
       has the worst end of `support` for a mean; without one it comes first.
     - ``"boosted"`` (BG-CTS): ``Z_i sigma sqrt(g(t) / N)`` with ``g(t) ln t = 2 f (ln t + (L + 2) ln ln t +
-      (L / 2) ln(1 + e / (f - 1)))``, the last term left out for f = 1. Regret ``O(sigma^2 m log(L) log(T) /
-      gap)`` and a polynomial in L, the first finite-time bound of Thompson sampling without an exponential.
+      (L / 2) ln(1 + e / (f - 1)))``, the last term left out for f = 1, and ``ln t`` at least 1. An arm never
+      seen comes first or last, each as likely. Regret ``O(sigma^2 m log(L) log(T) / gap)`` and a polynomial
+      in L, the first finite-time bound of Thompson sampling without an exponential.
 
     All of it is for linear rewards and exact oracles. Rewards and costs are treated alike.
 
