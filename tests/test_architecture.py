@@ -73,6 +73,8 @@ def test_plug_ins_need_only_public_names(package):
     """What ours can do, a package of somebody else can: no part of a name begins with an underscore."""
     for path in (ROOT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                assert not any(a.name.startswith("cmab.") and "._" in a.name for a in node.names), path
             if not isinstance(node, ast.ImportFrom) or node.module.split(".")[0] != "cmab":
                 continue
             names = {f"{node.module}.{alias.name}" for alias in node.names}

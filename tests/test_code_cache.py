@@ -91,16 +91,87 @@ def project(tmp_path):
     return tmp_path
 
 
-def use(project, code=USE):
-    """Run the kernels in a process of its own; return how many came from the cache."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(project / "cache")}
+def run_in(folder, code):
+    """Return the words that a process of its own prints."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder / "cache")}
     environment.pop("NUMBA_DISABLE_JIT", None)
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=project, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
-    *numbers, hits = done.stdout.split()
+    return done.stdout.split()
+
+
+def use(project, code=USE):
+    """Run the kernels in a process of its own; return how many came from the cache."""
+    *numbers, hits = run_in(project, code)
     assert numbers == ["20.0", "6"]
     return int(hits)
+
+
+TAKEN = """
+import enum
+import sys
+import numpy as np
+from cmab.kernels import kernel, part
+
+class Steps(enum.IntEnum):
+    ONE = {0}
+
+theirs = sys.modules[__name__]  # a circle
+STEP, STEPS, PAIR = {0}, np.full(3, {0}), (1, ({0},))
+
+@part
+def inner(x):
+    return x + {0}
+
+@kernel
+def outer(x):
+    return inner(x)
+
+def defaulting(y={0}):
+    @kernel
+    def added(x):
+        return x + y
+    return added
+
+closing = defaulting()
+"""
+TAKING = """
+import numpy as np
+import theirs
+from cmab.kernels import kernel
+from theirs import PAIR, STEP, STEPS, closing, inner, outer
+
+@kernel
+def of_chain(x): return outer(x)
+@kernel
+def of_part(x): return inner(x)
+@kernel
+def of_module(x): return theirs.outer(x) + theirs.STEP
+@kernel
+def of_constant(x): return x + STEP
+@kernel
+def of_array(x): return x + STEPS[1]
+@kernel
+def of_tuple(x): return x + PAIR[1][0]
+@kernel
+def of_closure(x): return closing(x)
+@kernel
+def of_class(x): return x + theirs.Steps.ONE
+
+rules = (of_chain, of_part, of_module, of_constant, of_array, of_tuple, of_closure, of_class)
+print(*(rule(0) for rule in rules), sum(sum(rule.stats.cache_hits.values()) for rule in rules))
+"""
+
+
+@pytest.mark.parametrize("name", ["mine.py", "_kernels_mine.py"])
+def test_what_a_rule_takes_from_other_files_is_part_of_it(tmp_path, name):
+    """numba looks at the file of a function alone, and would play on with the old helpers and constants."""
+    (tmp_path / name).write_text(TAKING)
+    for step, hits in ((1, 0), (1, 8), (2, 0), (2, 8)):
+        (tmp_path / "theirs.py").write_text(TAKEN.format(step))
+        found = run_in(tmp_path, f"import {name[:-3]}")
+        assert found == [str(step * times) for times in (1, 1, 2, 1, 1, 1, 1, 1)] + [str(hits)]
 
 
 def files_of(project):

@@ -220,6 +220,45 @@ def test_who_returns_an_array_cannot_borrow():
             borrows(function)
 
 
+def test_who_borrows_can_call_nothing_that_returns_an_array():
+    """What was compiled before as well: its array would never be freed."""
+
+    @kernel
+    def zeros(n):
+        return np.zeros(n)
+
+    @kernel
+    def pair(n):
+        return np.zeros(n), n
+
+    @kernel
+    @borrows
+    def length(values) -> int:
+        return len(values)
+
+    @kernel
+    @borrows
+    def first(n) -> float:
+        return zeros(n)[0]
+
+    @kernel
+    @borrows
+    def second(n) -> float:
+        return pair(n)[0][0]
+
+    @kernel
+    @borrows
+    def sound(values) -> int:
+        return length(values[1:])
+
+    assert zeros(2)[0] == pair(2)[0][0] == 0.0
+    for function, name in ((first, "zeros"), (second, "pair")):
+        for _ in range(2):
+            with pytest.raises(TypeError, match=f"can call nothing that returns an array, got .'{name}'"):
+                function(2)
+    assert sound(np.ones(3)) == 2
+
+
 def test_a_numba_that_always_counts_is_only_slower(monkeypatch):
     owner = next(cls for cls in CPUTargetOptions.__mro__ if "_nrt" in vars(cls))
     monkeypatch.delattr(owner, "_nrt")

@@ -12,10 +12,13 @@ import pickle
 import stat
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any
+
+import numpy as np
 
 _HEADER = hashlib.sha256().digest_size
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -83,6 +86,43 @@ class CheckedFile:
 
     def _checksum(self, body: bytes) -> bytes:
         return hashlib.sha256(self._start + body).digest()
+
+
+def compiled_in(function: Any) -> str:
+    """Return a digest of what compiling a function takes from outside its file.
+
+    numba compiles what it calls into it, in whatever file that stands, and constants of modules as they are.
+    """
+    digest = hashlib.sha256()
+    for part in _taken_by(function, set()):
+        digest.update(part.encode())
+    return digest.hexdigest()
+
+
+def _taken_by(function: Any, seen: set[int]) -> Iterator[str]:
+    """Yield what tells the code of a function from others, and that of all that it calls."""
+    codes, names = [function.__code__], set()
+    for code in codes:
+        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
+        constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
+        names.update(code.co_names)
+        yield repr((code.co_code, constants, code.co_names))
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    outside = [function.__globals__[name] for name in sorted(names) if name in function.__globals__]
+    values = [*cells, *(function.__defaults__ or ()), *outside]
+    for value in values:
+        if isinstance(value, (ModuleType, type)) and id(value) not in seen:
+            seen.add(id(value))
+            values.extend(getattr(value, name, None) for name in sorted(names))
+        elif isinstance(value, tuple):
+            values.extend(value)
+        elif isinstance(value, np.ndarray):
+            yield repr((value.dtype, value.shape, value.tobytes()))
+        elif isinstance(value, (int, float, complex, str, bytes, np.generic)):
+            yield repr(value)
+        elif hasattr(value, "py_func") and id(value) not in seen:
+            seen.add(id(value))
+            yield from _taken_by(value.py_func, seen)
 
 
 def first_own_folder(candidates: Iterable[Path]) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 from llvmlite import ir
 from numba import extending
 
-from cmab.compiled._code_cache import CheckedFile, first_own_folder
+from cmab.compiled._code_cache import CheckedFile, compiled_in, first_own_folder
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -146,12 +146,15 @@ def _typed(signature: Any, **more: bool) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         compiled: Any = _compiled(function, **more)
-        is_ours = (function.__module__ or "").partition(".")[0] in _PACKAGES
-        if IS_COMPILING and not (is_ours and _waits(compiled, signature)):
+        if IS_COMPILING and not (_is_ours(function) and _waits(compiled, signature)):
             _compile(compiled, compiled.compile, signature)
         return cast(Function, compiled)
 
     return decorate
+
+
+def _is_ours(function: Callable[..., object]) -> bool:
+    return (function.__module__ or "").partition(".")[0] in _PACKAGES
 
 
 def _waits(dispatcher: Any, signature: Any) -> bool:
@@ -192,12 +195,36 @@ def _compiled(function: Function, **more: bool) -> Function:
     compiled = _njit(**_OPTIONS, **known)(function)
     with suppress(AttributeError, TypeError):  # another numba
         compiled.compile = _without_collecting(compiled.compile)
+        if "_nrt" in known:
+            compiled._compiler._compile_core = _refusing_arrays(function, compiled._compiler._compile_core)
     # What belongs to no module, as code that a program executes, could not be linked again.
     if function.__module__ in sys.modules and _cache_folder():
         # numba may change what is inside it: then each process compiles, and nothing else happens.
         with suppress(Exception):
             compiled._cache = _quick_cache(function)
     return cast(Function, compiled)
+
+
+def _refusing_arrays(function: Any, usual: Callable[..., Any]) -> Callable[..., Any]:
+    """Return numba's `compile` for a function that borrows: an array that another returned is never freed."""
+
+    def compile_borrowing(*arguments: Any) -> Any:
+        compiled = usual(*arguments)
+        returned: list[str] = []
+        with suppress(AttributeError, TypeError, KeyError):  # another numba
+            kinds, models = compiled.type_annotation.typemap, compiled.target_context.data_model_manager
+            for call, signature in compiled.type_annotation.calltypes.items():
+                called = kinds[call.func.name] if getattr(call, "op", None) == "call" else None
+                counted = models[signature.return_type].contains_nrt_meminfo()
+                if counted and isinstance(called, types.Dispatcher):
+                    returned.append(called.dispatcher.py_func.__name__)
+        if returned:
+            raise TypeError(
+                f"{function.__name__} borrows, and so can call nothing that returns an array, got {returned}"
+            )
+        return compiled
+
+    return compile_borrowing
 
 
 def _without_collecting(usual: Callable[..., Any]) -> Callable[..., Any]:
@@ -244,7 +271,14 @@ def _quick_cache(function: Function) -> Any:
     path = Path(place.locator.get_cache_path()) / f"{place.filename_base}.checked"
     stamp = (numba.__version__, llvmlite.__version__, place.locator.get_source_stamp())
     cache._cache_file = CheckedFile(path, stamp, serialize.dumps)
-    load, save = cache._load_overload, cache._save_overload
+    load, save, usual_key = cache._load_overload, cache._save_overload, cache._index_key
+
+    def index_key(*arguments: Any) -> Any:
+        return usual_key(*arguments), compiled_in(function)
+
+    is_in_hash = _is_ours(function) and Path(function.__code__.co_filename).name.startswith("_kernels")
+    if not is_in_hash:  # those in it have a folder by their content
+        cache._index_key = index_key
 
     # However numba calls them: what they do not understand is not kept.
     def load_overload(*arguments: Any, **named: Any) -> Any:
