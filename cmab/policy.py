@@ -235,6 +235,8 @@ class IndexPolicy(Policy[ArmStatistics]):
     """
 
     oracle: Oracle
+    #: Parameters that the memory depends on, None for all: with others, what a file remembers is refused.
+    memory_parameters: ClassVar[tuple[str, ...] | None] = None
 
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:

@@ -273,8 +273,8 @@ class Session(Generic[State]):
             Its base arms must be those of the saved one, in the same order: a graph must be read in the same
             order of nodes and edges.
         accept_changes : bool
-            Whether other parameters of policy and oracle are right: another scale, another k. The order of
-            the base arms is never accepted.
+            Whether other parameters of policy and oracle are right: another scale, another k. Another order
+            of the base arms is never accepted, nor parameters that a policy's own memory depends on.
 
         Raises
         ------

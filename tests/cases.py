@@ -425,7 +425,10 @@ POLICIES = [
     PolicyCase("gaussiancts_boosted", lambda oracle: GaussianCTS(oracle, coupling="boosted")),
     PolicyCase(
         "gaussiancts_independent",
-        lambda oracle: GaussianCTS(oracle, coupling="independent", sigma=0.3, support=None),
+        # Without bounds where the oracle takes any means; some take probabilities only.
+        lambda oracle: GaussianCTS(
+            oracle, coupling="independent", sigma=0.3, support=None if oracle.is_linear else (0.0, 1.0)
+        ),
     ),
     PolicyCase("greedy", Greedy),
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),

@@ -195,3 +195,11 @@ def test_forced_exploration_shows_as_much_as_theorem_b_counts_on():
     limit = 1.5 * 0.25 * c * n ** (2 / 3)
     assert shown[:, 1:].mean() == pytest.approx(limit, rel=0.1)
     assert shown[:, 1:].min() > limit / 3  # the proof's count of half the mean of 3/4 of it
+
+
+@pytest.mark.parametrize(
+    "bound", [gap_dependent_bound, gap_free_bound, modulated_bound, modulated_gap_free_bound]
+)
+def test_gaps_are_checked(bound):
+    with pytest.raises(TypeError, match="gaps must be a RewardGaps"):
+        bound("x", Smoothness.linear(2), rounds=10)

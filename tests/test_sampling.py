@@ -1,24 +1,36 @@
 """Thompson sampling beyond independent Beta draws, and forced exploration: against plain numpy and scipy."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.special import betainc, betaincinv, betaln
 
 from cmab import (
     CTS,
+    CUCB,
     LUCB1,
     ArmStatistics,
+    Clairvoyant,
     Context,
     Explored,
     Feedback,
     GaussianCTS,
     Greedy,
     HierarchicalCTS,
+    Session,
     simulate,
 )
 from cmab.confidence._kernels_beta import beta_quantile
 from instances import BernoulliArms, GaussianArms, SemiBandit
-from oracles import DegreeHeuristic, DirectedGraph, MemoisedOracle, ShortestPath, TopK, in_degree_groups
+from oracles import (
+    DegreeHeuristic,
+    DirectedGraph,
+    GraphicMatroid,
+    MemoisedOracle,
+    ShortestPath,
+    TopK,
+    in_degree_groups,
+)
 
 MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 12))
 
@@ -293,3 +305,47 @@ def test_oracles_of_influence_declare_groups_also_behind_a_memory():
         assert HierarchicalCTS(one).parameters()[2] == 2
         assert HierarchicalCTS(one, np.zeros(5, int)).parameters()[2] == 1
     assert TopK(3, 1).arm_groups is None
+
+
+def test_an_exchange_is_of_the_last_entry_that_can_be():
+    """A bridge is in every spanning tree: wherever greedy takes it, something else is exchanged."""
+    oracle = GraphicMatroid(nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3)]))
+    bridge = next(i for i, edge in enumerate(oracle.edges) if set(edge) == {2, 3})
+    means = np.full(oracle.n_arms, 0.9)
+    means[bridge] = 0.1
+    policy, rng = Explored(Clairvoyant(oracle, means), c=100.0, form="last"), np.random.default_rng(0)
+    chosen = [frozenset(policy.select(policy.initial_state(), rng).tolist()) for _ in range(40)]
+    usual = frozenset(oracle.solve(means, rng).tolist())
+    assert len(set(chosen) - {usual}) >= 1 and all(bridge in tree and len(tree) == 3 for tree in chosen)
+
+
+@pytest.mark.parametrize("form", ["oracle", "last"])
+def test_a_context_is_refused_in_exploring_rounds_too(form):
+    policy = Explored(CUCB(TopK(6, 2)), c=100.0, form=form)
+    with pytest.raises(ValueError, match="features"):
+        Session(policy, rng=0).ask(Context(features=np.ones((6, 2))))
+
+
+@pytest.mark.parametrize("wrap", [lambda policy: policy, lambda policy: Explored(policy, form="last")])
+@pytest.mark.parametrize(
+    ("changed", "is_refused"),
+    [
+        ({"groups": [1, 1, 1, 0, 0, 0]}, True),
+        ({"weights": [2.0, 8.0, 32.0, 128.0]}, True),
+        ({"mode": "mean"}, False),
+    ],
+)
+def test_what_a_memory_was_learned_with_stays(wrap, changed, is_refused, tmp_path):
+    """Log weights of other groups or points say nothing of these: they went over in silence."""
+    oracle, usual = TopK(6, 2), {"groups": [0, 0, 0, 1, 1, 1]}
+    session = Session(wrap(HierarchicalCTS(oracle, **usual)), rng=0)
+    for _ in range(5):
+        ticket = session.ask()
+        session.tell(Feedback(ticket.super_arm, np.ones(2)))
+    session.save(tmp_path / "s")
+    other = wrap(HierarchicalCTS(oracle, **(usual | changed)))
+    if is_refused:
+        with pytest.raises(ValueError, match="memory was learned with"):
+            Session.load(tmp_path / "s", other, accept_changes=True)
+    else:
+        assert Session.load(tmp_path / "s", other, accept_changes=True).state.rounds == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
@@ -32,10 +33,12 @@ class Explored(Policy[Any]):
     How a round explores is `form`: ``"oracle"`` plays the oracle's answer to random means, as
     `UniformlyRandom` does, and p0 is the least probability that an arm is in it: k / m for the k best of m
     arms. ``"last"`` plays the rule's own super arm with its last entry replaced by any other that leaves it
-    feasible, each as likely, and p0 is one over their number. That is cheap where rewards are monotone and
-    submodular and oracles answer in the order of the greedy choice, as those of influence do: the last of k
-    seeds is worth a k-th at most, so that `c` may be k times as large at the same price. Super arms that
-    could not do without an entry, as paths, stay as they are; then take ``"oracle"``.
+    feasible, each as likely (where there is none, the entry before it), and p0 is one over their number.
+    That is cheap where rewards are monotone and submodular and oracles answer in the order of the greedy
+    choice, as those of influence do: the last of k seeds is worth a k-th at most, so that `c` may be k times
+    as large at the same price. Super arms none of whose entries can be exchanged alone, as paths, stay as
+    they are; then take ``"oracle"``. Where choosing nothing is best whatever the means are, as for matchings
+    of least cost that may be empty, nothing is ever shown, and no form helps.
 
     Parameters
     ----------
@@ -110,6 +113,8 @@ class Explored(Policy[Any]):
         explores = rng.random() < self.c * (state.rounds + 1.0) ** (-1 / 3)
         available = None if context is None else context.available
         if explores and self.form == "oracle":
+            if context is not None:  # refused by the rule in any round or in none
+                self.policy.select_for(copy.deepcopy(state), context, copy.deepcopy(rng))
             low, high = self.support or (0.0, 1.0)
             means = low + (high - low) * rng.random(self.oracle.n_arms)
             if available is None:
@@ -127,13 +132,15 @@ class Explored(Policy[Any]):
         self.policy.learn(state, ticket, feedback, rng)
 
     def _exchanged(self, chosen: IntArray, available: BoolArray | None, rng: np.random.Generator) -> IntArray:
-        """Return a super arm with another last entry, uniformly random among those that leave it feasible."""
-        if not len(chosen):
-            return chosen
+        """Return a super arm with another last entry, uniformly random among those that leave it feasible.
+
+        Where none does, as for the last edge of a tree that is a bridge, the one before it is exchanged.
+        """
         others = np.ones(self.oracle.n_choices, bool) if available is None else available.copy()
         others[chosen] = False
-        for entry in rng.permutation(np.flatnonzero(others)):
-            changed = np.append(chosen[:-1], entry)
-            if self.oracle.is_feasible(np.sort(changed)):
-                return changed
+        for place in reversed(range(len(chosen))):
+            kept = np.delete(chosen, place)
+            for entry in rng.permutation(np.flatnonzero(others)):
+                if self.oracle.is_feasible(np.sort(np.append(kept, entry))):
+                    return np.append(kept, entry)
         return chosen

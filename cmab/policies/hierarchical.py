@@ -83,6 +83,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
     mode: Literal["sample", "mean"] = "sample"
     support: tuple[float, float] = (0.0, 1.0)
     is_random: ClassVar[bool] = True
+    memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
         """Return the compiled rule."""

@@ -44,9 +44,27 @@ def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -
             f"its base arms must be these in the same order, got {'; '.join(strange)}. What was learned would"
             " go to the wrong arms: read the graph in the order in which it was read before"
         )
+    if fixed := _differences_of_memory(policy, its, mine):
+        raise ValueError(
+            f"what its memory was learned with must be the same, got {shown('; '.join(fixed), 300)}: it says"
+            " nothing of the present ones"
+        )
     changed = differences(its, mine)
     if changed and not accept_changes:
         raise ValueError(
             f"its parameters must be these, got {shown('; '.join(changed), 300)};"
             " Session.load(..., accept_changes=True) goes on with the present ones"
         )
+
+
+def _differences_of_memory(policy: Any, kept: dict[str, Any], present: dict[str, Any]) -> list[str]:
+    """Return where the parameters differ that a policy's memory depends on, or that of a policy inside it."""
+    memory, inside = getattr(policy, "memory", None), getattr(policy, "policy", None)
+    has_memory = callable(memory) and len(memory()) > 0
+    names = getattr(policy, "memory_parameters", None) if has_memory else ()
+    if names is None:
+        names = tuple(name for name in present if name not in {"class", "oracle"})
+    found = differences({name: kept.get(name) for name in names}, {name: present.get(name) for name in names})
+    if inside is None or not isinstance(kept.get("policy"), dict):
+        return found
+    return found + _differences_of_memory(inside, kept["policy"], present["policy"])

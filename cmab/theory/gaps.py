@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
-from cmab.validation import vector
+from cmab.validation import shown, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,12 @@ class RewardGaps:
     def overall(self) -> float:
         """Delta_max: the largest gap of all; 0 without bad super arms."""
         return float(np.nanmax(self.largest)) if self.n_bad.any() else 0.0
+
+
+def check_gaps(gaps: object) -> None:
+    """Raise ``TypeError`` unless `gaps` are those of an instance."""
+    if not isinstance(gaps, RewardGaps):
+        raise TypeError(f"gaps must be a RewardGaps, as reward_gaps makes them, got {shown(gaps)}")
 
 
 def reward_gaps(

@@ -9,7 +9,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.confidence.radii import LogRadius
 from cmab.smoothness import Smoothness
-from cmab.theory.gaps import RewardGaps
+from cmab.theory.gaps import RewardGaps, check_gaps
 from cmab.validation import real_array, vector
 
 
@@ -41,6 +41,8 @@ def gap_dependent_bound(
     ------
     ValueError
         If `smoothness` is None or `radius` has no bound for these gaps.
+    TypeError
+        If `gaps` are no `RewardGaps`.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def gap_dependent_bound(
     ----------
     Chen et al. (JMLR 2016), Theorem 1 and section 3.2; section 4.1 with Chen et al. (ICML 2013) for clusters.
     """
-    n, smoothness = _rounds(rounds), _known(smoothness)
+    n, smoothness = _rounds(rounds), _known(gaps, smoothness)
     is_certain = bool((gaps.probabilities == 1.0).all())
     per_log, constant = _terms(radius or LogRadius(), n, is_certain)
     leading = np.zeros(n.shape)
@@ -91,6 +93,8 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
     ------
     ValueError
         If `smoothness` is None.
+    TypeError
+        If `gaps` are no `RewardGaps`.
 
     Examples
     --------
@@ -104,7 +108,7 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
     ----------
     Chen et al. (JMLR 2016), Theorem 2.
     """
-    n, smoothness = _rounds(rounds), _known(smoothness)
+    n, smoothness = _rounds(rounds), _known(gaps, smoothness)
     m, omega, lowest = len(gaps.n_bad), smoothness.omega, float(gaps.probabilities.min())
     is_certain = lowest == 1.0
     # Theorem 2: 2 gamma / (2 - omega) (6 m ln n)^(omega / 2) n^(1 - omega / 2), 12 / p* for 6 if p* < 1.
@@ -125,7 +129,8 @@ def _rounds(rounds: ArrayLike) -> FloatArray:
     return n
 
 
-def _known(smoothness: Smoothness | None) -> Smoothness:
+def _known(gaps: RewardGaps, smoothness: Smoothness | None) -> Smoothness:
+    check_gaps(gaps)
     if not isinstance(smoothness, Smoothness):
         raise ValueError(
             f"smoothness must be a Smoothness, got {smoothness!r}: without one the theorems say nothing"

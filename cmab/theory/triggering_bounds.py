@@ -8,7 +8,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.smoothness import Smoothness
-from cmab.theory.gaps import RewardGaps
+from cmab.theory.gaps import RewardGaps, check_gaps
 from cmab.validation import integer, real, real_array, vector
 
 
@@ -81,6 +81,8 @@ def modulated_gap_free_bound(
     ------
     ValueError
         If `smoothness` is None or has no modulated constant, or the gaps do not tell K.
+    TypeError
+        If `gaps` are no `RewardGaps`.
 
     Examples
     --------
@@ -146,6 +148,7 @@ def modulated_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: 
 
 
 def _constant(gaps: RewardGaps, smoothness: Smoothness | None) -> float:
+    check_gaps(gaps)
     if smoothness is None or smoothness.modulated is None:
         raise ValueError(f"smoothness must have a modulated constant, got {smoothness!r}")
     if math.isnan(gaps.n_triggered):
