@@ -1,6 +1,8 @@
 """All loops compute the same run, and only rules that belong together are fused."""
 
+import importlib
 import signal
+import sys
 import tracemalloc
 from dataclasses import replace
 
@@ -409,3 +411,64 @@ def test_ten_million_updates_keep_the_mean():
     exact = result.rewards[0, 0] / horizon
     assert abs(stats.means[0] - exact) < 1e-12 * exact
     assert abs(stats.variances[0] - exact * (1 - exact)) < 1e-7
+
+
+SPOILT = """
+import numpy as np
+from cmab import CompiledIndexPolicy, LinearOracle
+from cmab.kernels import Kernel, index_kernel, solve_kernel
+
+@index_kernel
+def spoilt(counts, means, deviations, memory, t, reals, rng, out):
+    for i in range(counts.shape[0]):
+        out[i] = reals[1] if t == reals[0] and i == 1 else means[i]
+
+class Spoilt(CompiledIndexPolicy):
+    rounds, value = 0, 0.0
+    def rule(self):
+        return spoilt
+    def parameters(self):
+        return np.array([self.rounds, self.value])
+
+@solve_kernel
+def some(means, integers, reals, out):
+    out[0] = np.argmax(means)
+    integers[0] += 1
+    return 1 if integers[0] < 50 else -1
+
+class Some(LinearOracle):
+    n_arms = 4
+    def solve(self, means, rng):
+        return np.array([np.argmax(means)])
+    def is_feasible(self, super_arm):
+        return len(super_arm) == 1
+    def kernel(self):
+        return Kernel(some, np.zeros(1, np.int64))
+"""
+
+
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spoilt")
+    (folder / "spoilt_rules.py").write_text(SPOILT, encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    yield importlib.import_module("spoilt_rules")
+    sys.path.remove(str(folder))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_compiled_rule_of_users_with_indices_that_are_no_numbers(spoilt, value):
+    """A compiled oracle looks at no number: the run went on, with an answer to nan."""
+    oracle = TopK(4, 2)
+    policy = type("Late", (spoilt.Spoilt,), {"rounds": 30, "value": value})(oracle)
+    environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.3]), oracle)
+    with pytest.raises(ValueError, match=f"indices must be finite, got {value} for base arm 1 in round 30"):
+        simulate(policy, environment, horizon=100, rng=0)
+    assert simulate(policy, environment, horizon=29, rng=0).path == "compiled"
+
+
+def test_a_compiled_oracle_that_finds_nothing_ends_the_run_with_an_error(spoilt):
+    oracle = spoilt.Some()
+    environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.3]), oracle)
+    with pytest.raises(ValueError, match="negative size in round 50"):
+        simulate(CUCB(oracle), environment, horizon=100, rng=0)

@@ -146,14 +146,15 @@ def _typed(signature: Any, **more: bool) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         compiled: Any = _compiled(function, **more)
-        if IS_COMPILING and not (_is_ours(function) and _waits(compiled, signature)):
+        if IS_COMPILING and not (is_ours(function) and _waits(compiled, signature)):
             _compile(compiled, compiled.compile, signature)
         return cast(Function, compiled)
 
     return decorate
 
 
-def _is_ours(function: Callable[..., object]) -> bool:
+def is_ours(function: Callable[..., object]) -> bool:
+    """Return whether a function, or its compiled form, stands in one of our packages."""
     return (function.__module__ or "").partition(".")[0] in _PACKAGES
 
 
@@ -276,7 +277,7 @@ def _quick_cache(function: Function) -> Any:
     def index_key(*arguments: Any) -> Any:
         return usual_key(*arguments), compiled_in(function)
 
-    is_in_hash = _is_ours(function) and Path(function.__code__.co_filename).name.startswith("_kernels")
+    is_in_hash = is_ours(function) and Path(function.__code__.co_filename).name.startswith("_kernels")
     if not is_in_hash:  # those in it have a folder by their content
         cache._index_key = index_key
 

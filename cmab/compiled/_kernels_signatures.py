@@ -29,7 +29,7 @@ index_kernel = typed_kernel(INDEX)
 learn_kernel = typed_kernel(LEARN)
 
 #: ``(means, integers, reals, out) -> size``: write a super arm to `out`, return its length; a negative one
-#: ends the run.
+#: says that there is none, which ends the run with an error.
 solve_kernel = typed_kernel(SOLVE)
 
 #: ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``: play the first `size` entries of

@@ -33,7 +33,7 @@ def play_batch(
     ``play_rounds``.
     """
     counters, owners, sizes, means, deviations, memory = learned
-    policy, learns, oracle_integers, _, environment_integers, environment_reals = arguments
+    policy, learns, oracle_integers, _, environment_integers, environment_reals = arguments[:6]
     indices, keys = log.indices, rows.keys
     n_rows = means.shape[0]
     arms, outcomes, totals, ones = log.arms, log.outcomes, log.totals, log.pulls

@@ -25,6 +25,7 @@ class Arguments(NamedTuple):
     oracle_reals: FloatArray
     environment_integers: IntArray
     environment_reals: FloatArray
+    is_watched: bool  # whether indices may turn out infinite or nan, as those of users' rules may
 
 
 class Learned(NamedTuple):
@@ -99,7 +100,8 @@ def _state(more: int) -> tuple[t.Type, t.Type]:
     return t.NamedTuple(learned, Learned), t.NamedTuple(log, Log)
 
 
-_arguments = t.NamedTuple((_reals(1), t.boolean, _integers(1), _reals(1), _integers(1), _reals(1)), Arguments)
+_parameters = (_integers(1), _reals(1), _integers(1), _reals(1))
+_arguments = t.NamedTuple((_reals(1), t.boolean, *_parameters, t.boolean), Arguments)
 LOOP = t.boolean(*_rules, _arguments, *_state(0), t.NamedUniTuple(_generator, 2, Streams))
 BATCHED_LOOP = t.void(
     *(*_rules, _arguments, *_state(1)),

@@ -1,10 +1,12 @@
 """The compiled loop of rounds: many of them without returning to Python."""
 
+import math
 from typing import Any
 
 import numpy as np
 
-from cmab.compiled._kernels import borrows, loop_kernel
+from cmab.arrays import FloatArray
+from cmab.compiled._kernels import borrows, loop_kernel, part
 from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
 from cmab.running._kernels_bundles import (
     CHECKPOINT,
@@ -17,6 +19,16 @@ from cmab.running._kernels_bundles import (
     Log,
     Streams,
 )
+
+
+@part
+@borrows
+def are_finite(values: FloatArray) -> bool:
+    """Return whether no value is infinite or nan."""
+    finite = True
+    for value in values:
+        finite &= math.isfinite(value)
+    return finite
 
 
 def _loop(shares: bool) -> Any:
@@ -36,11 +48,11 @@ def _loop(shares: bool) -> Any:
     ) -> bool:
         """Play up to the round that `log` says, inclusive, just as `Session` and `simulate` would one by one.
 
-        What was `learned` and the `log` are changed in place. Returns whether the oracle did not end the run
-        before.
+        What was `learned` and the `log` are changed in place. Returns whether it came to that round: neither
+        the oracle nor indices that are no numbers ended the run before.
         """
         counters, owners, sizes, means, deviations, memory = learned
-        policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments
+        policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments[:6]
         progress, checkpoints, recorded, earned, super_arm, indices = log[:6]
         arms, outcomes, totals = log[6:9]
         learner, coins = streams
@@ -48,6 +60,9 @@ def _loop(shares: bool) -> Any:
         counts, ones = (log.counts, log.pulls) if shares else (counters, counters)
         for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
             index(counts, means, deviations, memory, t, policy, learner, indices)
+            # Compiled oracles look at no number: they would answer to nan as if it were one.
+            if arguments.is_watched and not are_finite(indices):
+                return False
             size = solve(indices, oracle_integers, oracle_reals, super_arm)
             if size < 0:
                 return False
