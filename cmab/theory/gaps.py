@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
-from cmab.validation import shown, vector
+from cmab.validation import real_array, shown, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +63,13 @@ def check_gaps(gaps: object) -> None:
     """Raise ``TypeError`` unless `gaps` are those of an instance."""
     if not isinstance(gaps, RewardGaps):
         raise TypeError(f"gaps must be a RewardGaps, as reward_gaps makes them, got {shown(gaps)}")
+
+
+def numbers_of_rounds(rounds: ArrayLike) -> FloatArray:
+    """Return `rounds` as an array, refused unless all are at least 1."""
+    n = real_array("rounds", rounds)
+    vector("rounds", n.ravel(), low=1.0)
+    return n
 
 
 def reward_gaps(

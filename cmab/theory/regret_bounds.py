@@ -9,8 +9,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.confidence.radii import LogRadius
 from cmab.smoothness import Smoothness
-from cmab.theory.gaps import RewardGaps, check_gaps
-from cmab.validation import real_array, vector
+from cmab.theory.gaps import RewardGaps, check_gaps, numbers_of_rounds
 
 
 def gap_dependent_bound(
@@ -56,7 +55,7 @@ def gap_dependent_bound(
     ----------
     Chen et al. (JMLR 2016), Theorem 1 and section 3.2; section 4.1 with Chen et al. (ICML 2013) for clusters.
     """
-    n, smoothness = _rounds(rounds), _known(gaps, smoothness)
+    n, smoothness = numbers_of_rounds(rounds), _known(gaps, smoothness)
     is_certain = bool((gaps.probabilities == 1.0).all())
     per_log, constant = _terms(radius or LogRadius(), n, is_certain)
     leading = np.zeros(n.shape)
@@ -108,7 +107,7 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
     ----------
     Chen et al. (JMLR 2016), Theorem 2.
     """
-    n, smoothness = _rounds(rounds), _known(gaps, smoothness)
+    n, smoothness = numbers_of_rounds(rounds), _known(gaps, smoothness)
     m, omega, lowest = len(gaps.n_bad), smoothness.omega, float(gaps.probabilities.min())
     is_certain = lowest == 1.0
     # Theorem 2: 2 gamma / (2 - omega) (6 m ln n)^(omega / 2) n^(1 - omega / 2), 12 / p* for 6 if p* < 1.
@@ -121,12 +120,6 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
     rare = (24.0 * np.log(n)[..., None] / gaps.probabilities).sum(axis=-1)
     bound: FloatArray = leading + ((math.pi**2 / 2 + 1) * m + rare) * gaps.overall
     return bound
-
-
-def _rounds(rounds: ArrayLike) -> FloatArray:
-    n = real_array("rounds", rounds)
-    vector("rounds", n.ravel(), low=1.0)
-    return n
 
 
 def _known(gaps: RewardGaps, smoothness: Smoothness | None) -> Smoothness:

@@ -8,8 +8,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.smoothness import Smoothness
-from cmab.theory.gaps import RewardGaps, check_gaps
-from cmab.validation import integer, real, real_array, vector
+from cmab.theory.gaps import RewardGaps, check_gaps, numbers_of_rounds
+from cmab.validation import integer, real
 
 
 def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> FloatArray:
@@ -48,8 +48,7 @@ def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> Floa
     Ours: the lemma of docs/theory.md. Q. Wang, W. Chen (NIPS 2017) bound the same sum by groups of arms of
     like triggering probability.
     """
-    n = real_array("rounds", rounds)
-    vector("rounds", n.ravel(), low=1.0)
+    n = numbers_of_rounds(rounds)
     m, k = integer("n_arms", n_arms, 1), real("n_triggered", n_triggered, 0.0)
     total: FloatArray = m + np.sqrt(24.0 * m * k * n * np.log(n))
     return total
@@ -137,8 +136,7 @@ def modulated_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: 
     Ours: Theorem 2 of docs/theory.md.
     """
     constant, m = _constant(gaps, smoothness), len(gaps.n_bad)
-    n = real_array("rounds", rounds)
-    vector("rounds", n.ravel(), low=1.0)
+    n = numbers_of_rounds(rounds)
     if not gaps.n_bad.any():
         return np.zeros(n.shape)
     leading: FloatArray = (
