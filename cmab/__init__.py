@@ -41,8 +41,12 @@ from cmab.policies.llr import LLR
 from cmab.policies.rarely_switching import RarelySwitchingCUCB
 from cmab.policies.thompson import CTS
 from cmab.policy import IndexPolicy, Policy
+from cmab.results.comparison import Comparison
+from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
+from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
+from cmab.running.comparison import compare
 from cmab.running.identification import identify
 from cmab.running.simulation import SimulationInterrupted, simulate
 from cmab.session import Session
@@ -71,6 +75,7 @@ __all__ = [
     "BayesUCB",
     "BernsteinRace",
     "Clairvoyant",
+    "Comparison",
     "CompiledIndexPolicy",
     "Context",
     "Environment",
@@ -78,6 +83,7 @@ __all__ = [
     "ExploreThenCommit",
     "Explored",
     "Explorer",
+    "ExplorerComparison",
     "Feedback",
     "GapE",
     "GaussianCTS",
@@ -105,6 +111,7 @@ __all__ = [
     "Oracle",
     "PhasedExplorer",
     "Policy",
+    "PolicyComparison",
     "RadiusRule",
     "RarelySwitchingCUCB",
     "RuledExplorer",
@@ -122,6 +129,7 @@ __all__ = [
     "UGapEcV",
     "UniformAllocation",
     "UniformlyRandom",
+    "compare",
     "identify",
     "round_key",
     "simulate",

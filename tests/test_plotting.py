@@ -309,3 +309,50 @@ def test_the_style_leaves_interaction_as_it_is():
         assert plt.isinteractive() is interactive
     with pytest.raises(RuntimeError), plotting.style():
         raise RuntimeError
+
+
+def test_a_name_looks_the_same_in_all_figures(results):
+    """Whatever stands beside it, and whoever comes first; the names met everywhere look the same anywhere."""
+    with plotting.own_looks():
+        first = plotting.looks(["mine", "yours", "CUCB"])
+        again = plotting.looks(["Thompson", "CUCB", "yours", "other"])
+        assert all(first[name] == again[name] for name in ("yours", "CUCB"))
+        assert first["CUCB"] == look(0)
+        axes = plotting.regret_curves({"other": results["CUCB"], "mine": results["narrow"]})
+        colours = {line.get_label(): line.get_color() for line in axes.get_lines()}
+        assert colours == {"other": again["other"]["color"], "mine": first["mine"]["color"]}
+        assert axes.get_lines()[0].get_linestyle() != axes.get_lines()[1].get_linestyle()
+    with plotting.own_looks(["yours"]):
+        assert plotting.looks(["mine"])["mine"] != plotting.looks(["yours"])["yours"]
+        assert plotting.looks(["yours"])["yours"] == first["mine"]  # nothing of before is known here
+
+
+def test_many_names_never_look_alike_within_a_figure():
+    with plotting.own_looks(f"name {number}" for number in range(200)):
+        shown = plotting.looks(f"name {number}" for number in range(0, 196, 4))
+    assert len({(one["color"], one["linestyle"], one["marker"]) for one in shown.values()}) == 49
+
+
+def test_a_panel_of_many_curves_has_its_legend_below(results):
+    """Within it would cover the curves, beside it the neighbour."""
+    with plotting.style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
+    plotting.regret_curves({f"learner {number}": results["CUCB"] for number in range(9)}, ax=left)
+    figure.canvas.draw()
+    legend = left.get_legend().get_window_extent()
+    assert legend.y1 <= left.get_window_extent().y0
+    assert legend.x1 <= right.get_window_extent().x0
+    assert legend.y0 >= 0
+    assert len(left.get_legend().get_texts()) == 9
+
+
+def test_bars_of_cut_off_runs_are_medians_without_an_interval():
+    runs = identify(
+        LUCB1(3, 1, delta=0.1), BernoulliArms([0.7, 0.5, 0.1]), replications=9, rng=0, max_samples=400
+    )
+    assert runs.stopped.any()
+    assert not runs.stopped.all()
+    axes = plotting.sample_bars({"LUCB": runs})
+    assert axes.patches[0].get_width() == np.median(runs.samples)
+    dots = {line.get_marker(): len(line.get_xdata()) for line in axes.get_lines()}
+    assert dots == {"o": runs.stopped.sum(), ">": (~runs.stopped).sum()}

@@ -9,6 +9,7 @@ from cmab.plotting._animation import animate, check_animation
 from cmab.plotting._curves import curves_with_bands, learned_against_true, regret_curves
 from cmab.plotting._exploration import failure_curves, sample_bars
 from cmab.plotting._graphs import draw_graph, layout
+from cmab.plotting._looks import looks, own_looks
 from cmab.plotting._panels import panels_of_bars, panels_of_curves
 from cmab.plotting._style import pyplot, save, style
 
@@ -22,6 +23,8 @@ __all__ = [
     "failure_curves",
     "layout",
     "learned_against_true",
+    "looks",
+    "own_looks",
     "panels_of_bars",
     "panels_of_curves",
     "pyplot",

@@ -9,11 +9,14 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.intervals import Band, band
+from cmab.plotting._looks import numbers
 from cmab.plotting._needs import Played
-from cmab.plotting._style import labelled, look, pyplot, style
+from cmab.plotting._style import COLOURS, labelled, look, pyplot, style
 
 # Numbers of observations are coloured by their logarithm if they differ by such a factor.
 _FAR_APART = 10
+# Lines of a legend that stand beside a figure of usual height.
+_TALL = 20
 
 
 def regret_curves(
@@ -30,7 +33,8 @@ def regret_curves(
     Parameters
     ----------
     results : mapping of str to Simulation
-        A curve each, in this order of colours; also what `Study.results` returns, by (instance, learner).
+        A curve each; a name has the same look in all figures. Also what `Study.results` returns, by
+        (instance, learner).
     band_kind : {"t", "bootstrap"}
         See `band`.
     level : float
@@ -47,7 +51,8 @@ def regret_curves(
     -------
     matplotlib Axes
         With the curves; the legend lists them in their order at the last round. It stands beside them in a
-        new figure, and within the axes where these share a figure or its layout leaves no room.
+        new figure. In axes that share a figure it stands within them, or below them if there are more than
+        seven curves; where a layout makes no room, within.
     """
     # As mathematics: fonts such as Computer Modern have no Greek letters in plain text.
     name = "Cumulative regret" if exact else r"Cumulative $(\alpha, \beta)$-regret"
@@ -81,10 +86,11 @@ def curves_with_bands(
         positive = [float(y[y > 0].min(initial=np.inf)) for ends in bands.values() for y in ends]
         lowest = min(positive, default=np.inf)
         floor = lowest / 1.5 if log and np.isfinite(lowest) else -np.inf
-        for number, (name, (x, _)) in enumerate(curves.items()):
+        looks = numbers(curves)
+        for name, (x, _) in curves.items():
             mean, low, high = bands[name]
             low, high = np.maximum(low, floor), np.maximum(high, floor)
-            _curve(axes, number, name, np.asarray(x), mean, low, high, log)
+            _curve(axes, looks[name], name, np.asarray(x), mean, low, high, log)
         if log:
             axes.set_xscale("log")
             if np.isfinite(lowest):
@@ -125,7 +131,7 @@ def _curve(
 
 
 def _legend(axes: Any) -> None:
-    """Add a legend in the order in which the curves end: beside the axes, if nothing else has that place."""
+    """Add a legend in the order in which the curves end, where it covers neither curves nor neighbours."""
 
     def last(line: Any) -> float:
         values = np.asarray(line.get_ydata(), np.float64)
@@ -133,8 +139,13 @@ def _legend(axes: Any) -> None:
         return -values[-1] if values.size else np.inf
 
     lines = sorted(axes.get_lines(), key=last)
-    is_free = len(axes.figure.axes) == 1 and axes.figure.get_layout_engine() is not None
-    place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if is_free else {"loc": "best"}
+    place: dict[str, Any] = {"loc": "best"}
+    # A layout leaves room for a legend outside, which would else lie over the neighbour or be cut.
+    has_layout = axes.figure.get_layout_engine() is not None
+    if has_layout and len(axes.figure.axes) == 1:
+        place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "ncols": 1 + len(lines) // _TALL}
+    elif has_layout and len(lines) > len(COLOURS):
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.18), "ncols": 2}
     axes.legend(handles=lines, **place, frameon=False, handlelength=3.2)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.intervals import band, proportion_interval
+from cmab.plotting._looks import numbers
 from cmab.plotting._needs import Explored
 from cmab.plotting._style import labelled, look, pyplot, style
 
@@ -24,7 +25,8 @@ def sample_bars(
 ) -> Any:
     """Draw the mean samples of each explorer as a bar with its t interval and a dot for each replication.
 
-    An explorer whose runs were cut off by ``max_samples`` has an arrow: the truth is at least its mean.
+    A run that ``max_samples`` cut off is never averaged with finished ones: it is a triangle, and the bar of
+    such an explorer, which has an arrow, is the median, of which at least so much is known.
 
     Parameters
     ----------
@@ -42,19 +44,23 @@ def sample_bars(
     """
     results = labelled(results)
     with style():
-        size = (5.2, 0.8 + 0.36 * len(results))
-        axes = pyplot().figure(figsize=size).add_subplot() if ax is None else ax
-        means = {name: float(found.samples.mean()) for name, found in results.items()}
-        if max(means.values()) > _FAR_APART * min(means.values()):
+        shape = (5.2, 0.8 + 0.36 * len(results))
+        axes = pyplot().figure(figsize=shape).add_subplot() if ax is None else ax
+        lengths = {
+            name: float((np.mean if found.stopped.all() else np.median)(found.samples))
+            for name, found in results.items()
+        }
+        if max(lengths.values()) > _FAR_APART * min(lengths.values()):
             axes.set_xscale("log")
+        looks = numbers(results)
         for place, (name, found) in enumerate(results.items()):
             samples = found.samples.astype(np.float64)
-            lap, kind = divmod(place, len(HATCHES))
+            lap, kind = divmod(looks[name], len(HATCHES))
             axes.barh(
                 place,
-                means[name],
+                lengths[name],
                 height=0.62,
-                color=look(place)["color"],
+                color=look(looks[name])["color"],
                 alpha=0.45,
                 hatch=HATCHES[(kind + lap) % len(HATCHES)],
                 edgecolor="black",
@@ -62,14 +68,26 @@ def sample_bars(
             )
             # Dots in seven rows, so that equal numbers of samples do not hide each other.
             spread = 0.5 * (np.arange(len(samples)) % 7 - 3) / 7
-            axes.plot(samples, place + spread, "o", color="0.25", markersize=1.6, alpha=0.6, linewidth=0)
-            mean, low, high = (float(end[0]) for end in band(samples[:, None], "t", level=level))
-            if np.isfinite(low):
+            dots: dict[str, Any] = {"color": "0.25", "alpha": 0.6, "linewidth": 0}
+            for ended, marker, size in ((True, "o", 1.6), (False, ">", 3.0)):
+                chosen = found.stopped == ended
+                axes.plot(samples[chosen], (place + spread)[chosen], marker, markersize=size, **dots)
+            _, low, high = (float(end[0]) for end in band(samples[:, None], "t", level=level))
+            if np.isfinite(low) and found.stopped.all():
                 axes.plot([low, high], [place, place], color="black", linewidth=1.8, marker="|", markersize=8)
             if not found.stopped.all():
                 axes.annotate(
-                    "cut off →", (mean, place), (4, 6), textcoords="offset points", fontsize=7, va="bottom"
+                    "cut off →",
+                    (lengths[name], place),
+                    (4, 6),
+                    textcoords="offset points",
+                    fontsize=7,
+                    va="bottom",
                 )
+        if not all(found.stopped.all() for found in results.values()):
+            axes.margins(x=0.16)  # for the words at the ends of bars, which must not reach the neighbour
+        if axes.get_xscale() == "linear":
+            axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_yticks(range(len(results)), list(results))
         axes.set_ylim(len(results) - 0.4, -0.6)
         axes.set_xlabel("Samples until it stops")
@@ -84,7 +102,7 @@ def failure_curves(
     Parameters
     ----------
     curves : mapping of str to sequence of (budget, failures, runs)
-        A curve each, in this order of colours.
+        A curve each; a name has the same look in all figures.
     level : float
         Confidence of each interval.
     ax : matplotlib Axes, optional
@@ -99,6 +117,7 @@ def failure_curves(
     with style():
         axes = pyplot().figure().add_subplot() if ax is None else ax
         lowest = 1.0
+        looks = numbers(curves)
         for number, (name, points) in enumerate(curves.items()):
             budgets, failures, runs = (np.array(column) for column in zip(*sorted(points), strict=True))
             shares = failures / runs
@@ -116,9 +135,9 @@ def failure_curves(
                 label=name,
                 markersize=4,
                 markerfacecolor="white",
-                **look(number),
+                **look(looks[name]),
             )
-            colour = look(number)["color"]
+            colour = look(looks[name])["color"]
             axes.vlines(shifted, np.maximum(low, lowest / 10), high, color=colour, linewidth=1.0)
             axes.plot(shifted, high, "_", color=colour, markersize=5)
         axes.set_xscale("log")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.plotting._exploration import HATCHES
+from cmab.plotting._looks import looks, numbers
 from cmab.plotting._style import look, pyplot, style
 
 #: Where it is drawn, the value, and the ends of its interval.
@@ -48,9 +49,8 @@ def panels_of_curves(
     matplotlib Axes
         The first panel; one legend stands below all.
     """
-    # In order of appearance: a name's place decides its look.
     names = dict.fromkeys(name for curves in panels.values() for name in curves)
-    looks = {name: look(number) for number, name in enumerate(names)}
+    drawn_as = looks(names)
     with style():
         figure, axes = _grid(len(panels), columns, _HEIGHT, share_y)
         for panel, (title, curves) in zip(axes, panels.items(), strict=True):
@@ -67,7 +67,7 @@ def panels_of_curves(
                     markerfacecolor="white",
                     capsize=2,
                     elinewidth=0.8,
-                    **looks[name],
+                    **drawn_as[name],
                 )
             panel.set_title(title)
             if log_x:
@@ -112,14 +112,15 @@ def panels_of_bars(
         longest = max(map(len, panels.values()))
         _, axes = _grid(len(panels), columns, 0.6 + 0.17 * longest, share_y=True)
         for panel, (title, bars) in zip(axes, panels.items(), strict=True):
-            for place, (value, low, high) in enumerate(bars.values()):
+            drawn_as = numbers(bars)
+            for place, (name, (value, low, high)) in enumerate(bars.items()):
                 panel.barh(
                     place,
                     value,
                     height=0.7,
-                    color=look(place)["color"],
+                    color=look(drawn_as[name])["color"],
                     alpha=0.45,
-                    hatch=HATCHES[place % len(HATCHES)],
+                    hatch=HATCHES[drawn_as[name] % len(HATCHES)],
                     edgecolor="black",
                     linewidth=0.6,
                 )

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.intervals import holm, paired_p_value, sign_p_value
-from cmab.results._summaries import mean_and_interval
+from cmab.arrays import IntArray
+from cmab.results._pairs import corrected, pairs_of_explorers, pairs_of_failures, pairs_of_learners
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
 from cmab.results.tables import Row
@@ -75,6 +73,10 @@ class Finished:
         """Return the results of explorers on an instance."""
         return {pair[1]: found for pair, found in self.identifications.items() if pair[0] == instance}
 
+    def numbers(self, instance: str) -> dict[str, IntArray]:
+        """Return which replications there are of each learner or explorer on an instance."""
+        return {pair[1]: those for pair, those in self.replications.items() if pair[0] == instance}
+
     def about(self, instance: str) -> dict[str, About]:
         """Return what was noted of the learners and explorers on an instance when they ran."""
         return {pair[1]: told for pair, told in self.study.about.items() if pair[0] == instance}
@@ -109,109 +111,33 @@ def _versions(rows: Mapping[Pair, list[Any]]) -> list[Row]:
 
 
 def compared_learners(finished: Finished, level: float) -> list[Row]:
-    """Return a row for each pair of learners on an instance: paired by replication, corrected by Holm.
-
-    Regret differs as expected reward does, so no optimum is needed.
-    """
-    values = {
-        # Less is better in both senses. The optimum cancels in differences, so it need not be known.
-        pair: (-1.0 if result.sense == "max" else 1.0) * result.expected_rewards[:, -1]
-        for pair, result in finished.simulations.items()
-    }
-    return _corrected(
+    """Return a row for each pair of learners on an instance, corrected by Holm in the whole table."""
+    return corrected(
         [
-            _compared(finished, values, pairs, ("less regret", "more regret"), level)
-            for pairs in _rivals(finished.instances, values)
+            {"instance": instance, **row}
+            for instance in finished.instances
+            for row in pairs_of_learners(finished.played(instance), finished.numbers(instance), level)
         ]
     )
 
 
 def compared_explorers(finished: Finished, level: float) -> list[Row]:
-    """Return likewise a row for each pair of explorers that stop by a rule: difference of samples."""
-    values = {
-        pair: found.samples.astype(np.float64)
-        for pair, found in finished.identifications.items()
-        if not finished.has_budget(pair[1])
-    }
-    return _corrected(
-        [
-            _compared(finished, values, pairs, ("fewer samples", "more samples"), level)
-            for pairs in _rivals(finished.instances, values)
-        ]
-    )
+    """Return likewise a row for each pair of explorers that stop by a rule."""
+    rows: list[Row] = []
+    for instance in finished.instances:
+        found = finished.explored(instance)
+        ruled = {name: result for name, result in found.items() if not finished.has_budget(name)}
+        pairs = pairs_of_explorers(ruled, finished.numbers(instance), level)
+        rows += [{"instance": instance, **row} for row in pairs]
+    return corrected(rows)
 
 
 def compared_failures(finished: Finished) -> list[Row]:
-    """Return a row for each pair of explorers on an instance: McNemar's exact test of wrong answers."""
-    wrong = {pair: (~found.correct).astype(np.float64) for pair, found in finished.identifications.items()}
-    rows = []
-    for first, second in _rivals(finished.instances, wrong):
-        _, a, b = _common(finished, wrong, first, second)
-        # McNemar's test looks at the replications in which just one of the two is wrong.
-        only = int(((b == 1) & (a == 0)).sum()), int(((a == 1) & (b == 0)).sum())
-        # Without such a replication there is nothing to test, and no p.
-        if sum(only) == 0:
-            continue
-        rows.append(
-            {
-                "instance": first[0],
-                "first": first[1],
-                "second": second[1],
-                "pairs": len(a),
-                "only the first wrong": only[1],
-                "only the second wrong": only[0],
-                "p": sign_p_value(*only),
-            }
-        )
-    return _corrected(rows)
-
-
-def _rivals(instances: Iterable[str], values: Mapping[Pair, FloatArray]) -> list[tuple[Pair, Pair]]:
-    """Return all pairs of learners of an instance, the one with the smaller mean first."""
-    # So every difference, which is second less first, is at least 0 where both have all replications.
-    ordered = sorted(values, key=lambda pair: float(values[pair].mean()))
-    return [
-        rivals
-        for instance in instances
-        for rivals in combinations([pair for pair in ordered if pair[0] == instance], 2)
-    ]
-
-
-def _common(
-    finished: Finished, values: Mapping[Pair, FloatArray], first: Pair, second: Pair
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the replications that both have, and the values there."""
-    # Of an unfinished study the two may have played different replications.
-    numbers, i, j = np.intersect1d(
-        finished.replications[first], finished.replications[second], return_indices=True
+    """Return likewise a row for each pair of explorers of which one was wrong where the other was not."""
+    return corrected(
+        [
+            {"instance": instance, **row}
+            for instance in finished.instances
+            for row in pairs_of_failures(finished.explored(instance), finished.numbers(instance))
+        ]
     )
-    return numbers, values[first][i], values[second][j]
-
-
-def _compared(
-    finished: Finished,
-    values: Mapping[Pair, FloatArray],
-    rivals: tuple[Pair, Pair],
-    names: tuple[str, str],
-    level: float,
-) -> dict[str, Any]:
-    numbers, less, more = _common(finished, values, *rivals)
-    difference, between = mean_and_interval(more - less, "t", level)
-    return {
-        "instance": rivals[0][0],
-        names[0]: rivals[0][1],
-        names[1]: rivals[1][1],
-        "pairs": len(numbers),
-        "difference": difference,
-        "interval": between,
-        "p": paired_p_value(more - less),
-    }
-
-
-def _corrected(rows: list[dict[str, Any]]) -> list[Row]:
-    # One correction for the whole table: somebody will look for its smallest p.
-    adjusted = holm([row["p"] for row in rows])
-    return [
-        row | {"p (Holm)": float(p), "differ at 5 %": None if np.isnan(p) else "yes" if p <= 0.05 else "no"}
-        for row, p in zip(rows, adjusted, strict=True)
-    ]

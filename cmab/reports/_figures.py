@@ -161,7 +161,7 @@ def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[t
         yield (
             "samples",
             f"Samples until the stopping rule holds: mean, {100 * level:g} % t interval, and a dot for each"
-            " replication.",
+            " replication. Where runs were cut off (triangles), the median stands, and is at least that.",
             sample_bars({shown[name]: found for name, found in free.items()}, level=level),
         )
     curves: dict[str, list[tuple[float, int, int]]] = {}

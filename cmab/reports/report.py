@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab.plotting import Band, save
+from cmab.plotting import Band, own_looks, save
 from cmab.reports._comparisons import (
     Finished,
     compared_explorers,
@@ -98,7 +98,9 @@ def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level
     if not finished.replications:
         raise ValueError(f"{folder} must hold a finished piece, got none: run the study first")
     try:
-        return _written(finished, Path(folder), band_kind, level)
+        plan = finished.study.outline
+        with own_looks([*plan.learners, *plan.explorers]):  # not those of what was drawn before
+            return _written(finished, Path(folder), band_kind, level)
     except OSError as error:
         raise OSError(
             f"no report can be written to {folder} ({error.strerror}); an older one is kept"

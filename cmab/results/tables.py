@@ -19,6 +19,15 @@ _MOST_PLACES = 6
 _LONG = 1e9
 # A name that begins so is a formula to a spreadsheet, which may run programs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+}
 Row = Mapping[str, Any]
 
 
@@ -27,16 +36,13 @@ def columns(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def text(rows: Sequence[Row]) -> str:
+def text(rows: Sequence[Row], *, grouped: bool = False) -> str:
     """Return the rows as an aligned table; numbers have four digits or more, missing ones a dash."""
     names = columns(rows)
-    places = {name: decimals([row.get(name) for row in rows]) for name in names}
-    cells = [
-        [printable(cell) for cell in line]
-        for line in (names, *([shown(row.get(name), places[name]) for name in names] for row in rows))
-    ]
+    lines_of_cells = [names, *cells_of(rows, grouped=grouped)]
+    cells = [[printable(cell) for cell in line] for line in lines_of_cells]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    left = [all(isinstance(row.get(name), str | None) for row in rows) for name in names]
+    left = [is_text(rows, name) for name in names]
     lines = (
         "  ".join(
             cell.ljust(w) if is_left else cell.rjust(w)
@@ -45,6 +51,40 @@ def text(rows: Sequence[Row]) -> str:
         for line in cells
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+def latex(rows: Sequence[Row], *, caption: str = "", bold: Sequence[int] = ()) -> str:
+    """Return the rows as a LaTeX table in the style of the package booktabs; `bold` are numbers of rows."""
+    names = columns(rows)
+    places = "".join("l" if is_text(rows, name) else "r" for name in names)
+    # Spaces that align cells at a terminal are none here.
+    lines = [[escaped(" ".join(cell.split())) for cell in line] for line in cells_of(rows, grouped=True)]
+    for number in bold:
+        lines[number] = [rf"\textbf{{{cell}}}" for cell in lines[number]]
+    body = [" & ".join(line) + r" \\" for line in lines]
+    head = " & ".join(map(escaped, names)) + r" \\"
+    table = [rf"\begin{{tabular}}{{{places}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
+    table.append(r"\end{tabular}")
+    if caption:
+        table = [r"\begin{table}", r"\centering", rf"\caption{{{escaped(caption)}}}", *table, r"\end{table}"]
+    return "\n".join(table)
+
+
+def escaped(text: str) -> str:
+    """Return text that LaTeX shows as it is."""
+    return "".join(_LATEX.get(letter, letter) for letter in printable(text))
+
+
+def is_text(rows: Sequence[Row], name: str) -> bool:
+    """Return whether a column holds texts: by column, for a missing number stands under numbers."""
+    return all(isinstance(row.get(name), str | None) for row in rows)
+
+
+def cells_of(rows: Sequence[Row], *, grouped: bool = False) -> list[list[str]]:
+    """Return the text of each cell, with as many decimals as its column has."""
+    names = columns(rows)
+    places = {name: decimals([row.get(name) for row in rows]) for name in names}
+    return [[shown(row.get(name), places[name], grouped=grouped) for name in names] for row in rows]
 
 
 def decimals(values: Sequence[object]) -> int | None:
@@ -60,15 +100,21 @@ def decimals(values: Sequence[object]) -> int | None:
     return places if is_readable else None
 
 
-def shown(value: object, places: int | None = None) -> str:
-    """Return a cell's text, a number with so many decimals, or with four digits and without an exponent."""
+def shown(value: object, places: int | None = None, *, grouped: bool = False) -> str:
+    """Return a cell's text, a number with so many decimals, or with four digits and without an exponent.
+
+    `grouped` puts commas between thousands.
+    """
+    comma = "," if grouped else ""
     if value is None or value != value:  # NaN is not equal to itself
         return "-"
+    if grouped and isinstance(value, int):
+        return f"{value:,}"
     if not isinstance(value, float):
         return str(value)
     if places is not None:
-        return f"{value:.{places}f}"
-    return f"{value:.0f}" if 10.0 ** (_DIGITS - 1) <= abs(value) < _LONG else f"{value:.{_DIGITS}g}"
+        return f"{value:{comma}.{places}f}"
+    return f"{value:{comma}.0f}" if 10.0 ** (_DIGITS - 1) <= abs(value) < _LONG else f"{value:.{_DIGITS}g}"
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:

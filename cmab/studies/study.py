@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
+from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
 from cmab.studies._described import DescribedStudy
 from cmab.studies._pieces import Piece
@@ -215,6 +217,16 @@ class Study(DescribedStudy):
         """Return the finished replications of explorers by (instance, explorer), where there are any."""
         with self._read(folder) as found:
             return found.identifications()
+
+    def comparisons(self, folder: str | os.PathLike[str]) -> dict[str, PolicyComparison]:
+        """Return for each instance what `cmab.compare` would have found of its policies, so far."""
+        with self._read(folder) as found:
+            return found.comparisons()
+
+    def explorer_comparisons(self, folder: str | os.PathLike[str]) -> dict[str, ExplorerComparison]:
+        """Return for each instance what `cmab.compare` would have found of its explorers, so far."""
+        with self._read(folder) as found:
+            return found.explorer_comparisons()
 
     def table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and learner that has finished replications."""

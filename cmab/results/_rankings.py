@@ -1,0 +1,135 @@
+"""What a comparison shows of each learner or explorer, as numbers, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.intervals import band, proportion_interval
+from cmab.results._pairs import DIFFER
+from cmab.results.identification import Identification
+from cmab.results.regret import without_noise
+from cmab.results.simulation import Simulation
+from cmab.results.tables import Row, decimals, shown
+
+#: The column that says who is best, and who may be.
+VERDICT = "against the best"
+BEST, TIED, WORSE = "best", "not distinguishable", "worse"
+EQUAL, TOO_OFTEN, UNTESTED = "equal", "wrong too often", "not tested"
+
+
+def learner_rows(results: Mapping[str, Simulation], level: float) -> list[Row]:
+    """Return a row for each learner, with intervals of `level`; regret only where the optimum is known."""
+    rows: list[Row] = []
+    for name, result in results.items():
+        last = int(result.rounds[-1])
+        row: dict[str, object] = {"learner": name, "replications": len(result.seconds)}
+        if np.isfinite(result.optimum):
+            exact = without_noise(result.exact_regret[:, -1], result.optimum, rounds=last)
+            row |= _with_ends("regret", exact, level)
+            # Against what an approximation promises; below 0, the learner does better than that.
+            if any(each.alpha != 1.0 or each.beta != 1.0 for each in results.values()):
+                row["(α, β)-regret"] = float(result.regret[:, -1].mean())
+        row |= _with_ends(_measure(result), result.expected_rewards[:, -1] / last, level)
+        # The median leaves out the replication that compiled.
+        row["ms a round"] = 1e3 * float(np.median(result.seconds)) / last
+        rows.append(row)
+    measure, sense = next((_measure(result), result.sense) for result in results.values())
+    # By reward, for the regret is unknown where the optimum is.
+    return sorted(rows, key=lambda row: float(row[measure]), reverse=sense == "max")
+
+
+def explorer_rows(results: Mapping[str, Identification], level: float) -> list[Row]:
+    """Return a row for each explorer, with intervals of `level`.
+
+    A run that was cut off would have taken more, so that it has no place in a mean; in a median it has one,
+    above all others. Where half of the runs or more were cut off the median is unknown, too: infinity.
+    """
+    rows: list[Row] = []
+    for name, found in results.items():
+        samples = found.samples.astype(np.float64)
+        runs, wrong, whole = len(samples), int(found.wrong.sum()), bool(found.stopped.all())
+        low, high = proportion_interval(wrong, runs, level=level)
+        rows.append(
+            {
+                "explorer": name,
+                "replications": runs,
+                "cut off": int((~found.stopped).sum()),
+                **_with_ends("samples", samples if whole else np.full(1, np.nan), level),
+                "median": float(np.median(np.where(found.stopped, samples, np.inf))),
+                "wrong": wrong if found.judged else None,
+                "share wrong": wrong / runs if found.judged else None,
+                "share wrong, from": low if found.judged else None,
+                "share wrong, to": high if found.judged else None,
+                "seconds": float(np.median(found.seconds)),
+            }
+        )
+    # Means and medians must not be mixed: one cut off explorer, and all stand by their medians.
+    by = "median" if any(row["cut off"] for row in rows) else "samples"
+    return sorted(rows, key=lambda row: float(row[by]))
+
+
+def with_verdicts(
+    rows: Sequence[Row],
+    tests: Sequence[Row],
+    names: tuple[str, str],
+    *,
+    untested: str = UNTESTED,
+    excluded: Set[str] = frozenset(),
+) -> list[Row]:
+    """Return ranked rows with what the tests say of each against the first; `names` are their two columns."""
+    if len(rows) < 2:
+        return list(rows)
+    key = next(iter(rows[0]))
+    best = rows[0][key]
+    words = {"yes": WORSE, "no": TIED}
+    verdicts = dict.fromkeys([row[key] for row in rows], untested)
+    verdicts |= {
+        row[names[row[names[0]] == best]]: words.get(
+            row[DIFFER], EQUAL if row.get("difference") == 0.0 else untested
+        )
+        for row in tests
+        if best in (row[names[0]], row[names[1]])
+    }
+    verdicts |= {best: BEST} | dict.fromkeys(excluded, TOO_OFTEN)
+    return [{**row, VERDICT: verdicts[row[key]]} for row in rows]
+
+
+def folded(rows: Sequence[Row], level: float) -> list[Row]:
+    """Return rows in which the two ends of an interval are one aligned text."""
+    return [
+        {
+            _title(name, level): _between(rows, number, name.removesuffix(", from"))
+            if name.endswith(", from")
+            else value
+            for name, value in row.items()
+            if not name.endswith(", to")
+        }
+        for number, row in enumerate(rows)
+    ]
+
+
+def _title(name: str, level: float) -> str:
+    return f"{name.removesuffix(', from')}, {100 * level:g} %" if name.endswith(", from") else name
+
+
+def _between(rows: Sequence[Row], number: int, name: str) -> str | None:
+    places = decimals([row.get(name) for row in rows])
+    ends = [
+        [shown(row.get(f"{name}, {end}"), places, grouped=True) for row in rows] for end in ("from", "to")
+    ]
+    if "-" in (ends[0][number], ends[1][number]):
+        return None
+    low, high = (column[number].rjust(max(map(len, column))) for column in ends)
+    return f"{low} to {high}"
+
+
+def _with_ends(name: str, values: FloatArray, level: float) -> dict[str, float]:
+    mean, low, high = (float(end[0]) for end in band(values[:, None], "t", level=level))
+    return {name: mean, f"{name}, from": low, f"{name}, to": high}
+
+
+def _measure(result: Simulation) -> str:
+    return "reward a round" if result.sense == "max" else "cost a round"

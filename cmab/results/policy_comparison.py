@@ -1,0 +1,108 @@
+"""What `compare` found of policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cmab.intervals import Band
+from cmab.results._pairs import corrected, pairs_of_learners
+from cmab.results._rankings import learner_rows, with_verdicts
+from cmab.results.comparison import Comparison, Rows
+from cmab.results.simulation import Simulation
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolicyComparison(Comparison[Simulation], kind="learners"):
+    """Policies on one environment, by regret; where the optimum is unknown, by expected reward.
+
+    Parameters
+    ----------
+    results : dict of str to Simulation
+        After the same number of rounds, in the same sense.
+    environment : str
+        What they were compared on.
+    replications : dict of str to IntArray
+        Which replications each has; the first ones if left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no result, or results are of different rounds or senses.
+
+    Examples
+    --------
+    >>> from cmab import CTS, CUCB, compare
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(5, k=2)
+    >>> environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.8, 0.3]), oracle)
+    >>> learners = {"CUCB": CUCB(oracle), "Thompson": CTS(oracle)}
+    >>> found = compare(learners, environment, horizon=300, replications=10, rng=0)
+    >>> found.headline
+    'Best: Thompson.'
+    >>> [(row["less regret"], row["more regret"], row["differ at 5 %"]) for row in found.tests()]
+    [('Thompson', 'CUCB', 'yes')]
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for what in ("sense", "horizon"):
+            found = {
+                name: each.sense if what == "sense" else int(each.rounds[-1])
+                for name, each in self.results.items()
+            }
+            if len(set(found.values())) > 1:
+                raise ValueError(f"results must have one {what}, got {found}")
+
+    def rows(self, *, level: float = 0.95) -> Rows:
+        """Return a row of numbers for each learner, the best first, with intervals of `level`."""
+        rows = learner_rows(self.results, level)
+        return Rows(with_verdicts(rows, self.tests(), ("less regret", "more regret")))
+
+    def tests(self, *, level: float = 0.95) -> Rows:
+        """Return a row for each pair: Student's test of differences by replication, corrected by Holm.
+
+        Regret differs as expected reward does, so no optimum is needed. See `Comparison.tests`.
+        """
+        return Rows(corrected(pairs_of_learners(self.results, self.replications, level)))
+
+    def plot(self, ax: Any = None, *, log: bool = False, band_kind: Band = "t", level: float = 0.95) -> Any:
+        """Draw the regret against the optimum, or the reward a round where that is unknown.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out. A learner has the same colour in all figures.
+        log : bool
+            Whether axes are logarithmic.
+        band_kind : {"t", "bootstrap"}
+            Kind of the bands; see `cmab.plotting.band`.
+        level : float
+            Confidence of the bands.
+
+        Returns
+        -------
+        matplotlib Axes
+            With the curves.
+        """
+        from cmab.plotting import curves_with_bands, regret_curves
+
+        settings: dict[str, Any] = {"band_kind": band_kind, "level": level, "log": log, "ax": ax}
+        if all(np.isfinite(each.optimum) for each in self.results.values()):
+            return regret_curves(self.results, exact=True, **settings)
+        curves = {
+            name: (each.rounds, each.expected_rewards / each.rounds) for name, each in self.results.items()
+        }
+        return curves_with_bands(
+            curves, x_label="Round", y_label="Expected reward a round up to now", **settings
+        )
+
+    def _test(self) -> str:
+        return "paired t tests"
+
+    def _title(self) -> str:
+        last = next(int(each.rounds[-1]) for each in self.results.values())
+        return f"After round {last:,}: means of {self._runs()}"
