@@ -206,7 +206,7 @@ class Comparison(ABC, Generic[Result]):
         # What nobody has is left out: an unknown regret, errors that nobody judged.
         if "regret" in rows[0]:  # whose interval says as much
             unsaid |= {name for name in rows[0] if name.startswith(("reward a round, ", "cost a round, "))}
-        unsaid |= {name for name in rows[0] if all(row[name] is None for row in rows)}
+        unsaid |= {name for name in rows[0] if all(row.get(name) is None for row in rows)}
         return [{name: value for name, value in row.items() if name not in unsaid} for row in rows]
 
     def _runs(self) -> str:

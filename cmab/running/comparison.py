@@ -123,10 +123,7 @@ def compare(
             name: identification.identify(learner, environment, max_samples=max_samples, **common)
             for name, learner in named.items()
         }
-        said = {
-            what: {name: getattr(each, attribute) for name, each in named.items() if hasattr(each, attribute)}
-            for what, attribute in (("deltas", "delta"), ("budgets", "budget"))
-        }
+        said = {"deltas": _declared(named, "delta"), "budgets": _declared(named, "budget")}
         return ExplorerComparison(found, repr(environment), **said)
     if max_samples is not None:
         raise ValueError(f"max_samples is for explorers, without a horizon; got {max_samples} with {horizon}")
@@ -147,6 +144,12 @@ def _named(learners: object) -> dict[str, Any]:
     if strange := [name for name in learners if not isinstance(name, str) or not name.strip()]:
         raise ValueError(f"learners must have names, which are texts, got {shown(strange[0])}")
     return dict(learners)
+
+
+def _declared(named: Mapping[str, Any], parameter: str) -> dict[str, Any]:
+    """Return a parameter of those explorers that have it."""
+    values = {name: getattr(each, parameter, None) for name, each in named.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _check_explorers(named: Mapping[str, Any], environment: Environment, checkpoints: object) -> None:
