@@ -347,9 +347,10 @@ def test_a_panel_of_many_curves_has_its_legend_below(results):
 
 
 def test_bars_of_cut_off_runs_are_medians_without_an_interval():
-    runs = identify(
-        LUCB1(3, 1, delta=0.1), BernoulliArms([0.7, 0.5, 0.1]), replications=9, rng=0, max_samples=400
-    )
+    explorer, arms = LUCB1(3, 1, delta=0.1), BernoulliArms([0.7, 0.5, 0.1])
+    whole = identify(explorer, arms, replications=9, rng=0)
+    cap = int(np.median(whole.samples))
+    runs = identify(explorer, arms, replications=9, rng=0, max_samples=cap)
     assert runs.stopped.any()
     assert not runs.stopped.all()
     axes = plotting.sample_bars({"LUCB": runs})

@@ -216,8 +216,9 @@ def _comparisons(finished: Finished, level: float) -> Iterator[str]:
         '<p class="note">Every pair on an instance, paired by replication: replication r plays with the same'
         f" coins for all. The interval is Student's for one pair ({100 * level:g} %); p is that of the paired"
         " t test (where runs of an explorer were cut off, of the sign test), and “p (Holm)” is corrected for"
-        " all pairs of its table, so that the chance of a single false “yes” in it is at most 5 %. A dash stands where there is nothing to test: below two common"
-        " replications, or when all differences are equal.</p>"
+        " all pairs of its table, so that the chance of a single false “yes” in it is at most 5 %. A dash"
+        " stands where there is nothing to test: below two common replications, or when all"
+        " differences are equal.</p>"
     )
     tables = (
         ("Regret of learners", compared_learners(finished, level)),
