@@ -96,6 +96,14 @@ def test_the_table_aligns_and_names_the_best(found):
     assert lines[-1].startswith(f"Best: {found.best}.")
 
 
+def test_one_replication_tests_nothing():
+    found = compare(
+        {"a": CUCB(ORACLE), "b": UniformlyRandom(ORACLE)}, ENVIRONMENT, horizon=50, rng=0, replications=1
+    )
+    assert found.headline == "Best: a. Not tested against it: b."
+    assert "1 replication on" in str(found)
+
+
 def test_numbers_have_commas():
     comparison = ExplorerComparison({"A": explored([54_130, 54_131]), "B": explored([54_140, 154_130])})
     assert " 54,130 " in " ".join(str(comparison).split())

@@ -14,7 +14,7 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.results._comparison_files import read, write
-from cmab.results._rankings import BEST, EQUAL, TIED, VERDICT, folded
+from cmab.results._rankings import BEST, EQUAL, TIED, UNTESTED, VERDICT, folded
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
 from cmab.results.tables import Row, latex, text
@@ -117,7 +117,7 @@ class Comparison(ABC, Generic[Result]):
     @property
     def tied(self) -> list[str]:
         """The names of those whom the tests cannot tell from the best one."""
-        return [str(next(iter(row.values()))) for row in self.rows() if row.get(VERDICT) in (TIED, EQUAL)]
+        return self._named(TIED, EQUAL)
 
     def table(self, *, level: float = 0.95) -> Table:
         """Return a table to print, the best first, and a sentence on who is best."""
@@ -127,8 +127,9 @@ class Comparison(ABC, Generic[Result]):
     @property
     def headline(self) -> str:
         """A sentence: who is best, and who cannot be told from it."""
-        ties = ", ".join(self.tied)
+        ties, untested = ", ".join(self.tied), ", ".join(self._named(UNTESTED))
         more = f" Not distinguishable from it: {ties} ({self._test()}, Holm, 5 %)." if ties else ""
+        more += f" Not tested against it: {untested}." if untested else ""
         return f"Best: {self.best}.{more}"
 
     def to_frame(self, *, level: float = 0.95) -> Any:
@@ -185,6 +186,10 @@ class Comparison(ABC, Generic[Result]):
 
         rows = folded(self._columns(self.rows()), 0.95)
         return f"{table(rows, self._title(), grouped=True)}<p>{escape(self.headline)}</p>"
+
+    def _named(self, *verdicts: str) -> list[str]:
+        """Return of whom the tests say so."""
+        return [str(next(iter(row.values()))) for row in self.rows() if row.get(VERDICT) in verdicts]
 
     def _said(self) -> dict[str, Any]:
         """Return what a file keeps beside the results."""
