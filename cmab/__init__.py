@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import Any
 
+from cmab.campaigns.campaign import Campaign, Request
 from cmab.confidence.radii import LogRadius
 from cmab.context import Context
 from cmab.environment import Environment, round_key
@@ -74,6 +75,7 @@ __all__ = [
     "ArmStatistics",
     "BayesUCB",
     "BernsteinRace",
+    "Campaign",
     "Clairvoyant",
     "Comparison",
     "CompiledIndexPolicy",
@@ -114,6 +116,7 @@ __all__ = [
     "PolicyComparison",
     "RadiusRule",
     "RarelySwitchingCUCB",
+    "Request",
     "RuledExplorer",
     "SequentialHalving",
     "Session",

@@ -306,8 +306,12 @@ class Session(Generic[State]):
         last = -1
         for number, super_arm, pulls, parts in header["open"]:
             last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
-            integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
-            arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy)[0])
-            context = None if parts is None else Context(**parts)
-            check_context(context, self.policy)
-            self._open[last] = self._ticket(last, arms, pulls, context)
+            self._reopen(last, super_arm, pulls, None if parts is None else Context(**parts))
+
+    def _reopen(self, number: int, super_arm: Any, pulls: Any, context: Context | None) -> Ticket:
+        """Take over an open ticket that a file tells of."""
+        integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
+        arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy)[0])
+        check_context(context, self.policy)
+        ticket = self._open[number] = self._ticket(number, arms, pulls, context)
+        return ticket

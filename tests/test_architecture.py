@@ -25,7 +25,7 @@ FLOORS = [
     {"explorer", "policies", "results", "theory"},
     {"_ask_tell", "exploration"},
     {"session"},
-    {"running"},
+    {"running", "campaigns"},
     {"studies", "testing"},
     {"reports"},
     {"cli"},

@@ -51,4 +51,5 @@ TAKES = {
     "triggered_arms": (_super_arm,),
     "is_feasible": (_super_arm,),
     "labels": (_super_arm,),
+    "feedback_of": (_super_arm,),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from cmab._metering import meter_solve
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel, compiled_form, solve_rows
 from cmab.description import described
+from cmab.feedback import Feedback
 from cmab.guards import guard, unguarded
 from cmab.oracle._arguments import TAKES, finite_means
 from cmab.smoothness import Smoothness
@@ -299,6 +300,36 @@ class Oracle(ABC):
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the user's names (networkx nodes or edges) of the entries of `super_arm`."""
         return [int(entry) for entry in super_arm]
+
+    def arm_labels(self) -> list[Hashable]:
+        """Return the user's names of all base arms, for reports by name (`Campaign`).
+
+        The default: `labels` of them where a super arm has as many entries to choose from as there are base
+        arms, numbers elsewhere. Override it where super arms are no sets of base arms.
+        """
+        return self.labels(np.arange(self.n_arms)) if self.n_choices == self.n_arms else [*range(self.n_arms)]
+
+    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:  # noqa: ARG002
+        """Return the feedback that a report in other words than outcomes of base arms stands for.
+
+        The default knows no other words. Oracles of influence take who joined, and when.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (size,)
+            What was played.
+        **report
+            What was seen, by name.
+
+        Raises
+        ------
+        ValueError
+            If the report cannot be of this super arm, or the oracle does not understand it.
+        """
+        raise ValueError(
+            f"a report must be outcomes by the names of base arms for {type(self).__name__}, got"
+            f" {', '.join(report)}"
+        )
 
     def check_super_arm(self, super_arm: ArrayLike, name: str = "super_arm") -> IntArray:
         """Return `super_arm` as an int64 array, or raise ``ValueError`` if it is not in the family."""

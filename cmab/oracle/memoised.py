@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.feedback import Feedback
 from cmab.oracle.base import Oracle
 from cmab.oracle.linear import LinearOracle
 from cmab.validation import integer, shown
@@ -174,6 +175,14 @@ class MemoisedOracle(Oracle):
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return what the wrapped oracle says."""
         return self.oracle.labels(super_arm)
+
+    def arm_labels(self) -> list[Hashable]:
+        """Return what the wrapped oracle says."""
+        return self.oracle.arm_labels()
+
+    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
+        """Return what the wrapped oracle says."""
+        return self.oracle.feedback_of(super_arm, **report)
 
 
 class _MemoisedLinearOracle(MemoisedOracle, LinearOracle):

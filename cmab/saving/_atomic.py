@@ -44,10 +44,10 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name last through a power cut, where the system can open folders."""
     if os.name != "posix":
         return

@@ -174,6 +174,10 @@ class MaxCoverage(Oracle):
         """Return the left nodes."""
         return [self.left[entry] for entry in super_arm]
 
+    def arm_labels(self) -> list[Hashable]:
+        """Return the edges, from left to right."""
+        return list(self.edges)
+
 
 def _weights(graph: nx.Graph[Any], right: list[Any], weight: str | None) -> FloatArray:
     if weight is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -155,6 +156,30 @@ class DirectedGraph:
         return number if self._labels is None else self._labels[number]
 
     @cached_property
+    def node_numbers(self) -> dict[Hashable, int]:
+        """Number of the node of each name."""
+        return {self.label(node): node for node in range(self.n_nodes)}
+
+    @cached_property
+    def arc_labels(self) -> list[Hashable]:
+        """Name of each arc: those of its ends, and for parallel ones, which of them it is."""
+        pairs = [(self.label(u), self.label(v)) for u, v in zip(self.tails, self.heads, strict=True)]
+        times = Counter(pairs)
+        if len(times) == len(pairs):
+            return list(pairs)
+        seen: Counter[Hashable] = Counter()
+        names: list[Hashable] = []
+        for pair in pairs:
+            names.append((*pair, seen[pair]) if times[pair] > 1 else pair)
+            seen[pair] += 1
+        return names
+
+    @cached_property
+    def arc_numbers(self) -> dict[Hashable, int]:
+        """Number of the arc of each name."""
+        return {name: arc for arc, name in enumerate(self.arc_labels)}
+
+    @cached_property
     def in_degrees(self) -> IntArray:
         """Number of arcs into each node, parallel ones counted."""
         return np.bincount(self.heads, minlength=self.n_nodes)
@@ -191,6 +216,7 @@ class DirectedGraph:
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again need not travel to worker processes.
         derived = ("in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs", "in_tails")
+        derived += ("node_numbers", "arc_labels", "arc_numbers")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.description import described
+from cmab.feedback import Feedback
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
@@ -228,6 +229,70 @@ class InfluenceOracle(Oracle):
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the user's names of the nodes."""
         return [self.graph.label(node) for node in super_arm]
+
+    def arm_labels(self) -> list[Hashable]:
+        """Return each edge as the names of its two people, with a number besides if it is parallel to others.
+
+        Each edge of an undirected graph is two: from one to the other, and back.
+        """
+        return self.graph.arc_labels
+
+    def feedback_of(
+        self,
+        super_arm: IntArray,
+        *,
+        joined: Collection[Hashable] | Mapping[Hashable, int] | None = None,
+        carried: Collection[Hashable] | None = None,
+        unseen: Collection[Hashable] = (),
+        **others: Any,
+    ) -> Feedback:
+        """Return the feedback of a cascade that was seen from its people.
+
+        With `carried`, all edges out of everybody who joined were tried, and these are the ones that carried
+        the message. Without it `joined` says in which step each person joined, and the coins that this tells
+        for certain are learned from: those of edges that were alone in trying their head in a step, as
+        `IndependentCascade` shows them for ``feedback="node"``.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (size,)
+            The seeds. They joined in step 0, whether or not `joined` has them.
+        joined : collection or mapping
+            Names of the people who joined, or the step of each.
+        carried : collection, optional
+            Names of the edges that carried the message, whether or not their head had joined already.
+        unseen : collection
+            Names of people of whom nothing is known, but that they may have joined; with `carried`, of people
+            out of whom nobody looked at the edges.
+        **others
+            Anything else is refused.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, somebody joined whom nobody can have told, or steps are missing. Under
+            linear thresholds, if `carried` is given.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from oracles import DegreeHeuristic
+        >>> friends = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan")])
+        >>> oracle = DegreeHeuristic(friends, k=1)
+        >>> feedback = oracle.feedback_of([0], joined=["bob"], carried=[("ann", "bob")])
+        >>> [oracle.arm_labels()[arm] for arm in feedback.arms], feedback.outcomes, feedback.reward
+        ([('ann', 'bob'), ('ann', 'cy'), ('bob', 'dan')], array([1., 0., 0.]), 2.0)
+        >>> oracle.feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2}).arms  # who told dan is not known
+        array([0, 1])
+        """
+        from oracles.influence._reports import feedback_of_steps, feedback_of_ties
+
+        if others or joined is None:
+            given = ", ".join(others) or "nothing"
+            raise ValueError(f"a report must have joined, and may have carried and unseen, got {given}")
+        if carried is not None:
+            return feedback_of_ties(self, super_arm, joined, carried, unseen)
+        return feedback_of_steps(self, super_arm, joined, unseen)
 
     def _filled(self, seeds: IntArray) -> IntArray:
         """Return `seeds`, filled up to k with the lowest other candidates."""

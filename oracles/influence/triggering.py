@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.feedback import Feedback
+from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, shown
 from oracles.diffusion._triggering_sets import TriggeringSets, WholeWorlds, keyed_generator
@@ -102,6 +104,10 @@ class TriggeringInfluence(InfluenceMaximization):
         self.triggering = triggering
         # Nothing is known about which arcs are seen together.
         self.clusters = None
+
+    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
+        """Refuse reports of people: which coins they tell is not known of any triggering model."""
+        return Oracle.feedback_of(self, super_arm, **report)
 
     def spread(
         self, super_arm: IntArray, means: FloatArray, *, cascades: int = _CASCADES

@@ -1,0 +1,1 @@
+"""Campaigns that speak names, and the journal of events underneath them."""

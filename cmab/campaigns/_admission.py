@@ -1,0 +1,112 @@
+"""What a campaign begins with, and whether a learner made anew may go on with it."""
+
+from __future__ import annotations
+
+import copy
+import secrets
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from cmab._ask_tell import interval_of
+from cmab.campaigns._fold import Fold
+from cmab.campaigns._names import Names, read
+from cmab.campaigns.journal import Event
+from cmab.oracle import Oracle
+from cmab.policies.thompson import CTS
+from cmab.policy import Policy, check_policy_instance
+from cmab.saving._fingerprint import differences, fingerprint
+from cmab.saving._generators import generator_state
+from cmab.seeding import Seed, root
+from cmab.validation import shown
+
+_FORMAT = 1
+
+
+def learner_of(learner: Any) -> Policy[Any]:
+    """Return a policy as it is, and Thompson sampling for an oracle."""
+    if isinstance(learner, Oracle):
+        oracle = copy.copy(learner)
+        # People report some edges of a person, not all: each needs a counter of its own.
+        oracle.clusters = None
+        return CTS(oracle)
+    check_policy_instance(learner)
+    return learner  # type: ignore[no-any-return]
+
+
+def beginning(fold: Fold[Any], rng: Seed, support: Any) -> Event:
+    """Return the first event of a journal."""
+    generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
+    return {
+        **changed(fold),
+        "event": "campaign",
+        "format": _FORMAT,
+        "versions": {"cmab": metadata.version("cmab"), "numpy": np.__version__},
+        "session": secrets.token_hex(8),
+        "rng": generator_state(generator),
+        "support": None if support is None else [float(end) for end in support],
+    }
+
+
+def changed(fold: Fold[Any]) -> Event:
+    """Return what the campaign is made of now, with the names that have no place yet."""
+    new = {"choices": fold.choices.unknown(), "names": fold.arms.unknown()}
+    return {"event": "changed", **fingerprint(fold.policy), **new}
+
+
+def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bool) -> None:
+    """Refuse to go on with these events if what was learned would go to the wrong arms, or unsaid changes."""
+    first, present = events[0], fingerprint(fold.policy)
+    if first.get("format") != _FORMAT:
+        raise ValueError(f"{fold.path} must be of format {_FORMAT}, got {shown(first.get('format'))}")
+    kept = [event for event in events if event["event"] in ("campaign", "changed")]
+    last, name = kept[-1], present["policy"]["class"]
+    if last["policy"]["class"] != name:
+        raise ValueError(f"{fold.path} must be of policy {name}, got {shown(last['policy']['class'])}")
+    if support is not None and (first["support"] is None or interval_of(support) != tuple(first["support"])):
+        raise ValueError(f"support must be that of {fold.path}, {first['support']}, got {support}")
+    if last["arms"] == present["arms"]:
+        found = differences(last["policy"], present["policy"])
+    else:
+        found = _differences_by_name(fold, kept, present, last)
+    if found and not accept_changes:
+        raise ValueError(
+            f"{fold.path} must be of this campaign, got {shown('; '.join(found), 400)}. Campaign(...,"
+            " accept_changes=True) goes on with the present ones, and matches what was learned by name"
+        )
+
+
+def _differences_by_name(
+    fold: Fold[Any], kept: list[Event], present: dict[str, Any], last: Event
+) -> list[str]:
+    """Return in words how names differ, and nothing if they have another order only."""
+    is_numbered = fold.arms.own == list(range(len(fold.arms.own)))
+    parts = ("edges", "graph") if fold.choices.own == fold.arms.own else ("edges", "graph", "labels")
+    if is_numbered and any(last["arms"].get(part) != present["arms"].get(part) for part in parts):
+        raise ValueError(
+            f"the base arms of {fold.policy!r} must have names to be matched with those of {fold.path}, got"
+            " numbers and another graph: define arm_labels, or read the graph in its former order"
+        )
+    words, same_order = [], True
+    for names, key in ((fold.choices, "choices"), (fold.arms, "names")):
+        before = [read(name) for event in kept for name in event[key]]
+        same_order = same_order and before == names.own
+        words += _new_and_gone(names, before)
+    if words or same_order:
+        # With all names in place, something else differs: groups that share a counter, nodes of a graph.
+        return words or differences(last["arms"], present["arms"])
+    return differences(_plain(last["policy"]), _plain(present["policy"]))
+
+
+def _new_and_gone(names: Names, before: list[Any]) -> list[str]:
+    new, gone = [n for n in names.own if n not in set(before)], [n for n in before if n not in names.number]
+    told = ((new, "new"), (gone, "gone"))
+    return [f"{len(some)} {names.what} {word} ({shown(some)})" for some, word in told if some]
+
+
+def _plain(described: Any) -> Any:
+    """Return a description without digests, which differ with the order of arms."""
+    if not isinstance(described, dict):
+        return described if isinstance(described, bool | int | float) else None
+    return {name: _plain(part) for name, part in described.items()}

@@ -1,0 +1,169 @@
+"""What the events of a journal add up to: a session, and what became of each ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Any, Generic
+
+import numpy as np
+
+from cmab.campaigns._names import Names
+from cmab.campaigns.journal import Event
+from cmab.context import Context
+from cmab.explorer import Explorer
+from cmab.feedback import Feedback
+from cmab.policy import Policy, State
+from cmab.saving._generators import generator_from, generator_state
+from cmab.session import Session
+from cmab.ticket import Ticket
+from cmab.validation import integer, shown
+
+
+class Fold(Generic[State]):
+    """The session of a journal, made by going through its events with the policy of today."""
+
+    def __init__(self, policy: Policy[State], path: Path) -> None:
+        self.policy, self.path = policy, path
+        oracle = getattr(policy, "oracle", None)
+        n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
+        arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle.arm_labels()
+        choices = arms
+        if oracle is not None and not isinstance(policy, Explorer):  # whose tickets hold base arms
+            choices = oracle.labels(np.arange(oracle.n_choices))
+        self._own = (choices, arms)
+        self.events: list[Event] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        choices, arms = self._own
+        self.choices, self.arms = Names("entries of super arms", choices), Names("base arms", arms)
+        self.session: Session[State] | None = None
+        self.tickets: dict[int, Ticket] = {}
+        #: Line of the feedback of each ticket that was told.
+        self.told: dict[int, int] = {}
+        #: What the campaign was last said to be made of.
+        self.described: dict[str, Any] = {}
+        self.undone: set[int] = set()
+        self._corrected: dict[int, Event] = {}
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def extend(self, events: Iterable[Event]) -> None:
+        """Take in more events; one that changes the past means to go through all of them again."""
+        new = list(events)
+        self.events += new
+        if not any(event["event"] in ("correct", "undo") for event in new):
+            self._take(len(self.events) - len(new) + 1)
+            return
+        self._begin()
+        self.undone = {event["line"] for event in self.events if event["event"] == "undo"}
+        self._corrected = {
+            event["line"]: event
+            for line, event in enumerate(self.events, 1)
+            if event["event"] == "correct" and line not in self.undone
+        }
+        self._take(1)
+
+    def _take(self, first: int) -> None:
+        """Take in the events from a line on; lines are counted from 1."""
+        for line, event in enumerate(self.events[first - 1 :], first):
+            if line in self.undone or event["event"] in ("correct", "undo"):
+                continue
+            try:
+                _TAKES[event["event"]](self, line, self._corrected.get(line, event))
+            except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+                raise ValueError(
+                    f"{self.path}, line {line}, must be an event that {self.policy!r} can take in, got"
+                    f" {shown(event)}: {type(error).__name__} {error}"
+                ) from error
+
+    def _campaign(self, _: int, event: Event) -> None:
+        support = event["support"]
+        rng = generator_from(event["rng"])
+        self.session = Session(self.policy, rng, support=None if support is None else tuple(support))
+        self.session._id = event["session"]
+        self._changed(0, event)
+
+    def _changed(self, _: int, event: Event) -> None:
+        self.described = {name: event[name] for name in ("arms", "policy")}
+        self.choices.grow(event["choices"])
+        self.arms.grow(event["names"])
+
+    def _ask(self, _: int, event: Event) -> None:
+        session, number = self.current, integer("ticket", event["ticket"], 0)
+        if number != session._asked:
+            raise ValueError(f"ticket must be number {session._asked}, got {number}")
+        arms = self.choices.numbers(event["super_arm"])
+        context = self._context(event.get("context"))
+        self.tickets[number] = session._reopen(number, arms[arms >= 0], event.get("pulls", 1), context)
+        session._asked += 1
+        if "rng" in event:
+            session.rng.bit_generator.state = generator_from(event["rng"]).bit_generator.state
+
+    def _tell(self, line: int, event: Event) -> None:
+        ticket = self.current._open[event["ticket"]]
+        self.policy.learn(self.current.state, ticket, self.feedback(event), self.current.rng)
+        del self.current._open[ticket.number]
+        self.told[ticket.number] = line
+
+    def _cancel(self, _: int, event: Event) -> None:
+        del self.current._open[event["ticket"]]
+
+    @property
+    def current(self) -> Session[State]:
+        """The session as it stands."""
+        if self.session is None:
+            raise ValueError("the first event must be that of a campaign")
+        return self.session
+
+    def asked(self, ticket: Ticket) -> Event:
+        """Return the event of a ticket that was handed out."""
+        event: Event = {"event": "ask", "ticket": ticket.number}
+        event["super_arm"] = self.choices.places(ticket.super_arm)
+        if ticket.pulls != 1:
+            event["pulls"] = ticket.pulls
+        if ticket.context is not None:
+            parts = {name: getattr(ticket.context, name) for name in ticket.context.parts}
+            rows = {name: self._ordered(name).by_place(part).tolist() for name, part in parts.items()}
+            event["context"] = rows
+        return event | {"rng": generator_state(self.current.rng)}
+
+    def reported(self, kind: str, number: int, feedback: Feedback) -> Event:
+        """Return the event of what was told of a ticket."""
+        event: Event = {"event": kind, "ticket": number, "arms": self.arms.places(feedback.arms)}
+        event["outcomes"] = feedback.outcomes.tolist()
+        if not np.isnan(feedback.reward):
+            event["reward"] = float(feedback.reward)
+        for name in ("pulls", "squares"):
+            if (part := getattr(feedback, name)) is not None:
+                event[name] = part.tolist()
+        return event
+
+    def feedback(self, event: Event) -> Feedback:
+        """Return what was told, of the arms that are still there."""
+        arms = self.arms.numbers(event["arms"])
+        there = arms >= 0
+        parts = {name: np.array(event[name])[there] for name in ("pulls", "squares") if name in event}
+        outcomes = np.array(event["outcomes"], np.float64)[there]
+        return Feedback(arms[there], outcomes, reward=event.get("reward", float("nan")), **parts)
+
+    def _ordered(self, part: str) -> Names:
+        """Return by whose names a part of a context is ordered."""
+        return self.choices if part == "available" else self.arms
+
+    def _context(self, parts: dict[str, Any] | None) -> Context | None:
+        if parts is None:
+            return None
+        rows = {name: np.array(part) for name, part in parts.items()}
+        return Context(**{name: self._ordered(name).by_number(part) for name, part in rows.items()})
+
+
+_TAKES = {
+    "campaign": Fold._campaign,
+    "changed": Fold._changed,
+    "ask": Fold._ask,
+    "tell": Fold._tell,
+    "cancel": Fold._cancel,
+}

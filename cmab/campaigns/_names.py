@@ -1,0 +1,110 @@
+"""Names of things in a journal, and the numbers that a learner has for them today."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import AnyArray, IntArray
+from cmab.validation import shown
+
+
+class Names:
+    """One list of names in two orders: the learner's numbers, and the journal's places.
+
+    Places are given once and for ever, in the order in which names came first, so that what was written of a
+    name stays with it, in whatever order a graph is read.
+    """
+
+    def __init__(self, what: str, own: list[Hashable]) -> None:
+        self.what, self.own = what, own
+        self.number = {name: i for i, name in enumerate(own)}
+        if len(self.number) < len(own):
+            twice = next(name for i, name in enumerate(own) if self.number[name] != i)
+            raise ValueError(f"names of {what} must differ from each other, got {shown(twice)} twice")
+        self.known: dict[Hashable, int] = {}
+        self._numbers: list[int] = []
+        self._places = np.full(len(own), -1)
+
+    def grow(self, names: Iterable[Any]) -> None:
+        """Give the next places to these names, as they are written in the journal."""
+        for written in names:
+            name, place = read(written), len(self._numbers)
+            if self.known.setdefault(name, place) != place:
+                raise ValueError(f"names of {self.what} must have one place each, got {shown(name)} twice")
+            number = self.number.get(name, -1)
+            self._numbers.append(number)
+            if number >= 0:
+                self._places[number] = place
+
+    def unknown(self) -> list[Any]:
+        """Return the names without a place yet, as they are written."""
+        return [written(name) for name in self.own if name not in self.known]
+
+    def gone(self) -> list[Hashable]:
+        """Return the names with a place that the learner has no more."""
+        return [name for name in self.known if name not in self.number]
+
+    def places(self, numbers: IntArray) -> list[int]:
+        """Return where the things of these numbers stand."""
+        listed: list[int] = self._places[numbers].tolist()
+        return listed
+
+    def numbers(self, places: list[int]) -> IntArray:
+        """Return the number of what stands at each place, -1 where it is gone."""
+        if places and not 0 <= min(places) <= max(places) < len(self._numbers):
+            raise ValueError(f"places of {self.what} must lie in range({len(self._numbers)}), got {places}")
+        return np.array([self._numbers[place] for place in places], np.int64)
+
+    def by_place(self, values: AnyArray) -> AnyArray:
+        """Return an array of the learner in the order of the places, zeros where it has none."""
+        rows = np.zeros((len(self._numbers), *values.shape[1:]), values.dtype)
+        rows[self._places] = values
+        return rows
+
+    def by_number(self, rows: AnyArray) -> AnyArray:
+        """Return rows by place in the order of the learner, zeros for what came later."""
+        values = np.zeros((len(self.own), *rows.shape[1:]), rows.dtype)
+        there = self._places < len(rows)
+        values[there] = rows[self._places[there]]
+        return values
+
+    def find(self, name: Any) -> int:
+        """Return the number of a name, or raise ``ValueError`` with the one that may have been meant."""
+        try:
+            return self.number[name]
+        except TypeError:
+            raise ValueError(f"{self.what} must be called by their names, got {shown(name)}") from None
+        except KeyError:
+            pass
+        near = [self.own[self.number[name[::-1]]]] if self._is_turned(name) else self._alike(name)
+        hint = f": is {near[0]!r} meant?" if near else ""
+        raise ValueError(f"{self.what} must be among the {len(self.own)} known, got {shown(name)}{hint}")
+
+    def _is_turned(self, name: Any) -> bool:
+        return isinstance(name, tuple) and name[::-1] in self.number
+
+    def _alike(self, name: Hashable) -> list[Hashable]:
+        texts = {str(own): own for own in self.own[:10_000]}
+        return [texts[text] for text in difflib.get_close_matches(str(name), texts, 1)]
+
+
+def written(name: Hashable) -> Any:
+    """Return a name as JSON: texts and numbers as they are, tuples as lists of them."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, tuple):
+        return [written(part) for part in name]
+    if name is None or isinstance(name, str | int | float):
+        return name
+    raise ValueError(
+        f"names must be texts, numbers or tuples of these to be kept in a file, got {shown(name)}"
+    )
+
+
+def read(value: Any) -> Hashable:
+    """Return the name that was written."""
+    return tuple(read(part) for part in value) if isinstance(value, list) else value

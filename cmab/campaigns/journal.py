@@ -1,0 +1,169 @@
+"""A journal: events of a campaign as lines of JSON that are only ever appended.
+
+Each line ends with a checksum of itself and of the one before, so that a line that was changed, lost or put
+elsewhere is noticed. A last line that was not written to its end is none: nobody has acted on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cmab.campaigns._locks import lock
+from cmab.saving._atomic import sync_folder
+
+Event = dict[str, Any]
+
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_DIGITS = 16
+_MARK = b',"check":"'
+_END = len(_MARK) + _DIGITS + len(b'"}')
+# How every journal begins: no other file is ever cut or written to.
+_BEGINNING = b'{"event":"campaign"'
+
+
+def events(path: str | os.PathLike[str]) -> list[Event]:
+    """Return the events of a journal, oldest first; the first describes the campaign.
+
+    Super arms, arms and outcomes are numbered by the lists of names in the first event, continued by those of
+    events ``"changed"``. Nothing is locked or written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file of a `cmab.Campaign`.
+
+    Raises
+    ------
+    ValueError
+        If a line is damaged, or the file is none of a campaign.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from cmab import CUCB, Campaign
+    >>> from cmab.campaigns.journal import events
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "campaign.jsonl")
+    ...     request = Campaign(CUCB(TopK(5, k=2)), path, rng=0).ask()
+    ...     [event["event"] for event in events(path)]
+    ['campaign', 'ask']
+    """
+    return Journal(path).parse(Path(path).read_bytes())[0]
+
+
+class Journal:
+    """A file of events, and how far it was read."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Read from the beginning next time."""
+        self._offset, self._lines, self._check = 0, 0, b""
+
+    @contextmanager
+    def held(self) -> Iterator[int]:
+        """Open the file, alone of all processes, for `read` and `append`."""
+        # Opened anew each time: a process that forks in between shares no lock with its child.
+        descriptor = os.open(self.path, _OPEN, 0o666)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ValueError(f"{self.path} must be a file, got a pipe or device")
+            lock(descriptor)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def read(self, descriptor: int) -> list[Event]:
+        """Return the events written since the last call, by whomever; end a line that was torn."""
+        if os.fstat(descriptor).st_size < self._offset:
+            raise ValueError(
+                f"{self.path} must not be replaced or shortened while a campaign is open on it, got a shorter"
+                " file than was read before: make the campaign anew"
+            )
+        with open(descriptor, "rb", closefd=False) as file:
+            file.seek(self._offset)
+            found, tail = self.parse(file.read())
+        if tail:
+            # The process that wrote it was killed on the way, so it has not acted on it.
+            os.ftruncate(descriptor, self._offset)
+        elif found:
+            self._end_line(descriptor)
+        return found
+
+    def parse(self, data: bytes) -> tuple[list[Event], bytes]:
+        """Return the events in the bytes that follow what was read, and what a torn line has left."""
+        *lines, tail = data.split(b"\n")
+        found = [self._checked(line, len(line) + 1) for line in lines]
+        if tail and self._is_whole(tail):  # all but the end of the line
+            return [*found, self._checked(tail, len(tail))], b""
+        if tail and self._lines == 0 and not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
+            raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
+        return found, tail
+
+    def append(self, descriptor: int, event: Event) -> None:
+        """Write an event, which is on the disk when this returns; what fails leaves the file as it was."""
+        text = json.dumps(event, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
+        body = text.encode()[:-1]
+        check = self._check_of(body)
+        line = body + _MARK + check + b'"}\n'
+        try:
+            _write(descriptor, line)
+            os.fsync(descriptor)
+            if self._lines == 0:
+                sync_folder(self.path.absolute().parent)
+        except BaseException:
+            with suppress(OSError):
+                os.ftruncate(descriptor, self._offset)
+            raise
+        self._advance(len(line), check)
+
+    def _end_line(self, descriptor: int) -> None:
+        """Put the end to a line that lacks nothing else, or was saved without by an editor."""
+        os.lseek(descriptor, self._offset - 1, os.SEEK_SET)
+        if os.read(descriptor, 1) != b"\n":
+            _write(descriptor, b"\n")
+            self._offset += 1
+
+    def _checked(self, line: bytes, size: int) -> Event:
+        """Return the event of the next line."""
+        if self._lines == 0 and not line.startswith(_BEGINNING):
+            raise ValueError(f"{self.path} must be the journal of a campaign, got {line[:40]!r}")
+        if not self._is_whole(line):
+            raise ValueError(
+                f"{self.path}, line {self._lines + 1}, must have the checksum that it was written with, got"
+                f" {line[-_END:]!r} at its end: it is damaged, or a line before it is missing. The"
+                f" {self._lines} lines before it are whole: with a copy of the file cut there, the campaign"
+                " goes on from them"
+            )
+        self._advance(size, line[-_DIGITS - 2 : -2])
+        event: Event = json.loads(line[:-_END] + b"}")
+        return event
+
+    def _is_whole(self, line: bytes) -> bool:
+        return line[-_END:] == _MARK + self._check_of(line[:-_END]) + b'"}'
+
+    def _check_of(self, body: bytes) -> bytes:
+        """Return the checksum of the next line, which depends on all lines before it."""
+        return hashlib.sha256(self._check + body).hexdigest()[:_DIGITS].encode()
+
+    def _advance(self, size: int, check: bytes) -> None:
+        self._offset, self._lines, self._check = self._offset + size, self._lines + 1, check
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,147 @@
+"""What people report of a cascade, as the feedback of its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.feedback import Feedback
+from cmab.validation import integer, shown
+from oracles.diffusion.directed_graph import DirectedGraph
+from oracles.diffusion.reverse_sets import Model
+
+_NEVER = -1
+
+
+class Spreading(Protocol):
+    """What of an oracle of influence says how a report is to be read."""
+
+    graph: DirectedGraph
+    model: Model
+    node_weights: FloatArray | None
+    n_arms: int
+
+
+def feedback_of_ties(
+    oracle: Spreading,
+    seeds: IntArray,
+    joined: Collection[Hashable],
+    carried: Collection[Hashable],
+    unseen: Collection[Hashable],
+) -> Feedback:
+    """Return the coins of all edges out of people who joined and were looked at."""
+    graph = oracle.graph
+    if oracle.model == "lt":
+        raise ValueError(
+            "carried must be left out under linear thresholds, where people join by all their ties"
+        )
+    active, hidden = _flags(oracle, "joined", joined), _flags(oracle, "unseen", unseen)
+    active[seeds] = True
+    live = np.zeros(oracle.n_arms, np.bool_)
+    live[_numbers("carried", carried, graph.arc_numbers)] = True
+    strange = np.flatnonzero(live & ~(active[graph.tails] & active[graph.heads]))
+    if len(strange):
+        edge = graph.arc_labels[int(strange[0])]
+        raise ValueError(f"carried must be edges between people who joined, got {edge!r}")
+    _check_reached(oracle, seeds, np.flatnonzero(active), live | hidden[graph.tails])
+    arms = np.flatnonzero(active[graph.tails] & ~hidden[graph.tails])
+    return Feedback(arms, live[arms].astype(np.float64), reward=_worth(oracle, active))
+
+
+def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable: BoolArray) -> None:
+    """Raise if somebody joined to whom no edge that may have carried the message leads from the seeds."""
+    from oracles.diffusion._kernels_cascade import reachable
+
+    offsets, arms = oracle.graph.out_arcs
+    _, reached = reachable(offsets, arms, oracle.graph.heads, usable, seeds)
+    lost = active[~reached[active]]
+    if len(lost):
+        name = oracle.graph.label(int(lost[0]))
+        raise ValueError(f"joined must be people whom the edges that carried lead to, got {name!r} besides")
+
+
+def feedback_of_steps(
+    oracle: Spreading,
+    seeds: IntArray,
+    joined: Collection[Hashable] | Mapping[Hashable, int],
+    unseen: Collection[Hashable],
+) -> Feedback:
+    """Return the coins of the edges that were alone in trying their head in a step."""
+    graph = oracle.graph
+    if not isinstance(joined, Mapping):
+        raise ValueError(
+            "joined must say in which step each person joined, a mapping of names to integers, unless carried"
+            f" is given, got {shown(joined)}"
+        )
+    hidden, since = _flags(oracle, "unseen", unseen), np.full(graph.n_nodes, _NEVER)
+    steps = [integer(f"the step of {name!r}", step, 0) for name, step in joined.items()]
+    since[_numbers("joined", joined, graph.node_numbers)] = steps
+    if (since[seeds] > 0).any() or (np.delete(since, seeds) == 0).any():
+        raise ValueError(f"seeds alone must join in step 0, got {shown(joined)}")
+    since[seeds] = 0
+    active = since != _NEVER
+    hidden[seeds] = False
+    if (active & hidden).any():
+        name = graph.label(int(np.flatnonzero(active & hidden)[0]))
+        raise ValueError(f"unseen must be people who are not in joined, got {name!r} in both")
+    tails, heads = since[graph.tails], since[graph.heads]
+    # What somebody unseen may have done to a head makes all attempts at it uncertain.
+    clouded = np.zeros(graph.n_nodes, np.bool_)
+    clouded[graph.heads[hidden[graph.tails]]] = True
+    told = np.zeros(graph.n_nodes, np.bool_)
+    told[graph.heads[(tails != _NEVER) & (heads == tails + 1)]] = True
+    untold = np.flatnonzero((since > 0) & ~told & ~clouded)
+    if len(untold):
+        name = graph.label(int(untold[0]))
+        raise ValueError(
+            f"joined must be people whom somebody can have told in the step before, got {name!r} in step"
+            f" {since[untold[0]]}"
+        )
+    # An edge tries its head in the step after its tail joined, unless the head had joined by then.
+    tries = np.flatnonzero((tails != _NEVER) & ((heads == _NEVER) | (heads > tails)))
+    alone = tries[_are_alone(graph.heads[tries], tails[tries], oracle.model == "lt")]
+    arms = alone[~(clouded | hidden)[graph.heads[alone]]]
+    outcomes = (heads[arms] == tails[arms] + 1).astype(np.float64)
+    return Feedback(arms, outcomes, reward=np.nan if hidden.any() else _worth(oracle, active))
+
+
+def _are_alone(heads: AnyArray, steps: IntArray, first: bool) -> BoolArray:
+    """Return which attempts were the only ones at their head in their step; `first`: and none was before."""
+    order = np.lexsort((steps, heads))
+    pairs = np.stack([heads[order], steps[order]])
+    starts = np.ones(len(order), np.bool_)
+    starts[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)
+    group = np.cumsum(starts) - 1
+    alone = np.bincount(group, minlength=len(order))[group] == 1
+    if first:
+        alone[1:] &= pairs[0, 1:] != pairs[0, :-1]
+    flags = np.empty(len(order), np.bool_)
+    flags[order] = alone
+    return flags
+
+
+def _flags(oracle: Spreading, what: str, names: Collection[Hashable]) -> BoolArray:
+    flags = np.zeros(oracle.graph.n_nodes, np.bool_)
+    flags[_numbers(what, names, oracle.graph.node_numbers)] = True
+    return flags
+
+
+def _numbers(what: str, names: Any, numbers: Mapping[Hashable, int]) -> IntArray:
+    if isinstance(names, str) or not isinstance(names, Collection):
+        raise ValueError(f"{what} must be a list of names, got {shown(names)}")
+    found = []
+    for name in names:
+        # A form that came as JSON has lists for the pairs.
+        key = tuple(name) if isinstance(name, list) else name
+        if key not in numbers:
+            raise ValueError(f"{what} must hold names of the graph, got {shown(name)}")
+        found.append(numbers[key])
+    return np.array(found, np.int64)
+
+
+def _worth(oracle: Spreading, active: BoolArray) -> float:
+    weights = oracle.node_weights
+    return float(active.sum() if weights is None else weights[active].sum())

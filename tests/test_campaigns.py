@@ -1,0 +1,440 @@
+"""Campaigns by name: what `Session` does to the last bit, and nothing told is ever lost."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from test_cascade_feedback import independent, live_arcs, steps, threshold
+
+from cmab import Campaign, Context, Feedback, IndexPolicy, LinearOracle, Session, SuccessiveRejects
+from cmab.campaigns.journal import events
+from oracles import DegreeHeuristic, DirectedGraph, InfluenceMaximization, MaxCoverage, TopK
+
+HELPER = Path(__file__).with_name("killed_campaigns.py")
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy(IndexPolicy):
+    """Plain numpy, and a draw for every arm and round, also when it learns."""
+
+    scale: float = 1.0
+
+    def indices(self, stats, rng):
+        return stats.means + self.scale * rng.random(len(stats.means)) / np.sqrt(stats.counts + 1.0)
+
+    def learn(self, state, ticket, feedback, rng):
+        rng.random()
+        self.update(state, feedback)
+
+
+class Named(LinearOracle):
+    """The best two of some things with names."""
+
+    def __init__(self, names):
+        self.names, self.n_arms = list(names), len(names)
+
+    def solve(self, means, rng):
+        return np.sort(np.argsort(-means, kind="stable")[:2])
+
+    def solve_within(self, means, available, rng):
+        return self.solve(np.where(available, means, -np.inf), rng)
+
+    def labels(self, super_arm):
+        return [self.names[arm] for arm in super_arm]
+
+
+class NamedWithinReason(Named):
+    """Names for super arms, numbers for base arms."""
+
+    def arm_labels(self):
+        return list(range(self.n_arms))
+
+
+NAMES = ["ann", "bob", "cy", ("dan", 4), 5]
+
+
+def campaign(path, names=NAMES, rng=7, **options):
+    return Campaign(Noisy(Named(names)), path, rng=rng, **options)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "campaign.jsonl"
+
+
+def outcome(name, number):
+    return float(hash_free(f"{name}{number}") % 2)
+
+
+def hash_free(text):
+    return sum(text.encode()) // 3
+
+
+def play(running, rounds):
+    """Play on, every third ticket late, and return what was asked for."""
+    asked = []
+    for _ in range(rounds):
+        request = running.ask()
+        asked.append((request.number, request.names))
+        if request.number % 3:
+            told = {name: outcome(name, request.number) for name in request.names}
+            running.tell(told, request)
+    return asked
+
+
+def same(one, other):
+    """Whether two sessions are in the same state, to the last bit."""
+    assert one.rng.bit_generator.state == other.rng.bit_generator.state
+    assert one.pending == other.pending
+    for name in ("counts", "means", "deviations"):
+        assert np.array_equal(getattr(one.state, name), getattr(other.state, name)), name
+
+
+def test_a_campaign_is_a_session_to_the_last_bit(path):
+    running, session = campaign(path), Session(Noisy(Named(NAMES)), rng=7)
+    for number in range(12):
+        request, ticket = running.ask(), session.ask()
+        assert (request.number, request.ticket.super_arm.tolist()) == (
+            ticket.number,
+            ticket.super_arm.tolist(),
+        )
+        assert list(request) == session.policy.oracle.labels(ticket.super_arm)
+        if number == 4:
+            running.cancel(request)
+            session.cancel(ticket)
+        elif number % 3:
+            values = [outcome(name, number) for name in request]
+            running.tell(dict(zip(request, values, strict=True)), request, reward=sum(values))
+            session.tell(Feedback(ticket, values, reward=sum(values)), ticket)
+        same(running.session, session)
+    same(campaign(path, rng=99).session, session)
+
+
+def test_one_made_anew_plays_the_identical_future(path, tmp_path):
+    first = campaign(path)
+    play(first, 5)
+    other = tmp_path / "copy.jsonl"
+    other.write_bytes(path.read_bytes())
+    assert play(campaign(other), 6) == play(first, 6)
+
+
+def test_a_correction_is_as_if_told_right_at_once(path, tmp_path):
+    wrong, right = campaign(path), campaign(tmp_path / "right")
+    requests = [wrong.ask() for _ in range(3)], [right.ask() for _ in range(3)]
+    for number, value in enumerate((0.0, 1.0, 1.0)):
+        wrong.tell({requests[0][number].names[0]: float(number == 2)}, number)
+        right.tell({requests[1][number].names[0]: value}, number)
+    wrong.correct({requests[0][1].names[0]: 1.0}, 1)
+    same(wrong.session, right.session)
+    same(campaign(path).session, right.session)
+    assert wrong.undo()["event"] == "correct"
+    assert wrong.undo()["ticket"] == 2
+    assert wrong.pending == (2,)
+    same(campaign(path).session, wrong.session)
+    with pytest.raises(ValueError, match="was told"):
+        wrong.correct({"ann": 1.0}, 2)
+    assert [(e["event"], e["undone"]) for e in wrong.history()][-4:] == [
+        ("tell", True),
+        ("correct", True),
+        ("undo", False),
+        ("undo", False),
+    ]
+
+
+def test_undo_takes_back_what_was_seen_only(path):
+    one, other = campaign(path), campaign(path)
+    request = one.ask()
+    with pytest.raises(ValueError, match="newer events"):
+        other.undo()
+    with pytest.raises(ValueError, match="none that is left"):
+        other.undo()
+    one.cancel(request)
+    assert one.undo()["event"] == "cancel"
+    assert one.pending == other.pending == (0,)
+
+
+def test_arms_in_another_order_are_matched_by_name(path):
+    play(campaign(path), 9)
+    before = campaign(path).session
+    turned = campaign(path, NAMES[::-1]).session
+    assert np.array_equal(turned.state.means, before.state.means[::-1])
+    assert np.array_equal(turned.state.counts, before.state.counts[::-1])
+
+
+def test_new_and_gone_arms_are_matched_when_that_is_said(path):
+    play(campaign(path), 9)
+    before, names = campaign(path), ["zoe", 5, "cy", "ann", "bob"]
+    with pytest.raises(ValueError, match=r"new \(\['zoe'\]\).*gone \(\[\('dan', 4\)\]\)"):
+        campaign(path, names)
+    changed = campaign(path, names, accept_changes=True)
+    learned = dict(zip(names, changed.session.state.counts.tolist(), strict=True))
+    kept = dict(zip(NAMES, before.session.state.counts.tolist(), strict=True))
+    assert learned == {name: kept.get(name, 0) for name in names}
+    # Both go on, each with what it knows, and neither loses a round of the other.
+    play(changed, 4)
+    play(before, 4)
+    assert changed.pending == before.pending
+    assert campaign(path, names).pending == changed.pending
+
+
+def test_arms_without_names_are_not_matched(path):
+    Campaign(Noisy(NamedWithinReason("abc")), path, rng=0)
+    with pytest.raises(ValueError, match="define arm_labels"):
+        Campaign(Noisy(NamedWithinReason("bac")), path, accept_changes=True)
+
+
+@pytest.mark.parametrize(
+    ("learner", "wanted"),
+    [
+        (lambda: Noisy(Named(NAMES), scale=2.0), "scale 1.0 in the file, 2.0 here"),
+        (lambda: SuccessiveRejects(5, budget=50), "must be of policy"),
+    ],
+)
+def test_another_learner_is_refused(path, learner, wanted):
+    campaign(path)
+    with pytest.raises(ValueError, match=wanted):
+        Campaign(learner(), path)
+
+
+def test_contexts_are_kept_by_name(path):
+    running = campaign(path)
+    request = running.ask(available=["cy", "bob"])
+    assert set(request) == {"cy", "bob"}
+    turned = campaign(path, NAMES[::-1]).session
+    assert turned._open[0].context.available.tolist() == [False, False, True, True, False]
+    with pytest.raises(ValueError, match="is 'cy' meant"):
+        running.ask(available=["cyy"])
+    with pytest.raises(ValueError, match="got both"):
+        running.ask(Context(available=np.ones(5, bool)), available=["cy"])
+
+
+@pytest.mark.parametrize(
+    ("told", "wanted"),
+    [
+        ({"zoe": 1.0}, "known, got 'zoe'"),
+        ({(4, "dan"): 1.0}, r"is \('dan', 4\) meant"),
+        ({"ann": 7.0}, "must lie in"),
+        ({"ann": "x"}, "must be numbers"),
+    ],
+)
+def test_a_refused_report_leaves_no_trace(path, told, wanted):
+    running = campaign(path)
+    request = running.ask(available=["ann", ("dan", 4)])
+    before = path.read_bytes()
+    support = Campaign(Noisy(Named(NAMES)), path.with_name("other"), support=(0.0, 1.0))
+    support.ask(available=["ann", ("dan", 4)])
+    with pytest.raises(ValueError, match=wanted):
+        support.tell(told, 0)
+    assert path.read_bytes() == before
+    assert running.pending == support.pending == (request.number,)
+
+
+def test_lines_that_were_changed_are_named(path):
+    play(campaign(path), 4)
+    lines = path.read_bytes().splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        for spoilt in ([line.replace(b"1", b"3", 1)], []):
+            if not spoilt and number == len(lines) - 1:
+                continue  # a file that ends earlier is a whole file
+            path.write_bytes(b"".join(lines[:number] + spoilt + lines[number + 1 :]))
+            with pytest.raises(ValueError, match=f"line {number + 1}, must have|must be the journal"):
+                campaign(path)
+    path.write_bytes(b"".join([lines[0], *lines[2:3], lines[1], *lines[3:]]))
+    with pytest.raises(ValueError, match="line 2,"):
+        events(path)
+
+
+def test_a_torn_line_is_as_if_never_written(path):
+    running = campaign(path)
+    request = running.ask()
+    whole = path.read_bytes()
+    running.tell({request.names[0]: 1.0}, request)
+    told = path.read_bytes()
+    for end in range(len(whole), len(told)):
+        path.write_bytes(told[:end])
+        again = campaign(path)
+        # All but the end of the line: nothing is missing.
+        assert again.pending == (() if end == len(told) - 1 else (0,))
+        assert path.read_bytes() == (told if end == len(told) - 1 else whole)
+
+
+@pytest.mark.parametrize("text", [b"precious", b"a,b\n1,2\n", b'{"event":"other"}\n'])
+def test_other_files_are_left_alone(path, text):
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match="must be the journal of a campaign"):
+        campaign(path)
+    assert path.read_bytes() == text
+
+
+def test_a_torn_beginning_is_begun_again(path):
+    campaign(path)
+    path.write_bytes(path.read_bytes()[:30])
+    assert play(campaign(path), 2)
+
+
+def test_a_full_disk_changes_nothing(path, monkeypatch):
+    running = campaign(path)
+    request = running.ask()
+    before, session = path.read_bytes(), running.session
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
+        for call in (running.ask, lambda: running.tell({request.names[0]: 1.0}, 0)):
+            with pytest.raises(OSError, match="No space"):
+                call()
+            assert path.read_bytes() == before
+    same(running.session, session)
+
+
+def test_a_shorter_file_is_noticed(path):
+    running = campaign(path)
+    running.ask()
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(ValueError, match="shorter file"):
+        running.ask()
+
+
+def test_threads_share_a_campaign(path):
+    running, numbers = campaign(path), []
+
+    def serve():
+        for _ in range(10):
+            request = running.ask()
+            numbers.append(request.number)
+            running.tell({request.names[0]: 1.0}, request)
+
+    threads = [threading.Thread(target=serve) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(numbers) == list(range(30))
+    same(campaign(path).session, running.session)
+
+
+def helper(*arguments):
+    command = [sys.executable, str(HELPER), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
+@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_killed_campaign_loses_no_told_round(path, kills):
+    """SIGKILL at random moments: whatever `tell` returned from stands in the journal."""
+    found = helper("kill", path, kills)
+    assert found["lost"] == []
+    assert found["killed"] == kills
+    assert found["told"] > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
+def test_two_processes_lose_no_round_and_remember_the_same(path):
+    found = helper("share", path, 25)
+    assert found["told"] == list(range(50))
+    assert found["states"] == [found["replayed"]] * 2
+
+
+def test_explorers_and_batches(path):
+    running = Campaign(SuccessiveRejects(4, budget=60), path, rng=0)
+    session = Session(SuccessiveRejects(4, budget=60), rng=0)
+    while not running.is_done:
+        request, ticket = running.ask(), session.ask()
+        draws = {arm: [float((arm + j) % 2) for j in range(ticket.pulls)] for arm in request}
+        running.tell({arm: d if ticket.pulls > 1 else d[0] for arm, d in draws.items()}, request)
+        sums = [sum(draws[arm]) for arm in ticket]
+        session.tell(Feedback(ticket, sums, pulls=np.full(len(ticket), ticket.pulls), squares=sums), ticket)
+    assert running.recommend() == session.recommend().tolist()
+    assert Campaign(SuccessiveRejects(4, budget=60), path).is_done
+
+
+def test_coverage_speaks_of_edges(path):
+    graph = nx.Graph()
+    graph.add_nodes_from(["news", "blog"], bipartite=0)
+    graph.add_nodes_from(["ann", "bob"], bipartite=1)
+    graph.add_edges_from([("news", "ann"), ("news", "bob"), ("blog", "bob")])
+    oracle = MaxCoverage(graph, 2)
+    oracle.clusters = None
+    running = Campaign(Noisy(oracle, scale=0.0), path, rng=0)
+    running.tell({("news", "bob"): 1.0}, running.ask())
+    assert running.session.state.counts.tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match="names of base arms for MaxCoverage, got joined"):
+        running.tell(ticket=running.ask(), joined=["ann"])
+
+
+@pytest.mark.parametrize("make", [independent, threshold])
+def test_steps_of_people_tell_what_the_environment_shows(make):
+    rng = np.random.default_rng(0)
+    for trial in range(60):
+        environment = make(rng, "node")
+        oracle = InfluenceMaximization(environment.graph, 3, model=environment.model)
+        seeds = rng.choice(10, 3, replace=False)
+        shown, live = environment.play(seeds, np.random.default_rng(trial)), live_arcs(environment, trial)
+        _, since = steps(environment.graph, live, seeds.tolist())
+        told = oracle.feedback_of(seeds, joined=since)
+        wanted = dict(zip(shown.arms.tolist(), shown.outcomes.tolist(), strict=True))
+        assert dict(zip(told.arms.tolist(), told.outcomes.tolist(), strict=True)) == wanted
+        assert told.reward == shown.reward
+
+
+FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
+
+
+@pytest.mark.parametrize(
+    ("report", "wanted"),
+    [
+        ({}, "got nothing"),
+        ({"active": ["bob"]}, "got active"),
+        ({"joined": ["bob"]}, "in which step"),
+        ({"joined": "bob", "carried": []}, "list of names"),
+        ({"joined": ["zoe"], "carried": []}, "names of the graph, got 'zoe'"),
+        ({"joined": ["dan"], "carried": []}, "lead to, got 'dan'"),
+        ({"joined": [], "carried": [("ann", "bob")]}, "people who joined"),
+        ({"joined": {"dan": 1}}, "in the step before, got 'dan' in step 1"),
+        ({"joined": {"bob": 0}}, "seeds alone"),
+        ({"joined": {"bob": 1}, "unseen": ["bob"]}, "in both"),
+    ],
+)
+def test_reports_that_cannot_be_are_refused(report, wanted):
+    with pytest.raises(ValueError, match=wanted):
+        DegreeHeuristic(FRIENDS, 1).feedback_of([0], **report)
+
+
+def test_what_was_not_seen_is_left_out():
+    oracle = DegreeHeuristic(FRIENDS, 1)
+    names = oracle.arm_labels()
+
+    def told(**report):
+        feedback = oracle.feedback_of([0], **report)
+        return {names[arm]: value for arm, value in zip(feedback.arms, feedback.outcomes, strict=True)}
+
+    first = {("ann", "bob"): 1.0, ("ann", "cy"): 0.0}
+    assert told(joined=["bob"], carried=[["ann", "bob"]]) == first | {("bob", "dan"): 0.0}
+    assert told(joined=["bob"], carried=[("ann", "bob")], unseen=["bob"]) == first
+    # Whether cy joined is not known: so it is not either who told dan.
+    assert told(joined={"bob": 1, "dan": 2}, unseen=["cy"]) == {("ann", "bob"): 1.0, ("dan", "eve"): 0.0}
+
+
+def test_parallel_arcs_have_numbers():
+    graph = DirectedGraph.from_edges([0, 0, 0], [1, 1, 2], labels=["a", "b", "c"])
+    assert DegreeHeuristic(graph, 1).arm_labels() == [("a", "b", 0), ("a", "b", 1), ("a", "c")]
+
+
+def test_an_oracle_alone_counts_each_edge(path):
+    oracle = DegreeHeuristic(FRIENDS, 1)
+    running = Campaign(oracle, path, rng=0)
+    assert oracle.clusters is not None
+    assert running.policy.oracle.clusters is None
+
+
+def test_names_that_are_alike_are_refused(path):
+    with pytest.raises(ValueError, match="'ann' twice"):
+        campaign(path, ["ann", "bob", "ann"])
+    with pytest.raises(ValueError, match="texts, numbers or tuples"):
+        campaign(path, ["ann", "bob", TopK])
