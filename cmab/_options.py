@@ -30,6 +30,11 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
             kind = next(member for member in get_args(kind) if member is not type(None))
         if get_origin(kind) is Literal:
             settings |= {"choices": get_args(kind)}
+        elif kind is bool and name in _OPPOSITES:
+            about = described.get(name, "").replace("%", "%%")
+            parser.add_argument(f"--{name}", action="store_true", help=about, **settings)
+            parser.add_argument(f"--{_OPPOSITES[name]}", dest=name, action="store_false", default=None)
+            continue
         elif kind is bool:
             # --quick and --no-quick.
             settings |= {"action": argparse.BooleanOptionalAction}
@@ -46,6 +51,8 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
 
 # What a command line calls otherwise than Python.
 _SPELT = {"n_jobs": "jobs", "rng": "seed", "horizon": "rounds"}
+# Where the opposite of a switch is a word, and not --no- before it.
+_OPPOSITES = {"directed": "undirected"}
 _METAVARS = {int: "N", float: "X", str: "NAME", Path: "PATH"}
 
 

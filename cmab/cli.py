@@ -203,7 +203,10 @@ def _summary(thing: Any) -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a demo or an experiment: a function whose rows make the table that is printed and saved."""
+    """Run a demo or an experiment: a function whose rows make the table that is printed and saved.
+
+    Texts among them are lines: those before the first row are printed at once, the others below the table.
+    """
     from cmab._options import parser_of
 
     if options.name is None:
@@ -221,16 +224,22 @@ def _run(options: argparse.Namespace) -> int:
     if minutes is not None:
         print(f"about {minutes:g} min on two cores", file=sys.stderr)
     rows: list[tables.Row] = []
+    lines: list[str] = []
     try:
         for row in function(**settings):
-            rows.append(row)
-            _note(row)
+            if not isinstance(row, str):
+                rows.append(row)
+                _note(row)
+            elif rows:
+                lines.append(row)  # below the table
+            else:
+                print(printable(row), flush=True)
     except KeyboardInterrupt:
         _finish(rows, out)
         kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
         more = "; the same command goes on" if out is not None and (out / STORE).exists() else ""
         return _fail(f"interrupted{kept}{more}", _INTERRUPTED)
-    _finish(rows, out)
+    _finish(rows, out, lines=lines)
     return 0
 
 
@@ -241,11 +250,13 @@ def _note(row: tables.Row) -> None:
         print(printable("  ".join(cells)), file=sys.stderr)
 
 
-def _finish(rows: Sequence[tables.Row], out: Path | None, name: str = "table.csv") -> None:
+def _finish(
+    rows: Sequence[tables.Row], out: Path | None, name: str = "table.csv", *, lines: Sequence[str] = ()
+) -> None:
     if rows:
         if out is not None:  # first, for printing may fail
             tables.write_csv(out / name, rows)
-        print(tables.text(rows))
+        print(tables.text(rows), *map(printable, lines), sep="\n")
         if out is not None:
             print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
 

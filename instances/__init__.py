@@ -18,6 +18,7 @@ from instances.graphs import (
     uniform_probabilities,
     weighted_cascade,
 )
+from instances.networks.network import Network, read_network
 from instances.spreading.base import SpreadingInfluence
 from instances.spreading.independent_cascade import IndependentCascade
 from instances.spreading.linear_threshold import LinearThreshold
@@ -31,6 +32,7 @@ __all__ = [
     "GaussianArms",
     "IndependentCascade",
     "LinearThreshold",
+    "Network",
     "SemiBandit",
     "SpreadingInfluence",
     "audibert_bubeck_munos",
@@ -39,6 +41,7 @@ __all__ = [
     "lucb_lower_bound",
     "power_gap_means",
     "read_edge_list",
+    "read_network",
     "trivalency",
     "two_groups",
     "uniform_probabilities",

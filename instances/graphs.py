@@ -19,6 +19,8 @@ from oracles.diffusion._memory import require_memory
 
 # How gzip files begin, digits that may exceed 64 bits, and bytes that are read at once.
 _GZIP = b"\x1f\x8b"
+# How spreadsheets' "Unicode text" begins.
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _DIGITS = 19
 _CHUNK = 2**24
 # Lines as lists of texts, and then as numbers, need 20 times their length; the arrays of a graph 64 a node.
@@ -73,11 +75,11 @@ def read_edge_list(
     """
     file = Path(path)
     # Not `splitlines`, which also splits at form feeds and the like, in the midst of comments.
-    rows = [(number, line.split()) for number, line in enumerate(_text(file).split("\n"), 1)]
+    rows = [(number, line.split()) for number, line in enumerate(text_of(file).split("\n"), 1)]
     rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
     n_nodes = None
     if _guessed_header(file, rows) if header is None else header:
-        n_nodes = _size(file, rows)
+        n_nodes = size_of(file, rows)
         rows = rows[1:]
     if not rows:
         raise ValueError(f"{file} must hold at least one edge, got none")
@@ -92,12 +94,20 @@ def read_edge_list(
     return _graph(file, ids, n_nodes, chances, directed)
 
 
-def _text(file: Path) -> str:
+def text_of(file: Path) -> str:
+    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark, gzipped or not.
+
+    Raises
+    ------
+    ValueError
+        If it is cut off, no text, or does not fit into memory.
+    """
     try:
         with file.open("rb") as raw:
             is_zipped = raw.read(2) == _GZIP
             raw.seek(0)
-            return _bounded(file, gzip.GzipFile(fileobj=raw) if is_zipped else raw).decode("utf-8-sig")
+            data = _bounded(file, gzip.GzipFile(fileobj=raw) if is_zipped else raw)
+        return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{file} must be a complete gzip file, got {error}") from None
     except UnicodeDecodeError as error:
@@ -120,26 +130,32 @@ def _require(file: Path, n_bytes: int, what: str) -> None:
         raise ValueError(f"{file} must fit into memory: {error}") from None
 
 
-_Rows = Sequence[tuple[int, list[str]]]
+Rows = Sequence[tuple[int, list[str]]]
 
 
-def _guessed_header(file: Path, rows: _Rows) -> bool:
-    fields = rows[0][1] if rows else []
-    if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not _is_id(fields[0]):
-        return False
-    below = [field for _, fields in rows[1:] for field in fields[:2]]
-    is_header = all(_is_id(field) and int(field) < int(fields[0]) for field in below)
+def _guessed_header(file: Path, rows: Rows) -> bool:
+    is_header = begins_with_sizes(rows)
     if is_header:
         warnings.warn(
-            f"{file}: the first line, {' '.join(fields)}, is taken for the numbers of nodes and lines and is"
-            " no edge; header=True says so without this warning, header=False makes it an edge",
+            f"{file}: the first line, {' '.join(rows[0][1])}, is taken for the numbers of nodes and lines and"
+            " is no edge; header=True says so without this warning, header=False makes it an edge",
             UserWarning,
             stacklevel=3,
         )
     return is_header
 
 
-def _size(file: Path, rows: _Rows) -> int:
+def begins_with_sizes(rows: Rows) -> bool:
+    """Say whether the first line can be the numbers of nodes and lines of those below it."""
+    fields = rows[0][1] if rows else []
+    if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not _is_id(fields[0]):
+        return False
+    below = [field for _, fields in rows[1:] for field in fields[:2]]
+    return all(_is_id(field) and int(field) < int(fields[0]) for field in below)
+
+
+def size_of(file: Path, rows: Rows) -> int:
+    """Return the number of nodes that the first line gives, or refuse it."""
     try:
         n_nodes, n_lines = (int(field) for field in rows[0][1])
     except (IndexError, ValueError):
@@ -151,7 +167,7 @@ def _size(file: Path, rows: _Rows) -> int:
     return n_nodes
 
 
-def _ids(file: Path, rows: _Rows, column: int) -> IntArray:
+def _ids(file: Path, rows: Rows, column: int) -> IntArray:
     for number, fields in rows:
         text = fields[column]
         if not _is_id(text):
@@ -165,7 +181,7 @@ def _is_id(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < _DIGITS
 
 
-def _chances(file: Path, rows: _Rows) -> FloatArray:
+def _chances(file: Path, rows: Rows) -> FloatArray:
     chances = np.empty(len(rows))
     for at, (number, fields) in enumerate(rows):
         try:

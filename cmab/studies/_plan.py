@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.oracle import Oracle
@@ -17,7 +16,7 @@ from cmab.policy import AnyPolicy, Policy
 from cmab.results.regret import benchmark
 from cmab.running import simulation
 from cmab.running.identification import check_fit
-from cmab.studies._demos import demo_of
+from cmab.studies._demos import Problem, demo_of
 from cmab.studies._outline import Outline
 from cmab.studies._specification import Builder, class_of, classes
 from cmab.studies._trials import Trial, trial_of
@@ -36,8 +35,8 @@ class Plan:
     policies: dict[Pair, AnyPolicy] = field(default_factory=dict)
     explorations: dict[Pair, AnyExplorer] = field(default_factory=dict)
     trials: dict[Pair, Trial] = field(default_factory=dict)
-    #: What draws a super arm of an instance, and whose code makes instances and trials, where that is told.
-    pictures: dict[str, Callable[[IntArray], Any]] = field(default_factory=dict)
+    #: What demos made of instances, and whose code makes instances and trials, where that is told.
+    demos: dict[str, Problem] = field(default_factory=dict)
     packages: dict[str, str] = field(default_factory=dict)
     graphs: dict[Pair, list[str]] = field(default_factory=dict)
 
@@ -86,8 +85,7 @@ class Plan:
             builder.graphs += made.files
             self.packages[name] = made.package
             environment, names["oracle"] = made.problem.environment, made.problem.oracle
-            if made.problem.draw is not None:
-                self.pictures[name] = made.problem.draw
+            self.demos[name] = made.problem
             self.problems[name] = environment
             return names | {"means": environment.means, "n_arms": environment.n_arms}
         if "oracle" in table:

@@ -126,6 +126,11 @@ def animate_learning(
     animate(draw, frames, path=path)
 
 
+def whole_network(graph: DirectedGraph) -> nx.Graph[Any] | None:
+    """Return a graph as a whole, without directions, if it is small enough to be drawn."""
+    return _part(graph, np.arange(graph.n_nodes)) if graph.n_nodes <= _DRAWN else None
+
+
 def _cascade(environment: IndependentCascade, seeds: IntArray, key: int) -> tuple[IntArray, IntArray]:
     """Return the arcs that activated their heads in a cascade, and the nodes that it reaches, seeds first."""
     graph = environment.graph

@@ -30,7 +30,7 @@ replications : int
     Independent replications of each learner
 n_jobs : int
     Worker processes, -1 for all cores
-out : Path, optional
+out : Path
     Folder for the store, pictures (PNG and PDF) and numbers (CSV); what is stored is not run again"""
 
 
@@ -41,6 +41,12 @@ class Problem:
     environment: Environment
     oracle: Oracle
     draw: Callable[[IntArray], Any] | None = None
+    #: What is played on, in words, with a line on each thing that was found out of a file.
+    told: Sequence[str] = ()
+    #: Of how much a round can reach, in words: "77 people".
+    whole: str = ""
+    #: Names what a super arm chooses.
+    names: Callable[[IntArray], Sequence[object]] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class Demo:
         Its unit: "nodes".
     featured : str
         The learner whose estimates and last choice are drawn.
+    sentence : str
+        What was found, with places for {value} of the featured learner, {random}, {best} and {whole}.
     """
 
     name: str
@@ -69,6 +77,7 @@ class Demo:
     reward: str
     unit: str
     featured: str
+    sentence: str
 
     def study(self, given: Mapping[str, Any], *, horizon: int, replications: int, rng: int) -> Study:
         """Return the demo as a study, given the parameters of its problem."""
@@ -88,27 +97,74 @@ class Demo:
         }
         return Study(tables, files=files)
 
-    def run(self, study: Study, *, n_jobs: int, out: Path | None) -> Iterator[dict[str, Any]]:
-        """Yield a row for each learner when it is finished; then, or on Ctrl-C, write the files to `out`.
+    def run(self, study: Study, *, n_jobs: int, out: Path | None) -> Iterator[dict[str, Any] | str]:
+        """Yield lines on the problem, a row for each learner when it is finished, lines on what was found.
+
+        At the end, or on Ctrl-C, the files are written to `out`.
 
         What the store of `out` holds already is not played again.
         """
-        if out is not None:
+        yield from self._opening(study)
+        pictures, missing = out is not None, ""
+        try:
             from cmab.plotting import pyplot
 
-            pyplot()  # a missing matplotlib must show before the run, not after it
+            pyplot()
+        except ImportError as error:  # told before the run, not after it
+            pictures, missing = False, str(error)
+        if missing and out is not None:
+            yield f"no pictures are drawn: {missing}"
+        rows: list[dict[str, Any]] = []
+        chosen: IntArray | None = None
         with contextlib.ExitStack() as stack:
             place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if out is None else out
             folder = stack.enter_context(study.at(place))
-            # Set only where nothing was raised: on Ctrl-C the curves are written,
-            # and the featured picture is not.
-            is_whole = False
+            # On Ctrl-C the curves are written, and the featured picture is not.
             try:
-                yield from self._rows(folder, n_jobs)
-                is_whole = True
+                for row in self._rows(folder, n_jobs):
+                    rows.append(row)
+                    yield row
             finally:
                 if out is not None:
-                    self._write(folder, out, is_whole=is_whole)
+                    self._write(folder, out, pictures=pictures)
+            if out is not None:
+                chosen = self._write_featured(study, out, pictures=pictures)
+        yield from self._closing(study, rows, chosen)
+
+    def _opening(self, study: Study) -> Iterator[str]:
+        problem = study.plan.demos[self.name]
+        assert isinstance(problem, Problem)
+        assert study.rounds is not None
+        yield from problem.told
+        names = "; ".join(self.learners)
+        runs = "once" if study.outline.replications == 1 else f"{study.outline.replications} times"
+        yield (f"compared are {names}: {int(study.rounds[-1]):,} rounds each, played {runs}")
+
+    def _closing(
+        self, study: Study, rows: Sequence[Mapping[str, Any]], chosen: IntArray | None
+    ) -> Iterator[str]:
+        """Yield what the columns are, what was found, and whom the featured learner chose."""
+        problem = study.plan.demos[self.name]
+        assert isinstance(problem, Problem)
+        assert study.rounds is not None
+        late, last = f"late {self.reward}", int(study.rounds[-1])
+        yield f"  {late}: expected {self.reward} of a round ({self.unit}), mean over the last tenth"
+        yield "  s.e.: standard error of that over repetitions"
+        yield f"  of best known: the same, as a share of the {self.reward} of the best choice that is known"
+        arms = problem.environment.n_arms
+        yield f"  arms observed: share of the {arms:,} base arms that were seen at least once"
+        yield "  ms a round: median time of a round in milliseconds"
+        values = {row["learner"]: row[late] for row in rows}
+        yield f"After {last:,} rounds, " + self.sentence.format(
+            value=f"{values[self.featured]:.1f}",
+            random=f"{values['Random']:.1f}",
+            best=f"{study.plan.problems[self.name].optimum:.1f}",
+            whole=problem.whole,
+        )
+        if chosen is not None and problem.names is not None:
+            # Names may hold commas.
+            names = "; ".join(map(str, problem.names(chosen)))
+            yield f"Chosen in the last round by {self.featured}: {names}"
 
     def _rows(self, folder: StudyFolder[Study], n_jobs: int) -> Iterator[dict[str, Any]]:
         folder.repair()
@@ -148,22 +204,25 @@ class Demo:
             "ms a round": 1000 * float(np.median(result.seconds / result.rounds[-1])),
         }
 
-    def _write(self, folder: StudyFolder[Study], out: Path, *, is_whole: bool) -> None:
+    def _write(self, folder: StudyFolder[Study], out: Path, *, pictures: bool) -> None:
         from cmab.plotting import curves_with_bands, regret_curves, save
 
         results = {learner: result for (_, learner), result in folder.results().items()}
         if not results:
             return
         write_csv(out / "curves.csv", list(_curve_rows(results)))
+        if not pictures:
+            return
         save(regret_curves(results, exact=True), out / "regret")
         blocks = {name: _blocks(result) for name, result in results.items()}
         label = f"Expected {self.reward} of a round ({self.unit})"
         save(curves_with_bands(blocks, x_label="Round", y_label=label), out / "reward")
-        if is_whole:
-            self._write_featured(folder.study, out)
 
-    def _write_featured(self, study: Study, out: Path) -> None:
-        """Draw what the featured learner knows and chooses at the end, in its replication 0 played again."""
+    def _write_featured(self, study: Study, out: Path, *, pictures: bool) -> IntArray:
+        """Write what the featured learner knows at the end, in its replication 0 played again.
+
+        Returns what it chooses then.
+        """
         from cmab.plotting import learned_against_true, save
 
         assert study.rounds is not None
@@ -174,9 +233,11 @@ class Demo:
         rows = zip(range(len(truth)), truth, state.means, state.counts, strict=True)
         names = ("arm", "true mean", "learned mean", "observations")
         write_csv(out / "arms.csv", [dict(zip(names, row, strict=True)) for row in rows])
-        save(learned_against_true(state.means, truth, counts=state.counts), out / "learned")
-        if (draw := study.plan.pictures.get(self.name)) is not None:
-            save(draw(played.super_arms[0]), out / "picture")
+        if pictures:
+            save(learned_against_true(state.means, truth, counts=state.counts), out / "learned")
+            if (draw := study.plan.demos[self.name].draw) is not None:
+                save(draw(played.super_arms[0]), out / "picture")
+        return played.super_arms[0]
 
 
 def command(
@@ -185,18 +246,19 @@ def command(
     reward: str,
     unit: str,
     featured: str,
+    sentence: str,
     horizon: int,
     replications: int,
     n_jobs: int = 1,
     then: Callable[..., Callable[[Study], object] | None] | None = None,
-) -> Callable[[Callable[..., Problem]], Callable[..., Iterator[dict[str, Any]]]]:
+) -> Callable[[Callable[..., Problem]], Callable[..., Iterator[dict[str, Any] | str]]]:
     """Make the command of a demo of the function that makes its problem, with these defaults.
 
     `then` has further parameters of the command; it is called before the run, and what it returns after it.
     """
 
-    def of(make: Callable[..., Problem]) -> Callable[..., Iterator[dict[str, Any]]]:
-        demo = Demo(make.__name__.replace("_", "-"), make, learners, reward, unit, featured)
+    def of(make: Callable[..., Problem]) -> Callable[..., Iterator[dict[str, Any] | str]]:
+        demo = Demo(make.__name__.replace("_", "-"), make, learners, reward, unit, featured, sentence)
 
         def run(
             *,
@@ -204,9 +266,9 @@ def command(
             replications: int = replications,
             rng: int = 0,
             n_jobs: int = n_jobs,
-            out: Path | None = None,
+            out: Path | None = Path(f"cmab-{demo.name}"),
             **given: Any,
-        ) -> Iterator[dict[str, Any]]:
+        ) -> Iterator[dict[str, Any] | str]:
             wanted = {name: given.pop(name) for name in more if name in given}
             last = then(**wanted) if then is not None else None
             study = demo.study(given, horizon=horizon, replications=replications, rng=rng)

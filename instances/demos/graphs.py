@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from cmab import LinearOracle
 from cmab.arrays import FloatArray, IntArray
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
@@ -11,6 +14,7 @@ from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.coverage import Coverage
 from instances.demos._comparison import Problem, command
+from instances.demos._pictures import apart, draw_streets, draw_two_columns
 from instances.demos.linear import LINEAR, NONLINEAR
 from oracles import Matching, ShortestPath
 
@@ -24,6 +28,8 @@ _MOST_STREETS = 500
     learners=NONLINEAR,
     reward="reward",
     unit="events",
+    sentence="women chosen by Thompson sampling bring people to {value} of {whole}, random ones to {random} "
+    "(the best, {best}).",
     featured="Thompson",
     horizon=2000,
     replications=10,
@@ -54,13 +60,18 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
         nodes = {"Chosen women": names, "Events they may take up": list(dict.fromkeys(reached))}
         return _draw(graph, "Davis's Southern women", nodes=nodes, edges={"Attendance": edges}, labels=names)
 
-    return Problem(environment, oracle, draw)
+    sides: Any = graph.nodes(data="bipartite")
+    events = sum(side for _, side in sides)  # women are of side 0, events of side 1
+    told = [f"Davis's Southern women: {len(graph) - events} women, {events} events, {k} hosts in a round"]
+    return Problem(environment, oracle, draw, told=told, whole=f"{events} events", names=oracle.labels)
 
 
 @command(
     learners=LINEAR,
     reward="reward",
     unit="pairs",
+    sentence="{value} pairs of Thompson sampling's matching succeed, and {random} of a random one "
+    "(of the best, {best}).",
     featured="Thompson",
     horizon=2000,
     replications=10,
@@ -81,22 +92,32 @@ def matching(*, rng: int = 0) -> Problem:
     graph: nx.Graph[Any] = nx.davis_southern_women_graph()
     oracle = Matching(graph, method="assignment")
     environment = SemiBandit(BernoulliArms(_means(graph, rng)), oracle)
+    data: Any = graph.nodes(data="bipartite")
+    sides = [[node for node, side in data if side == number] for number in (0, 1)]
+    best = _best(environment, oracle)
 
     def draw(chosen: IntArray) -> Any:
         edges: Any = oracle.labels(chosen)
-        sides: Any = graph.nodes(data="bipartite")
-        events = {"Event": [node for node, side in sides if side == 1]}
-        return _draw(
-            graph, "Davis's Southern women", nodes=events, edges={"Matching of the last round": edges}
+        return draw_two_columns(
+            graph,
+            sides,
+            environment.means,
+            "Davis's Southern women and events",
+            edges=apart(edges, best),
         )
 
-    return Problem(environment, oracle, draw)
+    told = [
+        f"Davis's Southern women: {graph.number_of_edges()} pairs of {len(sides[0])} women and their events"
+    ]
+    return Problem(environment, oracle, draw, told=told, names=lambda arms: _pairs(oracle, arms))
 
 
 @command(
     learners=LINEAR,
     reward="cost",
     unit="congested streets",
+    sentence="the way that Thompson sampling chooses meets {value} congested streets, a random one {random} "
+    "(the best, {best}).",
     featured="Thompson",
     horizon=2000,
     replications=10,
@@ -121,20 +142,35 @@ def routing(*, side: int = 6, rng: int = 0) -> Problem:
     corners = (0, 0), (side - 1, side - 1)
     oracle = ShortestPath(graph, *corners)
     environment = SemiBandit(BernoulliArms(_means(graph, rng)), oracle)
+    best = _best(environment, oracle)
 
     def draw(path: IntArray) -> Any:
         edges: Any = oracle.labels(path)
         places = {node: node for node in graph}
         nodes = {"From": corners[:1], "To": corners[1:]}
-        return _draw(graph, "Streets", places, nodes=nodes, edges={"Way of the last round": edges})
+        label, title = "True chance that a street is congested", f"{side} by {side} crossings"
+        ways = apart(edges, best)
+        return draw_streets(graph, places, environment.means, label, title, nodes=nodes, edges=ways)
 
-    return Problem(environment, oracle, draw)
+    told = [f"a grid of {side} by {side} crossings, {graph.number_of_edges():,} streets, corner to corner"]
+    return Problem(environment, oracle, draw, told=told)
 
 
 def _means(graph: nx.Graph[Any], rng: int) -> FloatArray:
     """Return an unknown probability for each edge, the same for the same seed."""
     # From a stream of its own: the truth must not share numbers with learners or coins.
     return stream(root(rng), Purpose.ESTIMATION, 0).uniform(0.1, 0.9, graph.number_of_edges())
+
+
+def _best(environment: SemiBandit, oracle: LinearOracle) -> Any:
+    """Return the edges of the best super arm."""
+    # An exact oracle, which draws nothing.
+    return oracle.labels(oracle.solve(environment.means, np.random.default_rng(0)))
+
+
+def _pairs(oracle: LinearOracle, arms: IntArray) -> list[str]:
+    pairs: Any = oracle.labels(arms)
+    return [f"{u} with {v}" for u, v in pairs]
 
 
 def _draw(graph: nx.Graph[Any], title: str, places: Any = None, **groups: Any) -> Any:

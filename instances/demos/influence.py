@@ -11,9 +11,10 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.plotting import check_animation
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import real
-from instances.demos._cascade_pictures import animate_learning, draw_cascade
+from instances.demos._cascade_pictures import animate_learning, draw_cascade, whole_network
 from instances.demos._comparison import Learners, Problem, command
-from instances.graphs import constant_probabilities, read_edge_list, trivalency, weighted_cascade
+from instances.graphs import constant_probabilities, trivalency, weighted_cascade
+from instances.networks.network import read_network
 from instances.spreading.independent_cascade import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.diffusion.directed_graph import as_directed_graph
@@ -46,9 +47,9 @@ def _film(*, animate: Path | None = None) -> Callable[[Study], object] | None:
 
     def make(study: Study) -> None:
         (table,) = study.outline.instances.values()
-        network = None if "graph" in table else _les_miserables()
         environment = study.plan.problems["influence"]
         assert isinstance(environment, IndependentCascade)
+        network = whole_network(environment.graph) if "graph" in table else _les_miserables()
         assert study.rounds is not None
         animate_learning(
             study.plan.policies["influence", _FEATURED],
@@ -68,14 +69,19 @@ def _film(*, animate: Path | None = None) -> Callable[[Study], object] | None:
     unit="nodes",
     featured=_FEATURED,
     horizon=500,
-    replications=10,
+    replications=3,
     n_jobs=-1,
     then=_film,
+    sentence="seeds chosen by Thompson sampling with a prior reach {value} of {whole}, random ones {random}"
+    " (the best that are known, {best}).",
 )
 def influence(
     *,
     graph: Path | None = None,
-    undirected: bool = False,
+    directed: bool | None = None,
+    probability_column: str | None = None,
+    weight_column: str | None = None,
+    header: bool | None = None,
     model: Model | None = None,
     probability: float = 0.1,
     k: int = 5,
@@ -87,10 +93,16 @@ def influence(
     Parameters
     ----------
     graph : Path, optional
-        Edge list, gzipped or not: two node ids (integers) a line, and perhaps a probability; the characters
-        of Les Misérables and who meets whom if left out
-    undirected : bool
-        Every line of the file is an edge for both directions
+        Edge list or CSV with names, GraphML, GML, GEXF, Pajek or JSON, gzipped or not; the characters of Les
+        Misérables and who meets whom if left out
+    directed : bool, optional
+        Whether a tie goes one way, from its first name to its second; as the file says if left out
+    probability_column : str, optional
+        Column of the probabilities; one called so, or the only one of numbers, if left out
+    weight_column : str, optional
+        Column of weights: the probability of a tie is its share of all weights into its head
+    header : bool, optional
+        Whether the first line of the file names columns; that is found out if left out
     model : str
         Truth: one over the in-degree of an edge's head, the same for all, or one of 0.1, 0.01, 0.001; if
         left out, the probabilities of the file, and where it has none the first of these
@@ -105,18 +117,38 @@ def influence(
     rng : int
         Seed of all randomness
     """
-    network = _les_miserables() if graph is None else None
-    if network is None:
-        assert graph is not None
-        directed = read_edge_list(graph, directed=not undirected)
+    if graph is None:
+        characters = _les_miserables()
+        network: nx.Graph[Any] | None = characters
+        arcs, told = as_directed_graph(characters), ["Les Misérables, who meets whom: ties go both ways"]
     else:
-        directed = as_directed_graph(network)
-    environment = IndependentCascade(directed, _truth(directed, model, probability, rng), k=k)
+        read = read_network(
+            graph,
+            directed=directed,
+            probability_column=probability_column,
+            weight_column=weight_column,
+            header=header,
+        )
+        arcs, told = read.graph, list(read.told)
+        network = whole_network(arcs)
+    truth, why = _truth(arcs, model, probability, rng)
+    told += why
+    told.append(
+        f"{arcs.n_nodes:,} people, {arcs.n_arcs:,} ways from one to another; {k} seeds are chosen in a round"
+    )
+    environment = IndependentCascade(arcs, truth, k=k)
 
     def draw(seeds: IntArray) -> Any:
-        return draw_cascade(environment, seeds, network)
+        return draw_cascade(environment, seeds, network, title=f"Seeds of {_FEATURED}\n")
 
-    return Problem(environment, InfluenceMaximization(directed, k=k, epsilon=epsilon), draw)
+    return Problem(
+        environment,
+        InfluenceMaximization(arcs, k=k, epsilon=epsilon),
+        draw,
+        told=told,
+        whole=f"{arcs.n_nodes:,} people",
+        names=lambda seeds: [arcs.label(node) for node in seeds],
+    )
 
 
 def _les_miserables() -> nx.Graph[Any]:
@@ -126,11 +158,18 @@ def _les_miserables() -> nx.Graph[Any]:
     return network
 
 
-def _truth(graph: DirectedGraph, model: Model | None, probability: float, rng: int) -> FloatArray:
+def _truth(
+    graph: DirectedGraph, model: Model | None, probability: float, rng: int
+) -> tuple[FloatArray, list[str]]:
+    """Return the probabilities, and a line on where they are from unless the file has told it."""
     if model is None and graph.probabilities is not None:
-        return graph.probabilities
+        return graph.probabilities, []
+    unused = [] if graph.probabilities is None else ["those of the file are not used, as asked for"]
     if model in (None, "weighted-cascade"):
-        return weighted_cascade(graph)
+        said = "probabilities are one over the number of ties into a person (weighted cascade)"
+        return weighted_cascade(graph), [said, *unused]
     if model == "constant":
-        return constant_probabilities(graph, real("probability", probability, 0.0, 1.0))
-    return trivalency(graph, stream(root(rng), Purpose.ESTIMATION, 0))
+        chances = constant_probabilities(graph, real("probability", probability, 0.0, 1.0))
+        return chances, [f"probabilities are {probability:g} each", *unused]
+    drawn = trivalency(graph, stream(root(rng), Purpose.ESTIMATION, 0))
+    return drawn, ["probabilities are 0.1, 0.01 or 0.001, drawn (trivalency)", *unused]

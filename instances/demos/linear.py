@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.plotting import layout
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.demos._comparison import Learners, Problem, command
+from instances.demos._pictures import apart, draw_ranked, draw_streets
 from oracles import GraphicMatroid, TopK
 
 _MOST_ARMS = 1_000_000
@@ -27,7 +29,15 @@ _ORDER = ("Thompson", "CUCB", "CUCB, radius / 4", "LLR", "Epsilon-greedy", "Rand
 LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORDER}
 
 
-@command(learners=LINEAR, reward="reward", unit="clicks", featured="CUCB", horizon=5000, replications=20)
+@command(
+    learners=LINEAR,
+    reward="reward",
+    unit="clicks",
+    sentence="{whole} chosen by CUCB get {value} clicks a round, random ones {random} (the best, {best}).",
+    featured="CUCB",
+    horizon=5000,
+    replications=20,
+)
 def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
     """Choose the k most clicked of many advertisements, shown together and each with its own click rate.
 
@@ -43,13 +53,27 @@ def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
     oracle = TopK(integer("arms", arms, 1, _MOST_ARMS), k)
     # Shuffled: ties go to the lower index, and an ordered truth would make that a hint.
     rates = stream(root(rng), Purpose.ESTIMATION, 0).permutation(np.linspace(0.6, 0.1, arms))
-    return Problem(SemiBandit(BernoulliArms(rates), oracle), oracle)
+
+    def draw(chosen: IntArray) -> Any:
+        return draw_ranked(rates, chosen, "True click rate", f"Chosen by CUCB, {k} of {arms:,}")
+
+    told = [f"{arms:,} advertisements whose click rates fall from 0.6 to 0.1; {k} are shown in a round"]
+    return Problem(
+        SemiBandit(BernoulliArms(rates), oracle),
+        oracle,
+        draw,
+        told=told,
+        whole=f"the {k} advertisements",
+        names=lambda chosen: [f"number {arm}" for arm in chosen],
+    )
 
 
 @command(
     learners=LINEAR,
     reward="reward",
     unit="ties that hold",
+    sentence="{value} of {whole} hold in the tree that Thompson sampling chooses, {random} in a random one "
+    "(in the best, {best}).",
     featured="Thompson",
     horizon=3000,
     replications=10,
@@ -74,9 +98,14 @@ def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
     environment = SemiBandit(BernoulliArms([1 - 0.8**weight for *_, weight in ties]), oracle)
 
     def draw(tree: IntArray) -> Any:
-        from cmab.plotting import draw_graph
-
         chosen: Any = oracle.labels(tree)
-        return draw_graph(graph, edges={"Tree of the last round": chosen}, title="Zachary's karate club")
+        best: Any = oracle.labels(oracle.solve(environment.means, np.random.default_rng(0)))
+        label, title = "True chance that a tie holds", "Zachary's karate club"
+        nodes = {"Members": list(graph)}
+        return draw_streets(
+            graph, layout(graph), environment.means, label, title, nodes=nodes, edges=apart(chosen, best)
+        )
 
-    return Problem(environment, oracle, draw)
+    size = len(graph) - 1
+    told = [f"Zachary's karate club: {len(graph)} members, {oracle.n_arms} ties; a tree has {size} of them"]
+    return Problem(environment, oracle, draw, told=told, whole=f"{size} ties")

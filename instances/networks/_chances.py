@@ -1,0 +1,96 @@
+"""Which column of a file tells how likely a tie carries something, and how numbers become probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from instances.networks._edge_table import EdgeTable, number_of
+
+# Columns that are called so are taken without being asked for: the first are probabilities, the others if
+# they can be.
+_PROBABILITIES = ("p", "prob", "probs", "probability", "probabilities", "chance", "activation_probability")
+_WEIGHTS = ("weight", "weights", "w", "strength", "value", "count", "counts")
+
+
+def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> tuple[str | None, str]:
+    """Return the column that is used and what it is: "probability", "weight" or "either".
+
+    Raises
+    ------
+    ValueError
+        If a column is asked for that is not there, or several could be meant.
+    """
+    if probability is not None and weight is not None:
+        raise ValueError("probability_column and weight_column must not both be given")
+    asked = probability if weight is None else weight
+    if asked is not None:
+        if asked not in table.columns:
+            known = ", ".join(table.columns) or "none beside the two names"
+            raise ValueError(f"{table.file} must have a column {asked!r}, got {known}")
+        return asked, "probability" if weight is None else "weight"
+    for names, kind in ((_PROBABILITIES, "probability"), (_WEIGHTS, "either")):
+        for name in table.columns:
+            if name.strip().lower().replace(" ", "_") in names:
+                return name, kind
+    # A column of numbers without a name that we know: if it is the only one, it is meant.
+    numeric = [
+        name
+        for name, values in table.columns.items()
+        if not any(math.isnan(number_of(value)) for value in values)
+    ]
+    if len(numeric) > 1:
+        raise ValueError(
+            f"{table.file}: which column holds probabilities must be said (--probability-column, or "
+            f"--weight-column), for there are several of numbers: {', '.join(numeric)}"
+        )
+    return (numeric[0] if numeric else None), "either"
+
+
+def numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, bool]:
+    """Return the numbers of a column, and whether they are probabilities as they stand.
+
+    Raises
+    ------
+    ValueError
+        Naming line and column of the first that is no number, or none of the kind.
+    """
+    numbers = np.array([number_of(value) for value in table.columns[column]])
+    is_chance = (numbers >= 0.0) & (numbers <= 1.0)
+    if kind == "probability":
+        rule = "a probability must lie in [0, 1] (--weight-column turns weights into some)"
+        _require(table, column, is_chance, rule)
+        return numbers, True
+    _require(table, column, (numbers >= 0.0) & np.isfinite(numbers), "a weight must be a number, 0 or more")
+    # Ones alone, or noughts and ones, say whether there is a tie, and not that all are certain.
+    is_plain = bool(np.isin(numbers, (0.0, 1.0)).all())
+    return numbers, kind == "either" and bool(is_chance.all()) and not is_plain
+
+
+def _require(table: EdgeTable, column: str, is_good: BoolArray, requirement: str) -> None:
+    bad = np.flatnonzero(~is_good)
+    if len(bad):
+        raise table.fault(int(bad[0]), column, requirement)
+
+
+def shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
+    """Return each weight over the sum of those into its head: with equal ones, Kempe et al.'s cascade.
+
+    Weighted cascade, Kempe, Kleinberg and Tardos (2003), section 4: p(u, v) = c(u, v) / d(v) where c counts
+    parallel edges, that is whole weights.
+    """
+    sums = np.bincount(heads, weights, minlength=n_nodes)[heads]
+    return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0.0)
+
+
+def others_told(table: EdgeTable, used: str | None) -> list[str]:
+    """Return a line on columns that are not used, if there are any."""
+    rest: Sequence[str] = [name for name in table.columns if name != used]
+    if not rest:
+        return []
+    if len(rest) == 1:
+        return [f"column {rest[0]} is not used"]
+    return [f"columns {', '.join(rest)} are not used"]

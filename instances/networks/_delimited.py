@@ -1,0 +1,192 @@
+"""Edge lists and CSV: the delimiter, the header and the columns are found out, and told."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import math
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from cmab.validation import shown
+from instances.graphs import begins_with_sizes, size_of
+from instances.networks._edge_table import EdgeTable, number_of
+
+# Tried in this order: names hold commas and blanks more often than tabs and semicolons.
+_DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", " ": "blanks"}
+# Lines that show which delimiter it is.
+_SHOWN = 50
+# What the two columns of ends are called, and the pairs that say which way an edge goes.
+_ONE_WAY = {"from": "to", "tail": "head", "sender": "receiver", "follower": "followed", "src": "dst"}
+# No single letters, which are names of nodes in many a small file.
+_ENDS = _ONE_WAY | {"source": "target", "start": "end", "node1": "node2", "name1": "name2", "id1": "id2"}
+_ENDS |= {"person1": "person2", "persona": "personb", "namea": "nameb", "friend1": "friend2"}
+_DIRECTED = {"directed": True, "undirected": False}
+
+
+class _Row(NamedTuple):
+    line: int
+    fields: list[str]
+    data: dict[str, object]
+
+
+def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
+    """Return the edges of a text with two names a line, and perhaps more columns."""
+    delimiter = _delimiter(file, text)
+    rows = list(_rows(file, text, delimiter))
+    if not rows:
+        raise ValueError(f"{file} must hold at least one edge, got none")
+    sizes = [(row.line, row.fields) for row in rows]
+    if header is None and begins_with_sizes(sizes):
+        n_nodes, has_header, rows = size_of(file, sizes), False, rows[1:]
+    else:
+        n_nodes, has_header = None, _is_header(rows) if header is None else header
+    names = _names(rows[0].fields, has_header)
+    edges = rows[1:] if has_header else rows
+    if not edges:
+        raise ValueError(f"{file} must hold at least one edge, got a header and no more")
+    for row in edges:
+        _check(file, row, names, delimiter)
+    first, second = _places_of_ends(names) if has_header else (0, 1)
+    columns: dict[str, list[object]] = {
+        name: [row.fields[at] for row in edges] for at, name in enumerate(names) if at not in (first, second)
+    }
+    for key in dict.fromkeys(key for row in edges for key in row.data):
+        columns[key] = [row.data.get(key) for row in edges]
+    directed, why = _direction(text, columns, names[first] if has_header else "")
+    what = "with a header" if has_header else "without a header"
+    if n_nodes is not None:
+        what = "below a line of their sizes"
+    ends: list[tuple[Hashable, Hashable]] = [(row.fields[first], row.fields[second]) for row in edges]
+    return EdgeTable(
+        file=file,
+        form=f"a list of edges {what}, parted by {_DELIMITERS[delimiter]}",
+        n_nodes=n_nodes,
+        ends=ends,
+        places=[f"line {row.line}" for row in edges],
+        columns=columns,
+        directed=directed,
+        why=why,
+    )
+
+
+def _delimiter(file: Path, text: str) -> str:
+    """Return what parts the columns: what gives all of the first lines equally many, two or more."""
+    head = "\n".join(text.split("\n")[: 4 * _SHOWN])
+    is_possible = {}
+    for delimiter in _DELIMITERS:
+        try:
+            widths = [len(row.fields) for row in _rows(file, head, delimiter)][:_SHOWN]
+        except ValueError:
+            widths = []
+        if widths and widths[0] >= 2:
+            is_possible[delimiter] = len(set(widths)) == 1
+    for delimiter, is_even in is_possible.items():
+        if is_even:
+            return delimiter
+    # A line is wrong, and will be named.
+    return next(iter(is_possible), " ")
+
+
+def _rows(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
+    """Yield lines that are no comments, in columns; what networkx writes behind them in braces is data."""
+    is_blank = delimiter == " "
+    lines = (re.sub(r"[ \t]+", " ", line.strip()) for line in text.split("\n")) if is_blank else None
+    source = io.StringIO(text, newline="") if lines is None else lines
+    if "{" in text:
+        yield from _rows_with_data(file, text, delimiter)
+        return
+    reader = csv.reader(source, delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        for fields in reader:
+            cells = [cell.strip() for cell in fields]
+            if any(cells) and not cells[0].startswith("#"):
+                yield _Row(reader.line_num, cells, {})
+    except csv.Error as error:
+        raise ValueError(f"{file}, line {reader.line_num}: must be columns, got {error}") from None
+
+
+def _rows_with_data(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
+    for number, line in enumerate(text.split("\n"), 1):
+        bare, brace, rest = line.strip().partition("{")
+        if not bare or bare.startswith("#"):
+            continue
+        data: dict[str, object] = {}
+        if brace:
+            try:
+                found = ast.literal_eval(brace + rest)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                found = None
+            if not isinstance(found, dict):
+                raise ValueError(
+                    f"{file}, line {number}: what stands in braces must be the data of an edge, "
+                    f"got {shown(brace + rest)}"
+                )
+            data = {str(key): value for key, value in found.items()}
+        bare = bare.rstrip().removesuffix(delimiter)
+        fields = bare.split() if delimiter == " " else bare.split(delimiter)
+        yield _Row(number, [field.strip() for field in fields], data)
+
+
+def _is_header(rows: Sequence[_Row]) -> bool:
+    """Say whether the first line names columns: by its words, or as the one without a number in one."""
+    first, below = rows[0].fields, [row.fields for row in rows[1 : _SHOWN + 1]]
+    words = [_word(cell) for cell in first]
+    if any(_ENDS.get(word) in words for word in words):
+        return True
+    return any(
+        math.isnan(number_of(cell)) and all(not math.isnan(number_of(row[at])) for row in below)
+        for at, cell in enumerate(first)
+        if cell and below and all(at < len(row) for row in below)
+    )
+
+
+def _word(cell: str) -> str:
+    """Return a column's name without what only decorates it: ``From_Node_ID`` is ``from``."""
+    return re.sub(r"(node|user|person)?(id|name|label)?$", "", re.sub(r"[\W_]+", "", cell.lower())) or (
+        re.sub(r"[\W_]+", "", cell.lower())
+    )
+
+
+def _names(first: Sequence[str], has_header: bool) -> list[str]:
+    if not has_header:
+        return [f"{at + 1}" for at in range(len(first))]
+    # What has no name, or one that stood before, is called by its number.
+    return [
+        name if name and name not in first[:at] else f"{name or 'column'} {at + 1}"
+        for at, name in enumerate(first)
+    ]
+
+
+def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:
+    if len(row.fields) != len(names) or len(names) < 2:
+        raise ValueError(
+            f"{file}, line {row.line}: must have {max(2, len(names))} columns (two names, and what else the "
+            f"first line has), parted by {_DELIMITERS[delimiter]}, got {shown(row.fields[:5])}"
+        )
+
+
+def _places_of_ends(names: Sequence[str]) -> tuple[int, int]:
+    words = [_word(name) for name in names]
+    for at, word in enumerate(words):
+        if _ENDS.get(word) in words:
+            return at, words.index(_ENDS[word])
+    return 0, 1
+
+
+def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple[bool | None, str]:
+    """Return what the file says of directions: a comment of SNAP's, a column of Gephi's, or its header."""
+    comments = [line.lower() for line in text.split("\n", 9)[:9] if line.startswith("#")]
+    for word, is_directed in _DIRECTED.items():
+        if any(re.search(rf"\b{word}\b", line) for line in comments):
+            return is_directed, "its first lines say so"
+    for name, values in columns.items():
+        kinds = {str(value).lower() for value in values}
+        if _word(name) == "type" and len(kinds) == 1 and kinds <= set(_DIRECTED):
+            return _DIRECTED[kinds.pop()], f"its column {name} says so"
+    if _word(first) in _ONE_WAY:
+        return True, f"its header says {first}"
+    return None, ""

@@ -1,0 +1,120 @@
+"""Files that networkx and others write: GraphML, GML, GEXF, Pajek, JSON, adjacency lists, graph6."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+from instances.networks._edge_table import EdgeTable
+
+# What nodes are called by, where they have it and it tells them apart.
+_NAMES = ("label", "name", "v_name")
+
+
+def form_of(file: Path, text: str) -> str | None:
+    """Return the form of a file by how it begins, or else by its name; None for columns."""
+    start = text[:2000].lstrip().lower()
+    for form, is_it in (
+        ("GraphML", start.startswith("<") and "<graphml" in start),
+        ("GEXF", start.startswith("<") and "<gexf" in start),
+        ("Pajek", start.startswith(("*vertices", "*network"))),
+        ("JSON", start.startswith("{")),
+        ("sparse6", start.startswith((">>sparse6<<", ":"))),
+        ("graph6", start.startswith(">>graph6<<")),
+    ):
+        if is_it:
+            return form
+    if any(line.strip().startswith("graph [") for line in start.split("\n")[:20]):
+        return "GML"
+    suffixes = [suffix.lower() for suffix in file.suffixes if suffix.lower() != ".gz"]
+    return _SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def written(file: Path, text: str, form: str) -> EdgeTable:
+    """Return the edges of a file in one of these forms.
+
+    Raises
+    ------
+    ValueError
+        If it is not, in the words of who reads it: most name the line.
+    """
+    try:
+        graph = _READERS[form](text)
+    except Exception as error:  # readers of other people's files raise whatever they stumble over
+        raise ValueError(f"{file} must be {form}, got {type(error).__name__}: {error}") from None
+    names = _names(graph)
+    edges = list(graph.edges(data=True))
+    keys = dict.fromkeys(key for *_, data in edges for key in data)
+    return EdgeTable(
+        file=file,
+        form=form,
+        ends=[(names[u], names[v]) for u, v, _ in edges],
+        places=[f"edge {names[u]} - {names[v]}" for u, v, _ in edges],
+        # Numbers that GraphML gives its edges are no column of the user's.
+        columns={str(key): [data.get(key) for *_, data in edges] for key in keys if key != "id"},
+        nodes=[names[node] for node in graph],
+        directed=None if form == "adjacency list" else graph.is_directed(),
+        why=f"{form} says so",
+    )
+
+
+def _names(graph: Any) -> dict[Hashable, Hashable]:
+    for attribute in _NAMES:
+        found = dict(graph.nodes(data=attribute))
+        are_names = found and all(isinstance(name, str) and name for name in found.values())
+        if are_names and len(set(found.values())) == len(found):
+            return found
+    return {node: node for node in graph}
+
+
+def _gml(text: str) -> Any:
+    import networkx as nx
+
+    try:
+        return nx.parse_gml(text)
+    except nx.NetworkXError as error:
+        if "label" not in str(error):
+            raise
+        return nx.parse_gml(text, label="id")
+
+
+def _json(text: str) -> Any:
+    import networkx as nx
+
+    data = json.loads(text)
+    return nx.node_link_graph(data, edges="links" if "links" in data else "edges")
+
+
+def _by(name: str, take: Callable[[str], Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        import networkx as nx
+
+        return getattr(nx, name)(take(text))
+
+    return read
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "GraphML": _by("read_graphml", lambda text: io.BytesIO(text.encode())),
+    "GEXF": _by("read_gexf", lambda text: io.BytesIO(text.encode())),
+    "GML": _gml,
+    "Pajek": _by("parse_pajek", lambda text: text.split("\n")),
+    "JSON": _json,
+    "graph6": _by("from_graph6_bytes", lambda text: text.strip().encode()),
+    "sparse6": _by("from_sparse6_bytes", lambda text: text.strip().encode()),
+    "adjacency list": _by("parse_adjlist", lambda text: text.split("\n")),
+}
+_SUFFIXES = {
+    ".graphml": "GraphML",
+    ".gexf": "GEXF",
+    ".gml": "GML",
+    ".net": "Pajek",
+    ".pajek": "Pajek",
+    ".json": "JSON",
+    ".g6": "graph6",
+    ".s6": "sparse6",
+    ".adjlist": "adjacency list",
+}

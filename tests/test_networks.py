@@ -1,0 +1,179 @@
+"""Networks from files of many forms: what is read, what is said of it, and what is refused."""
+
+import gzip
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from instances import read_edge_list, read_network
+
+
+def write(path, text, zipped=False):
+    data = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(gzip.compress(data) if zipped else data)
+    return path
+
+
+def ties(network):
+    graph = network.graph
+    chances = [None] * graph.n_arcs if graph.probabilities is None else graph.probabilities.round(6).tolist()
+    ends = zip(graph.tails.tolist(), graph.heads.tolist(), chances, strict=True)
+    return [(graph.label(u), graph.label(v), p) for u, v, p in ends]
+
+
+def said(network):
+    return " / ".join(network.told)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Anna Bob\nBob Zoé\n", [("Anna", "Bob", None), ("Bob", "Zoé", None)]),
+        ('"Anna Lee"  Bob 0.5\nBob "Zoé"\t0.25\n', [("Anna Lee", "Bob", 0.5), ("Bob", "Zoé", 0.25)]),
+        ('source,target,p\r\n"Meyer, Anna",Bob,.5\r\n', [("Meyer, Anna", "Bob", 0.5)]),
+        ("Name A;Name B;prob\nx;y;0,5\n", [("x", "y", 0.5)]),
+        ("Anna Lee\tCy, D\t0.5\n", [("Anna Lee", "Cy, D", 0.5)]),
+        ("prob|target|source\n0.5|y|x\n", [("x", "y", 0.5)]),
+        ("x y {'weight': 0.5, 'kind': 'a b'}\n", [("x", "y", 0.5)]),
+        ("x,y,{'weight': 0.5}\n", [("x", "y", 0.5)]),
+        ("a,b\nb,c\n", [("a", "b", None), ("b", "c", None)]),
+        ("id,friend\n7,9\n9,30\n", [(7, 9, None), (9, 30, None)]),
+        ('from,to\n"a ""b"" c",d\n', [('a "b" c', "d", None)]),
+    ],
+)
+def test_columns(text, expected, zipped, tmp_path):
+    assert ties(read_network(write(tmp_path / "net.csv", text, zipped))) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_marks(encoding, tmp_path):
+    file = write(tmp_path / "net.csv", "from,to\nZoé,b\n".encode(encoding))
+    assert ties(read_network(file)) == [("Zoé", "b", None)]
+
+
+@pytest.mark.parametrize("text", ["7 9\n9 30\n10 7 \n9 9\n", "0 1 0.5\n2 1 0.25\n", "5 2\n0 3\n3 1\n"])
+def test_integers_are_numbered_as_in_edge_lists(text, tmp_path):
+    """So that the numbers of a run do not depend on which of the two has read them."""
+    file = write(tmp_path / "net", text)
+    found, expected = read_network(file).graph, read_edge_list(file, header=text.startswith("5") or None)
+    assert (found.n_nodes, found.tails.tolist()) == (expected.n_nodes, expected.tails.tolist())
+    assert found.heads.tolist() == expected.heads.tolist()
+    assert found.label(2) == expected.label(2)
+
+
+WRITERS = {
+    ".graphml": nx.write_graphml,
+    ".gml": nx.write_gml,
+    ".gexf": nx.write_gexf,
+    ".net": nx.write_pajek,
+    ".edgelist": nx.write_edgelist,
+    ".txt": nx.write_weighted_edgelist,
+    ".adjlist": nx.write_adjlist,
+}
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+@pytest.mark.parametrize("zipped", ["", ".gz"])
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_what_networkx_writes(suffix, zipped, kind, tmp_path):
+    graph = kind()
+    graph.add_weighted_edges_from([("Zoé", "b", 0.5), ("b", "c", 0.25), ("Zoé", "c", 0.125)])
+    file = tmp_path / f"net{suffix}{zipped}"
+    WRITERS[suffix](graph, file)
+    # Text without a word on directions: these are asked for.
+    asked = kind is nx.DiGraph if suffix in (".edgelist", ".txt", ".adjlist") else None
+    network = read_network(file, directed=asked)
+    both = graph.to_directed() if kind is nx.Graph else graph
+    expected = {(u, v): None if suffix == ".adjlist" else p for u, v, p in both.edges(data="weight")}
+    assert {(u, v): p for u, v, p in ties(network)} == expected
+    assert network.directed is (kind is nx.DiGraph)
+
+
+def test_json_graph6_and_names_of_nodes(tmp_path):
+    graph = nx.Graph([(0, 1, {"p": 0.5})])
+    graph.add_node(2)
+    nx.set_node_attributes(graph, {0: "Anna", 1: "Bob", 2: "Cy"}, "name")
+    file = write(tmp_path / "net.json", json.dumps(nx.node_link_data(graph, edges="links")))
+    assert ties(read_network(file)) == [("Anna", "Bob", 0.5), ("Bob", "Anna", 0.5)]
+    assert read_network(file).graph.label(2) == "Cy"
+    nx.write_graphml(graph, tmp_path / "net.graphml")
+    assert ties(read_network(tmp_path / "net.graphml")) == ties(read_network(file))
+    nx.write_graph6(graph, tmp_path / "net.g6")
+    assert read_network(tmp_path / "net.g6").graph.n_arcs == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "directed", "words"),
+    [
+        ("a b\nb c\n", None, True, "for the file says nothing else (--undirected"),
+        ("a b\nb c\n", False, False, "both ways, as asked for"),
+        ("# Undirected graph (each unordered pair once)\n0 1\n", None, False, "its first lines say so"),
+        ("# Directed graph\n0 1\n", None, True, "its first lines say so"),
+        ("from,to\na,b\n", None, True, "its header says from"),
+        ("source,target,type\na,b,Undirected\n", None, False, "its column type says so"),
+        ("a b\nb a\n", False, True, "has each of them in both directions"),
+    ],
+)
+def test_directions_are_told(text, asked, directed, words, tmp_path):
+    network = read_network(write(tmp_path / "net", text), directed=asked)
+    assert network.directed is directed
+    assert words in said(network)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "expected", "words"),
+    [
+        ("a,c,3\nb,c,1\n", {}, [0.75, 0.25], "its share of all weights into its head"),
+        ("a,c,0.3\nb,c,0.1\n", {}, [0.3, 0.1], "probabilities are column 3 (0.1 to 0.3)"),
+        ("a,c,0.3\nb,c,0.1\n", {"weight_column": "3"}, [0.75, 0.25], "taken for weights"),
+        ("a,c,1\nb,c,1\n", {}, [0.5, 0.5], "taken for weights"),
+        ("a,c,1\nb,c,1\n", {"probability_column": "3"}, [1.0, 1.0], "probabilities are column 3"),
+        ("from,to,x,p,note\na,c,5,0.3,hm\n", {}, [0.3], "columns x, note are not used"),
+        ("from,to,x,y\na,c,0.5,0.3\n", {"probability_column": "y"}, [0.3], "column x is not used"),
+        ("a,c,0\n", {"weight_column": "3"}, [0.0], "taken for weights"),
+    ],
+)
+def test_columns_of_numbers_are_used_and_told(text, asked, expected, words, tmp_path):
+    network = read_network(write(tmp_path / "net.csv", text), **asked)
+    np.testing.assert_allclose(network.graph.probabilities, expected)
+    assert words in said(network)
+
+
+def test_loops_are_left_out_and_told(tmp_path):
+    network = read_network(write(tmp_path / "net", "a a\na b\n"))
+    assert ties(network) == [("a", "b", None)]
+    assert "1 ties from a node to itself are left out" in said(network)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asked", "message"),
+    [
+        ("net.csv", "a,b\nb\n", {}, r"net.csv, line 2: must have 2 columns .* parted by commas, got \['b'\]"),
+        ("net", "a b\n\n# c\na b c d\n", {}, r"net, line 4: must have 2 columns"),
+        ("net.csv", "from,to,p\na,b,1.5\n", {}, r"line 2, column p: a probability must lie in \[0, 1\]"),
+        ("net.csv", "from,to,weight\na,b,-1\n", {}, "line 2, column weight: a weight must be .* got '-1'"),
+        ("net.csv", "a,b,1\nc,d,high\n", {"weight_column": "3"}, "line 2, column 3: .* got 'high'"),
+        ("net.csv", "a,b,1,2\n", {}, "which column holds probabilities must be said"),
+        ("net.csv", "a,b\n", {"probability_column": "p"}, "must have a column 'p', got none beside"),
+        ("net.csv", "a,b\n,c\n", {}, "line 2, column 1: must name a node"),
+        ("net.csv", 'a,b\n"b,c\n', {}, "line [23]: must be columns"),
+        ("net", "a b {'weight': }\n", {}, "line 1: what stands in braces"),
+        ("net.csv", "", {}, "at least one edge, got none"),
+        ("net.csv", "from,to\n", {}, "a header and no more"),
+        ("net.graphml", "<graphml>\n<x></graphml>", {}, "must be GraphML, got ParseError: .* line 2"),
+        ("net.gml", "graph [\n node [\n id 0\n", {}, r"must be GML, .* at \("),
+        ("net.json", '{"nodes": 3}', {}, "must be JSON"),
+        ("net.csv", b"a,\xe9\n", {}, "must be text in UTF-8"),
+    ],
+)
+def test_faults_are_named(name, text, asked, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        read_network(write(tmp_path / name, text), **asked)
+
+
+def test_one_of_two_columns(tmp_path):
+    with pytest.raises(ValueError, match="must not both be given"):
+        read_network(write(tmp_path / "net", "a b 1\n"), probability_column="3", weight_column="3")
