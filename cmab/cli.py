@@ -119,12 +119,22 @@ def _parser() -> argparse.ArgumentParser:
     checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
     checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
     checking.set_defaults(command=_validate)
+    warming = commands.add_parser("warmup", help="compile the usual rules now, not in the first run")
+    warming.set_defaults(command=_warm_up)
     reporting = commands.add_parser("report", help="write the results of a study as a page with figures")
     reporting.add_argument("folder", type=Path, metavar="DIR", help="folder of the results")
     reporting.add_argument("--band", choices=get_args(Band), default="t", help="kind of the intervals")
     reporting.add_argument("--level", type=float, default=0.95, metavar="X", help="their confidence (0.95)")
     reporting.set_defaults(command=_report)
     return parser
+
+
+def _warm_up(_: argparse.Namespace) -> int:
+    from cmab.studies._warmup import warm_up
+
+    for name, seconds in warm_up():
+        print(f"{name}: {seconds:.1f} s", flush=True)
+    return 0
 
 
 def _report(options: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """Settings of the whole suite."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -12,6 +13,9 @@ collect_ignore = ["watched_studies.py"]
 # The first call of a kernel compiles; fixed examples, so that a failure on one machine is one everywhere.
 settings.register_profile("cmab", deadline=None, derandomize=True)
 settings.load_profile("cmab")
+
+# What is compiled takes its time in every fresh checkout: no news, and not in what tests compare.
+os.environ["CMAB_QUIET"] = "1"
 
 # A suite that a shell started in the background ignores Ctrl-C, and so would the processes that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

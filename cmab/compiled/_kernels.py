@@ -24,6 +24,7 @@ from llvmlite import ir
 from numba import extending
 
 from cmab.compiled._code_cache import CheckedFile, compiled_in, first_own_folder
+from cmab.compiled._notice import Stopwatch
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -236,12 +237,18 @@ def _without_collecting(usual: Callable[..., Any]) -> Callable[..., Any]:
         was_on = gc.isenabled()
         gc.disable()
         try:
-            return usual(*arguments, **named)
+            with _stopwatch():
+                return usual(*arguments, **named)
         finally:
             if was_on:
                 gc.enable()
 
     return compile_at_once
+
+
+@functools.cache
+def _stopwatch() -> Stopwatch:
+    return Stopwatch(_cache_folder())
 
 
 @functools.cache

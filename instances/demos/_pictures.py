@@ -97,9 +97,8 @@ def _colour_edges(axes: Any, graph: nx.Graph[Any], places: Any, means: FloatArra
     lines = LineCollection(
         [(places[u], places[v]) for u, v in graph.edges()],
         array=means,
-        cmap="YlOrRd",
+        cmap="Greys",
         linewidths=0.4 + _WIDEST * means,
-        alpha=0.75,
         zorder=1.5,  # above the grey of the graph, below what is chosen
     )
     lines.set_clim(0.0, 1.0)

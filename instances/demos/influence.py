@@ -118,6 +118,14 @@ def influence(
         Seed of all randomness
     """
     if graph is None:
+        of_a_file = {
+            "directed": directed,
+            "probability_column": probability_column,
+            "weight_column": weight_column,
+            "header": header,
+        }
+        if given := [name for name, value in of_a_file.items() if value is not None]:
+            raise ValueError(f"{given[0]} is for the file of a graph, and graph is not given")
         characters = _les_miserables()
         network: nx.Graph[Any] | None = characters
         arcs, told = as_directed_graph(characters), ["Les Misérables, who meets whom: ties go both ways"]

@@ -101,10 +101,8 @@ def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
         chosen: Any = oracle.labels(tree)
         best: Any = oracle.labels(oracle.solve(environment.means, np.random.default_rng(0)))
         label, title = "True chance that a tie holds", "Zachary's karate club"
-        nodes = {"Members": list(graph)}
-        return draw_streets(
-            graph, layout(graph), environment.means, label, title, nodes=nodes, edges=apart(chosen, best)
-        )
+        marked = {"labels": list(graph), "edges": apart(chosen, best)}
+        return draw_streets(graph, layout(graph), environment.means, label, title, **marked)
 
     size = len(graph) - 1
     told = [f"Zachary's karate club: {len(graph)} members, {oracle.n_arms} ties; a tree has {size} of them"]

@@ -22,7 +22,6 @@ def form_of(file: Path, text: str) -> str | None:
         ("GEXF", start.startswith("<") and "<gexf" in start),
         ("Pajek", start.startswith(("*vertices", "*network"))),
         ("JSON", start.startswith("{")),
-        ("sparse6", start.startswith((">>sparse6<<", ":"))),
         ("graph6", start.startswith(">>graph6<<")),
     ):
         if is_it:
@@ -104,7 +103,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "Pajek": _by("parse_pajek", lambda text: text.split("\n")),
     "JSON": _json,
     "graph6": _by("from_graph6_bytes", lambda text: text.strip().encode()),
-    "sparse6": _by("from_sparse6_bytes", lambda text: text.strip().encode()),
     "adjacency list": _by("parse_adjlist", lambda text: text.split("\n")),
 }
 _SUFFIXES = {
@@ -115,6 +113,5 @@ _SUFFIXES = {
     ".pajek": "Pajek",
     ".json": "JSON",
     ".g6": "graph6",
-    ".s6": "sparse6",
     ".adjlist": "adjacency list",
 }

@@ -51,7 +51,7 @@ def read_network(
 
     Takes edge lists and CSV (commas, semicolons, tabs, bars or blanks; with a header or without; names in
     quotes; UTF-8 or UTF-16 with a byte order mark), GraphML, GML, GEXF, Pajek, node-link JSON, and what
-    networkx writes: edge lists with data in braces, adjacency lists (``.adjlist``), graph6 and sparse6.
+    networkx writes: edge lists with data in braces, adjacency lists (``.adjlist``) and graph6.
     Lines that begin with ``#`` are skipped, and so are ties from a node to itself.
 
     Parameters

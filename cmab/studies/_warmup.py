@@ -1,0 +1,44 @@
+"""Compiling ahead what the first run would compile: the rules of the demos and the usual explorers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+import numpy as np
+
+from cmab.running.identification import identify
+from cmab.running.simulation import simulate
+from cmab.session import Session
+from cmab.studies import _registry
+from cmab.studies.study import Study
+
+_ROUNDS = 20
+# Means that are far apart, so that every rule stops soon.
+_EXPLORING = {"arms": {"environment": {"class": "BernoulliArms", "means": [0.05, 0.95, 0.05]}}}
+_EXPLORERS = ("LUCB1", "LilUCB", "LilLUCB", "LUCBPlusPlus", "LilRandLUCB", "KLLUCB")
+
+
+def warm_up() -> Iterator[tuple[str, float]]:
+    """Yield what was compiled (or found compiled) and how many seconds that took."""
+    for name in _registry.entries("demos"):
+        demo = getattr(_registry.load("demos", name), "demo", None)
+        if demo is None:
+            continue
+        start = perf_counter()
+        plan = demo.study({}, horizon=_ROUNDS, replications=2, rng=0).plan
+        for (instance, _), policy in plan.policies.items():
+            environment = plan.problems[instance]
+            simulate(policy, environment, _ROUNDS, replications=2, rng=0)
+            session = Session(policy, rng=0)
+            ticket = session.ask()
+            session.tell(environment.play(ticket.super_arm, np.random.default_rng(0)), ticket)
+            session.ask()
+        yield f"demo {name}", perf_counter() - start
+    known = _registry.entries("explorers")
+    for name in (name for name in _EXPLORERS if name in known):
+        start = perf_counter()
+        explorers = {name: {"class": name, "k": 1, "delta": 0.1}}
+        plan = Study({"instances": _EXPLORING, "explorers": explorers}).plan
+        identify(plan.explorations["arms", name], plan.problems["arms"], rng=0, max_samples=100_000)
+        yield f"explorer {name}", perf_counter() - start
