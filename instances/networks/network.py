@@ -32,6 +32,13 @@ class Network:
         Whether a tie of the file goes one way; otherwise it is two arcs.
     told : tuple of str
         A line on each thing that was found out: form, directions, column, what was left out.
+
+    Examples
+    --------
+    >>> from instances import Network
+    >>> from oracles import DirectedGraph
+    >>> Network(DirectedGraph.from_edges([0], [1]), directed=True)
+    Network(graph=DirectedGraph(n_nodes=2, n_arcs=1), directed=True, told=())
     """
 
     graph: DirectedGraph
