@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +43,7 @@ class Network:
 
     graph: DirectedGraph
     directed: bool
-    told: tuple[str, ...] = ()
+    told: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 def read_network(
@@ -129,7 +129,7 @@ def read_network(
         )
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-    return Network(graph, goes_one_way, tuple(told))
+    return Network(graph, goes_one_way, told=tuple(told))
 
 
 def _table(file: Path, header: bool | None) -> EdgeTable:
