@@ -33,7 +33,8 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
         elif kind is bool and name in _OPPOSITES:
             about = described.get(name, "").replace("%", "%%")
             parser.add_argument(f"--{name}", action="store_true", help=about, **settings)
-            parser.add_argument(f"--{_OPPOSITES[name]}", dest=name, action="store_false", default=None)
+            other = f"--{_OPPOSITES[name]}"
+            parser.add_argument(other, dest=name, action="store_false", default=None, help=f"Not --{name}")
             continue
         elif kind is bool:
             # --quick and --no-quick.

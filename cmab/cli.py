@@ -228,6 +228,7 @@ def _run(options: argparse.Namespace) -> int:
         parser.add_argument("--out", type=_folder, metavar="PATH", help="folder for the table as CSV")
     settings = vars(parser.parse_args(options.arguments))
     out = settings["out"] if takes_out else settings.pop("out")
+    is_new = out is not None and not out.exists()
     if out is not None:
         _check_output(out)
     minutes = getattr(function, "minutes", {}).get(settings.get("quick"))
@@ -249,6 +250,11 @@ def _run(options: argparse.Namespace) -> int:
         kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
         more = "; the same command goes on" if out is not None and (out / STORE).exists() else ""
         return _fail(f"interrupted{kept}{more}", _INTERRUPTED)
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError):  # refused before anything was written
+            if is_new:
+                out.rmdir()
+        raise
     _finish(rows, out, lines=lines)
     return 0
 

@@ -125,9 +125,11 @@ def test_other_families(name, tmp_path):
         (["top-k", "--k", "0"], "k must be"),
     ],
 )
-def test_bad_input_is_named(arguments, message, capsys):
+def test_bad_input_is_named(arguments, message, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     assert main(["demo", *arguments]) in (1, 2)
     assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())  # no folder of a run that was none
 
 
 def test_late_reward_is_the_mean_of_the_last_tenth():
