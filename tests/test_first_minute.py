@@ -56,7 +56,7 @@ def test_who_tells_it(process, quiet, is_told, clock, capsys, monkeypatch):
 
 def test_warmup_runs_what_it_names(capsys, monkeypatch):
     entries = _registry.entries
-    wanted = {"demos": {"top-k"}, "explorers": {"LUCB1"}}
+    wanted = {"demos": {"top-k"}, "explorers": set(_warmup._EXPLORERS)}
     monkeypatch.setattr(
         _warmup._registry,
         "entries",
@@ -64,4 +64,7 @@ def test_warmup_runs_what_it_names(capsys, monkeypatch):
     )
     assert main(["warmup"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["demo top-k", "explorer LUCB1"]
+    assert [line.split(":")[0] for line in lines] == [
+        "demo top-k",
+        *(f"explorer {name}" for name in _warmup._EXPLORERS),
+    ]

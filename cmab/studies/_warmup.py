@@ -16,7 +16,7 @@ from cmab.studies.study import Study
 _ROUNDS = 20
 # Means that are far apart, so that every rule stops soon.
 _EXPLORING = {"arms": {"environment": {"class": "BernoulliArms", "means": [0.05, 0.95, 0.05]}}}
-_EXPLORERS = ("LUCB1", "LilUCB", "LilLUCB", "LUCBPlusPlus", "LilRandLUCB", "KLLUCB")
+_EXPLORERS = ("LUCB1", "LilLUCB", "LUCBPlusPlus", "LilRandLUCB", "KLLUCB")
 
 
 def warm_up() -> Iterator[tuple[str, float]]:
