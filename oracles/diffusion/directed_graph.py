@@ -215,8 +215,8 @@ class DirectedGraph:
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again need not travel to worker processes.
-        derived = ("in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs", "in_tails")
-        derived += ("node_numbers", "arc_labels", "arc_numbers")
+        degrees_and_arcs = {"in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs", "in_tails"}
+        derived = degrees_and_arcs | {"node_numbers", "arc_labels", "arc_numbers"}
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
 
