@@ -48,6 +48,15 @@ def _largest(histogram: IntArray, top: int, k: int) -> int:
     return total
 
 
+@part
+def _sizes(offsets: IntArray) -> IntArray:
+    """Return how many there are in each group: `np.diff`, which takes a second to compile."""
+    sizes = np.empty(offsets.shape[0] - 1, np.int64)
+    for v in range(sizes.shape[0]):
+        sizes[v] = offsets[v + 1] - offsets[v]
+    return sizes
+
+
 @kernel
 def cover(
     index: Index,
@@ -68,7 +77,9 @@ def cover(
         if allowed[v]:
             degrees[v] = offsets[v + 1] - offsets[v]
     # How many nodes have each degree: the k largest are read off without sorting.
-    top = degrees.max()
+    top = 0
+    for v in range(n):
+        top = max(top, degrees[v])
     histogram = np.zeros(top + 1, np.int64)
     for v in range(n):
         histogram[degrees[v]] += 1
@@ -117,10 +128,10 @@ def cover_and_gain(
     Return the nodes and the number of sets they cover. Greedy by construction, whatever the numbers: a node
     is taken when its worth of now is on top of the heap, in which no node has less than its worth of now.
     """
-    degrees = np.diff(index.offsets)
-    left = certain.copy()
-    heap, keys = nodes.copy(), certain[nodes] + per_set * degrees[nodes]
-    held = heap.shape[0]
+    degrees, left = _sizes(index.offsets), certain.copy()
+    heap, keys, held = nodes.copy(), np.empty(nodes.shape[0]), nodes.shape[0]
+    for i in range(held):
+        keys[i] = certain[nodes[i]] + per_set * degrees[nodes[i]]
     heap_up(heap, keys, held)
     covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
     chosen, size, covered = np.empty(k, np.int64), 0, 0
@@ -204,8 +215,13 @@ def bound_after(
     k largest gains (Tang et al. 2018, eq. 10), which holds whoever is chosen. Nodes that never were worth
     `cut` are looked at only where fewer than `k` others still are.
     """
-    degrees, left = np.diff(index.offsets), certain.copy()
-    near = nodes[certain[nodes] + slope * degrees[nodes] >= cut]
+    degrees, left = _sizes(index.offsets), certain.copy()
+    near, n_near = np.empty_like(nodes), 0
+    for v in nodes:
+        if certain[v] + slope * degrees[v] >= cut:
+            near[n_near] = v
+            n_near += 1
+    near = near[:n_near]
     covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
     largest, worth, bound = np.empty(k), 0.0, np.inf
     step = chosen.shape[0] // looks + 1
@@ -232,14 +248,14 @@ def is_greedy(
     chosen: IntArray,
 ) -> bool:
     """Return whether each of `chosen` in turn gains as much as any of `nodes` does: a slow second look."""
-    degrees, left = np.diff(index.offsets), certain.copy()
+    degrees, left = _sizes(index.offsets), certain.copy()
     covered_sets, gains = np.zeros(index.ends.shape[0] - 1, np.bool_), np.empty(chosen.shape[0])
     for i in range(chosen.shape[0]):
         v = chosen[i]
         gains[i] = left[v] + per_set * degrees[v]
         left[v] = 0.0
         _take(index, v, degrees, covered_sets)
-    degrees, left = np.diff(index.offsets), certain.copy()
+    degrees, left = _sizes(index.offsets), certain.copy()
     # Gains only fall: nodes that begin with no more than the least of them never gain more.
     rivals = nodes[left[nodes] + per_set * degrees[nodes] > gains.min()]
     covered_sets[:] = False
@@ -260,7 +276,7 @@ def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArr
     Return the nodes, the number of sets they cover, and the gains that are left.
     """
     # All sets are uncovered at first, so a node gains as many as hold it.
-    gains = np.diff(index.offsets)
+    gains = _sizes(index.offsets)
     n = gains.shape[0]
     chosen, size, covered = np.empty(n, np.int64), 0, 0
     covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)

@@ -155,9 +155,13 @@ def certain_owners(
 
     `heads` come in the order of the nodes that arcs leave, `limits` in that of the arms.
     """
-    n = component.shape[0]
-    owners = np.full(component.max() + 1, -1, np.int32)
-    owners[chosen] = chosen
+    n, found = component.shape[0], 0
+    for v in range(n):
+        found = max(found, component[v] + 1)
+    owners = np.full(found, -1, np.int32)
+    # ``owners[chosen] = chosen`` takes three seconds to compile.
+    for c in chosen:
+        owners[c] = c
     queue, queued, end = np.empty(n, np.int32), np.zeros(n, np.bool_), 0
     # All chosen ones start together, so every node is reached once, by whoever comes first.
     for v in range(n):
