@@ -1,6 +1,7 @@
 """Demos in small: rows, files, and numbers that must agree."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from cmab import CUCB, Study, plotting, simulate
 from cmab.cli import main
 from cmab.studies import _pieces
 from instances import BernoulliArms, IndependentCascade, SemiBandit
-from instances.demos import _comparison
+from instances.demos import _files
 from instances.demos._comparison import late_rewards
 from instances.demos.influence import draw_cascade
 from oracles import DirectedGraph, TopK
@@ -95,6 +96,19 @@ def test_names_and_weights_in_a_csv(tmp_path, capsys, monkeypatch):
     assert "must have a column 'closeness', got weight" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_the_picture_of_the_readme_is_that_of_its_command(tmp_path):
+    """Up to a version's way to draw letters: the command that README names is played as it stands there."""
+    root = Path(__file__).resolve().parent.parent
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert ".venv/bin/cmab demo influence\n" in text
+    assert "](docs/images/influence.png)" in text
+    assert main(["demo", "influence", "--out", str(tmp_path)]) == 0
+    drawn, kept = (plt.imread(file) for file in (tmp_path / "reward.png", root / "docs/images/influence.png"))
+    assert drawn.shape == kept.shape
+    assert np.abs(drawn - kept).mean() < 0.01
+
+
 def test_without_matplotlib_there_are_numbers(tmp_path, capsys, monkeypatch):
     def missing():
         raise ImportError("pictures need matplotlib: pip install 'cmab[plot]'")
@@ -146,7 +160,7 @@ def test_blocks_add_up_to_the_whole():
     result = simulate(
         CUCB(oracle), SemiBandit(BernoulliArms([0.9, 0.5, 0.2, 0.1]), oracle), 100, replications=3, rng=0
     )
-    middles, rewards = _comparison._blocks(result)
+    middles, rewards = _files._blocks(result)
     np.testing.assert_allclose(rewards.sum(axis=1) * 4, result.expected_rewards[:, -1])
     np.testing.assert_allclose(middles, np.arange(25) * 4 + 2.5)
 

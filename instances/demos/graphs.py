@@ -13,7 +13,8 @@ from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.coverage import Coverage
-from instances.demos._comparison import Problem, command
+from instances.demos._command import command
+from instances.demos._comparison import Problem
 from instances.demos._pictures import apart, draw_streets, draw_two_columns
 from instances.demos.linear import LINEAR, NONLINEAR
 from oracles import Matching, ShortestPath
@@ -63,7 +64,15 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
     sides: Any = graph.nodes(data="bipartite")
     events = sum(side for _, side in sides)  # women are of side 0, events of side 1
     told = [f"Davis's Southern women: {len(graph) - events} women, {events} events, {k} hosts in a round"]
-    return Problem(environment, oracle, draw, told=told, whole=f"{events} events", names=oracle.labels)
+    return Problem(
+        environment,
+        oracle,
+        draw,
+        told=told,
+        title=f"Davis's Southern women, {k} hosts",
+        whole=f"{events} events",
+        names=oracle.labels,
+    )
 
 
 @command(
@@ -109,7 +118,14 @@ def matching(*, rng: int = 0) -> Problem:
     told = [
         f"Davis's Southern women: {graph.number_of_edges()} pairs of {len(sides[0])} women and their events"
     ]
-    return Problem(environment, oracle, draw, told=told, names=lambda arms: _pairs(oracle, arms))
+    return Problem(
+        environment,
+        oracle,
+        draw,
+        told=told,
+        title="Davis's Southern women, matched with events",
+        names=lambda arms: _pairs(oracle, arms),
+    )
 
 
 @command(
@@ -153,7 +169,7 @@ def routing(*, side: int = 6, rng: int = 0) -> Problem:
         return draw_streets(graph, places, environment.means, label, title, nodes=nodes, edges=ways)
 
     told = [f"a grid of {side} by {side} crossings, {graph.number_of_edges():,} streets, corner to corner"]
-    return Problem(environment, oracle, draw, told=told)
+    return Problem(environment, oracle, draw, told=told, title=f"{side} by {side} crossings")
 
 
 def _means(graph: nx.Graph[Any], rng: int) -> FloatArray:

@@ -12,7 +12,8 @@ from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.demos._comparison import Learners, Problem, command
+from instances.demos._command import command
+from instances.demos._comparison import Learners, Problem
 from instances.demos._pictures import apart, draw_ranked, draw_streets
 from oracles import GraphicMatroid, TopK
 
@@ -63,6 +64,7 @@ def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
         oracle,
         draw,
         told=told,
+        title=f"{k} of {arms:,} advertisements",
         whole=f"the {k} advertisements",
         names=lambda chosen: [f"number {arm}" for arm in chosen],
     )
@@ -106,4 +108,4 @@ def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
 
     size = len(graph) - 1
     told = [f"Zachary's karate club: {len(graph)} members, {oracle.n_arms} ties; a tree has {size} of them"]
-    return Problem(environment, oracle, draw, told=told, whole=f"{size} ties")
+    return Problem(environment, oracle, draw, told=told, title="Zachary's karate club", whole=f"{size} ties")

@@ -1,0 +1,92 @@
+"""A function that makes a problem, as a command: its parameters, and those that all demos have."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from cmab import Study
+from instances.demos._comparison import Demo, Problem
+
+_TEXT = """horizon : int
+    Rounds of a replication
+replications : int
+    Independent replications of each learner
+n_jobs : int
+    Worker processes, -1 for all cores
+out : Path
+    Folder for the store, pictures (PNG and PDF) and numbers (CSV); what is stored is not run again"""
+
+
+def command(
+    *,
+    learners: Mapping[str, Mapping[str, Any]],
+    reward: str,
+    unit: str,
+    featured: str,
+    sentence: str,
+    horizon: int,
+    replications: int,
+    n_jobs: int = 1,
+    further: Mapping[str, Mapping[str, Any]] | None = None,
+    then: Callable[..., Callable[[Study], object] | None] | None = None,
+) -> Callable[[Callable[..., Problem]], Callable[..., Iterator[dict[str, Any] | str]]]:
+    """Make the command of a demo of the function that makes its problem, with these defaults.
+
+    `further` are learners that play if `every_learner` is asked for. `then` has further parameters of the
+    command; it is called before the run, and what it returns after it.
+    """
+
+    def of(make: Callable[..., Problem]) -> Callable[..., Iterator[dict[str, Any] | str]]:
+        name = make.__name__.replace("_", "-")
+        demo = Demo(name, make, learners, reward, unit, featured, sentence, further or {})
+
+        def run(
+            *,
+            horizon: int = horizon,
+            replications: int = replications,
+            rng: int = 0,
+            n_jobs: int = n_jobs,
+            out: Path | None = Path(f"cmab-{demo.name}"),
+            **given: Any,
+        ) -> Iterator[dict[str, Any] | str]:
+            wanted = {name: given.pop(name) for name in more if name in given}
+            last = then(**wanted) if then is not None else None
+            everyone = given.pop("every_learner", False)
+            study = demo.study(
+                given, horizon=horizon, replications=replications, rng=rng, every_learner=everyone
+            )
+            yield from demo.run(study, n_jobs=n_jobs, out=out)
+            if last is not None:
+                last(study)
+
+        more = inspect.signature(then).parameters if then is not None else {}
+        _describe(run, make, demo, then)
+        return run
+
+    return of
+
+
+def _describe(
+    run: Callable[..., Any], make: Callable[..., Problem], demo: Demo, then: Callable[..., Any] | None
+) -> None:
+    """Give a command the parameters and the text of the problem before its own."""
+    own = [p for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    first = [p for p in inspect.signature(make).parameters.values() if p.name != "rng"]
+    hints, text = get_type_hints(make) | get_type_hints(run), _TEXT
+    if demo.further:
+        first.append(inspect.Parameter("every_learner", inspect.Parameter.KEYWORD_ONLY, default=False))
+        hints["every_learner"] = bool
+        text = f"every_learner : bool\n    Let {' and '.join(demo.further)} play, too\n{_TEXT}"
+    if then is not None:
+        first += inspect.signature(then).parameters.values()
+        hints |= get_type_hints(then)
+    made: Any = run
+    made.demo, made.__module__ = demo, make.__module__
+    made.__name__ = made.__qualname__ = make.__name__
+    made.__annotations__ = hints
+    # What `cmab demo NAME --help` shows, and makes options of.
+    made.__signature__ = inspect.Signature([*first, *own])
+    made.__doc__ = f"{inspect.cleandoc(make.__doc__ or '')}\n{text}\n"

@@ -1,0 +1,58 @@
+"""What a demo says before and after its table, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cmab import Study
+from cmab.arrays import IntArray
+from instances.demos._comparison import Problem
+
+if TYPE_CHECKING:
+    from instances.demos._comparison import Demo
+
+
+def opening(demo: Demo, study: Study) -> Iterator[str]:
+    """Yield what is played on, and what is compared."""
+    problem = study.plan.demos[demo.name]
+    assert isinstance(problem, Problem)
+    assert study.rounds is not None
+    yield from problem.told
+    names = "; ".join(name for _, name in study.plan.policies)
+    runs = "once" if study.outline.replications == 1 else f"{study.outline.replications} times"
+    yield f"compared are {names}: {int(study.rounds[-1]):,} rounds each, played {runs}"
+
+
+def closing(
+    demo: Demo, study: Study, rows: Sequence[Mapping[str, Any]], chosen: IntArray | None
+) -> Iterator[str]:
+    """Yield what the columns are, what was found, and whom the featured learner chose."""
+    problem = study.plan.demos[demo.name]
+    assert isinstance(problem, Problem)
+    assert study.rounds is not None
+    late, last = f"late {demo.reward}", int(study.rounds[-1])
+    arms = problem.environment.n_arms
+    best = "least" if problem.oracle.sense == "min" else "best"
+    about = {
+        late: f"expected {demo.reward} of a round ({demo.unit}), mean over the last tenth",
+        "s.e.": "standard error of that over repetitions",
+        "of best known": f"the same, as a multiple of the {demo.reward} of the {best} choice that is known",
+        "arms observed": f"share of the {arms:,} base arms that were seen at least once",
+        "ms a round": "median time of a round in milliseconds, without compiling",
+    }
+    widest = max(map(len, about))
+    yield ""
+    yield from (f"  {column:{widest}}  {text}" for column, text in about.items())
+    yield ""
+    values = {row["learner"]: row[late] for row in rows}
+    yield f"After {last:,} rounds, " + demo.sentence.format(
+        value=f"{values[demo.featured]:.1f}",
+        random=f"{values['Random']:.1f}",
+        best=f"{study.plan.problems[demo.name].optimum:.1f}",
+        whole=problem.whole,
+    )
+    if chosen is not None and problem.names is not None:
+        # Names may hold commas.
+        names = "; ".join(map(str, problem.names(chosen)))
+        yield f"Chosen in the last round by {demo.featured}: {names}"
