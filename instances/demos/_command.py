@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from cmab import Study
-from instances.demos._comparison import Demo, Problem
+from instances.demos import _comparison
+from instances.demos._demo import Demo, Problem
 
 _TEXT = """horizon : int
     Rounds of a replication
@@ -58,7 +59,7 @@ def command(
             study = demo.study(
                 given, horizon=horizon, replications=replications, rng=rng, every_learner=everyone
             )
-            yield from demo.run(study, n_jobs=n_jobs, out=out)
+            yield from _comparison.run(demo, study, n_jobs=n_jobs, out=out)
             if last is not None:
                 last(study)
 

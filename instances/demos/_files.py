@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from cmab import Simulation, Study, simulate
 from cmab.arrays import FloatArray, IntArray
 from cmab.results.tables import Row, write_csv
 from cmab.studies.folder import StudyFolder
-from instances.demos._comparison import Problem
-
-if TYPE_CHECKING:
-    from instances.demos._comparison import Demo
+from instances.demos._demo import Demo, Problem
 
 # Blocks of rounds in the figure of rewards.
 _BLOCKS = 25

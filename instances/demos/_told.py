@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cmab import Study
 from cmab.arrays import IntArray
-from instances.demos._comparison import Problem
-
-if TYPE_CHECKING:
-    from instances.demos._comparison import Demo
+from instances.demos._demo import Demo, Problem
 
 
 def opening(demo: Demo, study: Study) -> Iterator[str]:

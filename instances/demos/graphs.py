@@ -14,7 +14,7 @@ from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.coverage import Coverage
 from instances.demos._command import command
-from instances.demos._comparison import Problem
+from instances.demos._demo import Problem
 from instances.demos._pictures import apart, draw_streets, draw_two_columns
 from instances.demos.linear import LINEAR, NONLINEAR
 from oracles import Matching, ShortestPath

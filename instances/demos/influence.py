@@ -13,7 +13,7 @@ from cmab.seeding import Purpose, root, stream
 from cmab.validation import real
 from instances.demos._cascade_pictures import animate_learning, draw_cascade, whole_network
 from instances.demos._command import command
-from instances.demos._comparison import Learners, Problem
+from instances.demos._demo import Learners, Problem
 from instances.graphs import constant_probabilities, trivalency, weighted_cascade
 from instances.networks.network import read_network
 from instances.spreading.independent_cascade import IndependentCascade

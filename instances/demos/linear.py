@@ -13,7 +13,7 @@ from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.demos._command import command
-from instances.demos._comparison import Learners, Problem
+from instances.demos._demo import Learners, Problem
 from instances.demos._pictures import apart, draw_ranked, draw_streets
 from oracles import GraphicMatroid, TopK
 
