@@ -1,25 +1,90 @@
 """Sphinx configuration."""
 
+import re
+import sys
+from pathlib import Path
+
+from docutils import nodes
+
+sys.path.insert(0, str(Path(__file__).parent))
+import reference
+
 project = "cmab"
 author = "The cmab developers"
 copyright = "2026, the cmab developers"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc"]
-extensions += ["sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc"]
+extensions += ["sphinx_design", "sphinx_gallery.gen_gallery"]
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "download_all_examples": False,
     "min_reported_time": 60,
+    "thumbnail_size": (640, 448),
 }
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
-html_title = "cmab: combinatorial bandits"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
-autodoc_typehints = "none"
+html_title = "cmab"
+html_static_path = ["_static"]
+html_css_files = ["cmab.css"]
+html_sidebars = {"index": []}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "collapse_navigation": True,
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "algorithms": []},
+}
+html_show_sourcelink = False
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
+autodoc_type_aliases = {name: name for name in ("AnyArray", "ArrayLike", "BoolArray", "FloatArray", "IntArray")}
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 76
+autosummary_generate = False
+default_role = "py:obj"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 exclude_patterns = ["_build", "changes/README.md", "gallery/*"]
 suppress_warnings = ["myst.xref_missing"]
+
+
+PUBLIC = [thing for *_, thing in reference.names()]
+
+
+def show_public_bases(app, name, cls, options, bases):
+    """In place of a class that has no page, show what it derives from."""
+    shown = [base for base in cls.__mro__[1:] if base in PUBLIC]
+    bases[:] = [base for base in shown if not any(issubclass(other, base) for other in shown if other is not base)]
+
+
+def show_defaults(app, what, name, thing, options, signature, returns):
+    """Of a default that each object makes anew, `...` is shown: Python reads that, and Sphinx can part the arguments."""
+    return signature and signature.replace("<factory>", "..."), returns
+
+
+def link_names(app, doctree, page):
+    """Make a reference of every name in backquotes that has a page: `CUCB`, `oracles.TopK`, `simulate(...)`."""
+    objects = app.env.domains.python_domain.objects
+    for literal in list(doctree.findall(nodes.literal)):
+        name = re.fullmatch(r"([A-Za-z_][\w.]*)(\(.*\))?", literal.astext())
+        if not name or isinstance(literal.parent, nodes.reference):
+            continue
+        for package in ("", "cmab.", "oracles.", "instances.", "cmab.theory.", "cmab.testing."):
+            found = objects.get(package + name[1])
+            if found and found.docname != page:
+                place = app.builder.get_relative_uri(page, found.docname)
+                link = nodes.reference("", "", refuri=f"{place}#{found.node_id}", internal=True)
+                literal.replace_self(link)
+                link += literal
+                break
+
+
+def setup(app):
+    """Write the pages of the reference before Sphinx looks for pages."""
+    app.connect("config-inited", lambda app, _: reference.write(Path(app.srcdir) / "api"))
+    app.connect("autodoc-process-bases", show_public_bases)
+    app.connect("autodoc-process-signature", show_defaults)
+    app.connect("doctree-resolved", link_names)
