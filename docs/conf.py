@@ -40,7 +40,9 @@ html_show_sourcelink = False
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
-autodoc_type_aliases = {name: name for name in ("AnyArray", "ArrayLike", "BoolArray", "FloatArray", "IntArray")}
+autodoc_type_aliases = {
+    name: name for name in ("AnyArray", "ArrayLike", "BoolArray", "FloatArray", "IntArray")
+}
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 76
 autosummary_generate = False
@@ -57,7 +59,9 @@ PUBLIC = [thing for *_, thing in reference.names()]
 def show_public_bases(app, name, cls, options, bases):
     """In place of a class that has no page, show what it derives from."""
     shown = [base for base in cls.__mro__[1:] if base in PUBLIC]
-    bases[:] = [base for base in shown if not any(issubclass(other, base) for other in shown if other is not base)]
+    bases[:] = [
+        base for base in shown if not any(issubclass(other, base) for other in shown if other is not base)
+    ]
 
 
 def show_defaults(app, what, name, thing, options, signature, returns):

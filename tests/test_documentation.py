@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -113,3 +114,16 @@ def test_names_in_the_docs_exist():
         for name in named.findall(file.read_text(encoding="utf-8")):
             if name not in GROUPS:
                 pkgutil.resolve_name(name)
+
+
+def test_the_reference_lists_names_by_modules_that_exist():
+    """The pages of the reference list every name by where it is defined: their prefixes must not rot."""
+    spec = spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    reference = module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    lists = [text for page in reference.PAGES.values() for text in page.values()]
+    for prefix in " ".join(lists).replace(":", "").split():
+        pkgutil.resolve_name(prefix)
+    places = [reference.place(defined) for _, defined, _ in reference.names()]
+    assert ("Policies", "Posterior sampling") in places
+    assert len(places) > 150
