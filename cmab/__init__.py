@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from cmab.campaigns.campaign import Campaign, Request
+from cmab.campaigns.campaign import Campaign
+from cmab.campaigns.request import Request
 from cmab.confidence.radii import LogRadius
 from cmab.context import Context
 from cmab.environment import Environment, round_key

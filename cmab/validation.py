@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers as abstract
 import operator
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Hashable, Iterable, Set
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,17 @@ def shown(value: object, most: int = _SHOWN) -> str:
     """Return a short ``repr`` for error messages."""
     text = repr(value)
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def meant(name: object, known: Collection[Hashable]) -> str:
+    """Return a question after the known name that looks like this one: turned, misspelt, of another type."""
+    from difflib import get_close_matches
+
+    if isinstance(name, tuple) and name[::-1] in known:
+        return f": is {name[::-1]!r} meant?"
+    texts = {str(other)[:100]: other for other in islice(known, 10_000)}
+    near = get_close_matches(str(name)[:100], texts, 1)
+    return f": is {texts[near[0]]!r} meant?" if near else ""
 
 
 def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:

@@ -1,7 +1,9 @@
 """Campaigns by name: what `Session` does to the last bit, and nothing told is ever lost."""
 
+import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -13,9 +15,27 @@ import numpy as np
 import pytest
 from test_cascade_feedback import independent, live_arcs, steps, threshold
 
-from cmab import Campaign, Context, Feedback, IndexPolicy, LinearOracle, Session, SuccessiveRejects
+from cmab import (
+    Campaign,
+    Context,
+    Feedback,
+    IndexPolicy,
+    LinearOracle,
+    MemoisedOracle,
+    Session,
+    SuccessiveRejects,
+)
 from cmab.campaigns.journal import events
-from oracles import DegreeHeuristic, DirectedGraph, InfluenceMaximization, MaxCoverage, TopK
+from oracles import (
+    DegreeHeuristic,
+    DirectedGraph,
+    GraphicMatroid,
+    InfluenceMaximization,
+    Matching,
+    MaxCoverage,
+    ShortestPath,
+    TopK,
+)
 
 HELPER = Path(__file__).with_name("killed_campaigns.py")
 
@@ -438,3 +458,102 @@ def test_names_that_are_alike_are_refused(path):
         campaign(path, ["ann", "bob", "ann"])
     with pytest.raises(ValueError, match="texts, numbers or tuples"):
         campaign(path, ["ann", "bob", TopK])
+
+
+def grid(turned):
+    """A square with a diagonal, its edges and their ends in two orders."""
+    edges = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("b", "d")]
+    return nx.Graph([(v, u) for u, v in reversed(edges)] if turned else edges)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda turned: Matching(grid(turned)),
+        lambda turned: GraphicMatroid(grid(turned)),
+        lambda turned: ShortestPath(grid(turned), "a", "c"),
+        lambda turned: MemoisedOracle(ShortestPath(grid(turned), "a", "c")),
+    ],
+    ids=["matching", "tree", "route", "memoised"],
+)
+def test_edges_without_direction_have_two_names(path, make):
+    running = Campaign(Noisy(make(False)), path, rng=0)
+    for number in range(4):
+        request = running.ask()
+        running.tell({edge[:: (-1) ** number]: outcome(edge, number) for edge in request}, request)
+    before, again = running.session, Campaign(Noisy(make(True)), path)
+    after, last = again.session, events(path)[-1]
+
+    def learned(session):
+        names = session.policy.oracle.arm_labels()
+        rows = zip(session.state.means.tolist(), session.state.counts.tolist(), strict=True)
+        return dict(zip(map(frozenset, names), rows, strict=True))
+
+    assert learned(after) == learned(before)
+    assert (last["event"], last["choices"], last["names"]) == ("changed", [], [])
+    assert isinstance(again.ask().names[0], tuple)
+
+
+def test_directed_edges_are_not_turned(path):
+    one, other = nx.DiGraph([("a", "b"), ("b", "c")]), nx.DiGraph([("a", "b"), ("c", "b"), ("b", "c")])
+    running = Campaign(Noisy(ShortestPath(one, "a", "c")), path, rng=0)
+    with pytest.raises(ValueError, match=r"is \('a', 'b'\) meant"):
+        running.tell({("b", "a"): 1.0}, running.ask())
+    with pytest.raises(ValueError, match=r"1 base arms new \(\[\('c', 'b'\)\]\)"):
+        Campaign(Noisy(ShortestPath(other, "a", "c")), path)
+
+
+def test_one_bit_that_turned_is_always_noticed(path):
+    play(campaign(path), 3)
+    data = path.read_bytes()
+    for place in [*range(0, len(data), 7), *range(len(data) - 40, len(data))]:
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(ValueError, match=r"must have the checksum|must be the journal"):
+            events(path)
+
+
+def test_another_file_is_noticed(path):
+    running = campaign(path)
+    running.ask()
+    other = path.with_name("other.jsonl")
+    play(campaign(other, rng=8), 5)
+    other.replace(path)
+    with pytest.raises(ValueError, match="must not be replaced"):
+        running.ask()
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        running.ask()
+    assert not path.exists()
+
+
+def test_a_drive_without_locks_is_refused(path, monkeypatch):
+    def refuse(_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("cmab.campaigns.journal.lock", refuse)
+    with pytest.raises(OSError, match="must lie on a drive that can lock files"):
+        campaign(path)
+
+
+@pytest.mark.parametrize("wrong", [{"rng": "x"}, {"support": (1.0, 0.0)}])
+def test_what_cannot_be_leaves_no_file(path, wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        campaign(path, **wrong)
+    assert not path.exists()
+
+
+def test_copies_go_on_in_the_same_file(path):
+    running = campaign(path)
+    copies = [copy.copy(running), copy.deepcopy(running), pickle.loads(pickle.dumps(running))]
+    assert [one.ask().number for one in (running, *copies)] == [0, 1, 2, 3]
+    running.tell({running.history()[1]["names"][0]: 1.0}, 0)
+    running.correct({running.history()[1]["names"][0]: 0.0}, 0)
+    assert {one.ask().number for one in copies} == {4, 5, 6}
+    assert running.pending == copies[0].pending == (1, 2, 3, 4, 5, 6)
+
+
+def test_another_version_is_written_down(path, monkeypatch):
+    campaign(path)
+    monkeypatch.setattr(np, "__version__", "99.0")
+    assert events(campaign(path)._records.path)[-1]["versions"]["numpy"] == "99.0"
+    assert len(events(campaign(path)._records.path)) == 2

@@ -18,7 +18,6 @@ from cmab.policies.thompson import CTS
 from cmab.policy import Policy, check_policy_instance
 from cmab.saving._fingerprint import differences, fingerprint
 from cmab.saving._generators import generator_state
-from cmab.seeding import Seed, root
 from cmab.validation import shown
 
 _FORMAT = 1
@@ -35,14 +34,12 @@ def learner_of(learner: Any) -> Policy[Any]:
     return learner  # type: ignore[no-any-return]
 
 
-def beginning(fold: Fold[Any], rng: Seed, support: Any) -> Event:
+def beginning(fold: Fold[Any], generator: np.random.Generator, support: Any) -> Event:
     """Return the first event of a journal."""
-    generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
     return {
         **changed(fold),
         "event": "campaign",
         "format": _FORMAT,
-        "versions": {"cmab": metadata.version("cmab"), "numpy": np.__version__},
         "session": secrets.token_hex(8),
         "rng": generator_state(generator),
         "support": None if support is None else [float(end) for end in support],
@@ -51,8 +48,9 @@ def beginning(fold: Fold[Any], rng: Seed, support: Any) -> Event:
 
 def changed(fold: Fold[Any]) -> Event:
     """Return what the campaign is made of now, with the names that have no place yet."""
+    versions = {"cmab": metadata.version("cmab"), "numpy": np.__version__}
     new = {"choices": fold.choices.unknown(), "names": fold.arms.unknown()}
-    return {"event": "changed", **fingerprint(fold.policy), **new}
+    return {"event": "changed", **fingerprint(fold.policy), "versions": versions, **new}
 
 
 def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bool) -> None:
@@ -90,7 +88,7 @@ def _differences_by_name(
         )
     words, same_order = [], True
     for names, key in ((fold.choices, "choices"), (fold.arms, "names")):
-        before = [read(name) for event in kept for name in event[key]]
+        before = [names.form_of(read(name)) for event in kept for name in event[key]]
         same_order = same_order and before == names.own
         words += _new_and_gone(names, before)
     if words or same_order:
@@ -105,8 +103,11 @@ def _new_and_gone(names: Names, before: list[Any]) -> list[str]:
     return [f"{len(some)} {names.what} {word} ({shown(some)})" for some, word in told if some]
 
 
-def _plain(described: Any) -> Any:
-    """Return a description without digests, which differ with the order of arms."""
+def _plain(described: Any, within: bool = False) -> Any:
+    """Return a description without what goes by the order of arms: digests, lists, tables of an oracle."""
     if not isinstance(described, dict):
         return described if isinstance(described, bool | int | float) else None
-    return {name: _plain(part) for name, part in described.items()}
+    is_oracle = "alpha" in described
+    if within and not is_oracle:
+        return None
+    return {name: _plain(part, is_oracle) for name, part in described.items()}

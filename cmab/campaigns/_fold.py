@@ -13,11 +13,20 @@ from cmab.campaigns.journal import Event
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
+from cmab.oracle import Oracle
 from cmab.policy import Policy, State
 from cmab.saving._generators import generator_from, generator_state
 from cmab.session import Session
 from cmab.ticket import Ticket
 from cmab.validation import integer, shown
+
+
+def rewritten(events: list[Event]) -> tuple[set[int], dict[int, Event]]:
+    """Return the lines that were taken back, and by line the corrections that stand in their place."""
+    undone = {event["line"] for event in events if event["event"] == "undo"}
+    lines = [line for line, event in enumerate(events, 1) if event["event"] == "correct"]
+    standing = [events[line - 1] for line in lines if line not in undone]
+    return undone, {event["line"]: event for event in standing}
 
 
 class Fold(Generic[State]):
@@ -32,12 +41,14 @@ class Fold(Generic[State]):
         if oracle is not None and not isinstance(policy, Explorer):  # whose tickets hold base arms
             choices = oracle.labels(np.arange(oracle.n_choices))
         self._own = (choices, arms)
+        self._is_undirected = isinstance(oracle, Oracle) and oracle.is_undirected
         self.events: list[Event] = []
         self._begin()
 
     def _begin(self) -> None:
         choices, arms = self._own
-        self.choices, self.arms = Names("entries of super arms", choices), Names("base arms", arms)
+        self.choices = Names("entries of super arms", choices, self._is_undirected)
+        self.arms = Names("base arms", arms, self._is_undirected)
         self.session: Session[State] | None = None
         self.tickets: dict[int, Ticket] = {}
         #: Line of the feedback of each ticket that was told.
@@ -58,12 +69,7 @@ class Fold(Generic[State]):
             self._take(len(self.events) - len(new) + 1)
             return
         self._begin()
-        self.undone = {event["line"] for event in self.events if event["event"] == "undo"}
-        self._corrected = {
-            event["line"]: event
-            for line, event in enumerate(self.events, 1)
-            if event["event"] == "correct" and line not in self.undone
-        }
+        self.undone, self._corrected = rewritten(self.events)
         self._take(1)
 
     def _take(self, first: int) -> None:
@@ -87,7 +93,7 @@ class Fold(Generic[State]):
         self._changed(0, event)
 
     def _changed(self, _: int, event: Event) -> None:
-        self.described = {name: event[name] for name in ("arms", "policy")}
+        self.described = {name: event[name] for name in ("arms", "policy", "versions")}
         self.choices.grow(event["choices"])
         self.arms.grow(event["names"])
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
+import math
 from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
-from cmab.validation import shown
+from cmab.validation import meant, shown
 
 
 class Names:
     """One list of names in two orders: the learner's numbers, and the journal's places.
 
     Places are given once and for ever, in the order in which names came first, so that what was written of a
-    name stays with it, in whatever order a graph is read.
+    name stays with it, in whatever order a graph is read. Where edges have no direction, both forms of one
+    are its name.
     """
 
-    def __init__(self, what: str, own: list[Hashable]) -> None:
-        self.what, self.own = what, own
+    def __init__(self, what: str, own: list[Hashable], is_undirected: bool = False) -> None:
+        self.what, self.own, self._is_undirected = what, own, is_undirected
         self.number = {name: i for i, name in enumerate(own)}
         if len(self.number) < len(own):
             twice = next(name for i, name in enumerate(own) if self.number[name] != i)
@@ -29,10 +30,15 @@ class Names:
         self._numbers: list[int] = []
         self._places = np.full(len(own), -1)
 
+    @property
+    def listed(self) -> list[Hashable]:
+        """All names that have a place, in their order."""
+        return list(self.known)
+
     def grow(self, names: Iterable[Any]) -> None:
         """Give the next places to these names, as they are written in the journal."""
         for written in names:
-            name, place = read(written), len(self._numbers)
+            name, place = self.form_of(read(written)), len(self._numbers)
             if self.known.setdefault(name, place) != place:
                 raise ValueError(f"names of {self.what} must have one place each, got {shown(name)} twice")
             number = self.number.get(name, -1)
@@ -75,21 +81,20 @@ class Names:
     def find(self, name: Any) -> int:
         """Return the number of a name, or raise ``ValueError`` with the one that may have been meant."""
         try:
-            return self.number[name]
+            return self.number[self.form_of(name)]
         except TypeError:
             raise ValueError(f"{self.what} must be called by their names, got {shown(name)}") from None
         except KeyError:
             pass
-        near = [self.own[self.number[name[::-1]]]] if self._is_turned(name) else self._alike(name)
-        hint = f": is {near[0]!r} meant?" if near else ""
+        hint = meant(name, self.number)
         raise ValueError(f"{self.what} must be among the {len(self.own)} known, got {shown(name)}{hint}")
 
-    def _is_turned(self, name: Any) -> bool:
-        return isinstance(name, tuple) and name[::-1] in self.number
-
-    def _alike(self, name: Hashable) -> list[Hashable]:
-        texts = {str(own): own for own in self.own[:10_000]}
-        return [texts[text] for text in difflib.get_close_matches(str(name), texts, 1)]
+    def form_of(self, name: Hashable) -> Hashable:
+        """Return a name as the learner writes it; one that it does not know as it is."""
+        if self._is_undirected and name not in self.number and isinstance(name, tuple) and len(name) > 1:
+            turned = (name[1], name[0], *name[2:])
+            return turned if turned in self.number else name
+        return name
 
 
 def written(name: Hashable) -> Any:
@@ -98,10 +103,10 @@ def written(name: Hashable) -> Any:
         name = name.item()
     if isinstance(name, tuple):
         return [written(part) for part in name]
-    if name is None or isinstance(name, str | int | float):
+    if name is None or isinstance(name, str | int) or (isinstance(name, float) and math.isfinite(name)):
         return name
     raise ValueError(
-        f"names must be texts, numbers or tuples of these to be kept in a file, got {shown(name)}"
+        f"names must be texts, numbers or tuples of these, finite, to be kept in a file, got {shown(name)}"
     )
 
 

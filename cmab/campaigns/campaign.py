@@ -4,74 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Hashable, Mapping
 from copy import copy
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from cmab._ask_tell import check_feedback
+from cmab._ask_tell import check_feedback, interval_of, support_of
 from cmab.campaigns._admission import admit, beginning, changed, learner_of
-from cmab.campaigns._fold import Fold
-from cmab.campaigns._names import read
-from cmab.campaigns.journal import Event, Journal
+from cmab.campaigns._records import Records
+from cmab.campaigns._rows import last_to_undo, row_of
+from cmab.campaigns._words import feedback_of, restricted, told_ticket
+from cmab.campaigns.journal import Event
+from cmab.campaigns.request import Request, ticket_of
 from cmab.context import Context
-from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
 from cmab.saving._generators import generator_state
-from cmab.seeding import Seed
+from cmab.seeding import Seed, root
 from cmab.session import Session
 from cmab.ticket import Ticket
-from cmab.validation import shown
 
-Done = TypeVar("Done")
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
 _NONE = float("nan")
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What `Campaign.ask` hands out: play `names`, then tell what was seen under this `number`.
-
-    Attributes
-    ----------
-    number : int
-        Counts the calls of `ask` of all processes, from 0.
-    names : tuple
-        What to play: people, edges, pairs. From an `Explorer`: the base arms to sample.
-    ticket : Ticket
-        The same by numbers.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from cmab import CUCB, Campaign
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.jsonl"), rng=0)
-    ...     campaign.ask()
-    Request(number=0, names=(0, 1))
-    """
-
-    number: int
-    names: tuple[Hashable, ...]
-    ticket: Ticket
-
-    def __repr__(self) -> str:
-        return f"Request(number={self.number}, names={self.names!r})"
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 class Campaign:
@@ -130,48 +87,46 @@ class Campaign:
         accept_changes: bool = False,
     ) -> None:
         self.policy = learner_of(learner)
-        self._journal = Journal(path)
-        self._fold = Fold(self.policy, self._journal.path)
-        self._is_whole = True
-        self._lock = threading.RLock()
-        with self._journal.held() as file:
-            events = self._journal.read(file)
+        # What cannot be is refused before there is a file.
+        generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
+        support_of(self.policy, interval_of(support))
+        self._records = Records(self.policy, path)
+        with self._records.begun() as events:
+            fold = self._records.fold
             if events:
-                admit(self._fold, events, support, accept_changes)
-                self._fold.extend(events)
+                admit(fold, events, support, accept_changes)
+                fold.extend(events)
             else:
-                begun = beginning(self._fold, rng, support)
-                # Tried before it is written: a file with nothing but a wrong beginning helps nobody.
-                Session(self.policy, 0, support=support)
-                self._append(file, begun)
-            now = changed(self._fold)
-            if (
-                now["choices"]
-                or now["names"]
-                or any(now[key] != of for key, of in self._fold.described.items())
-            ):
-                self._append(file, now)
+                self._records.append(beginning(fold, generator, support))
+            now = changed(fold)
+            is_new = any(now[key] != of for key, of in fold.described.items())
+            if now["choices"] or now["names"] or is_new:
+                self._records.append(now)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies, also in other processes, are campaigns on the same file.
+        return Campaign, (self.policy, str(self._records.path.absolute()))
 
     def __repr__(self) -> str:
-        return f"Campaign({self.policy!r}, {str(self._journal.path)!r})"
+        return f"Campaign({self.policy!r}, {str(self._records.path)!r})"
 
     @property
     def pending(self) -> tuple[int, ...]:
         """Numbers of the tickets whose feedback is still to come."""
-        with self._up_to_date():
-            return self._fold.current.pending
+        with self._records.up_to_date() as fold:
+            return fold.current.pending
 
     @property
     def is_done(self) -> bool:
         """Whether an explorer's stopping rule holds; always false for other policies."""
-        with self._up_to_date():
-            return self._fold.current.is_done
+        with self._records.up_to_date() as fold:
+            return fold.current.is_done
 
     @property
     def session(self) -> Session[Any]:
         """A copy of the session as it stands, by numbers."""
-        with self._up_to_date():
-            return copy(self._fold.current)
+        with self._records.up_to_date() as fold:
+            return copy(fold.current)
 
     def recommend(self) -> list[Hashable]:
         """Return the names of the arms that the explorer would name now.
@@ -181,8 +136,8 @@ class Campaign:
         TypeError
             If the policy is no `Explorer`.
         """
-        with self._up_to_date():
-            return [self._fold.arms.own[arm] for arm in self._fold.current.recommend()]
+        with self._records.up_to_date() as fold:
+            return [fold.arms.own[arm] for arm in fold.current.recommend()]
 
     def ask(
         self, context: Context | None = None, *, available: Collection[Hashable] | None = None
@@ -203,21 +158,21 @@ class Campaign:
         TypeError
             If `context` is no `Context`.
         """
-        with self._up_to_date() as file:
-            session = self._fold.current
+        with self._records.up_to_date() as fold:
+            session = fold.current
             if available is not None:
-                context = self._restricted(context, available)
+                context = restricted(fold, context, available)
             before = _text(session)
 
             def event(ticket: Ticket) -> Event:
-                asked = self._fold.asked(ticket)
+                asked = fold.asked(ticket)
                 if _text(session) == before:
                     del asked["rng"]
                 return asked
 
-            ticket = self._act(file, lambda: session.ask(context), event)
-            self._fold.tickets[ticket.number] = session._open[ticket.number]
-            names = self._fold.choices.own
+            ticket = self._records.act(lambda: session.ask(context), event)
+            fold.tickets[ticket.number] = session._open[ticket.number]
+            names = fold.choices.own
             return Request(ticket.number, tuple(names[entry] for entry in ticket.super_arm), ticket)
 
     def tell(
@@ -250,13 +205,13 @@ class Campaign:
         TypeError
             If `outcomes` is nothing of the kind.
         """
-        with self._up_to_date() as file:
-            session = self._fold.current
-            of = session._find(_ticket(ticket))
-            feedback = self._feedback(of, outcomes, reward, seen)
-            event = self._fold.reported("tell", of.number, feedback)
-            self._act(file, lambda: session.tell(feedback, of), lambda _: event)
-            self._fold.told[of.number] = len(self._fold)
+        with self._records.up_to_date() as fold:
+            session = fold.current
+            of = session._find(ticket_of(ticket))
+            feedback = feedback_of(fold, of, outcomes, reward, seen)
+            event = fold.reported("tell", of.number, feedback)
+            self._records.act(lambda: session.tell(feedback, of), lambda _: event)
+            fold.told[of.number] = len(fold)
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
         """Take back a ticket that was not played, or whose feedback never comes; nothing is learned.
@@ -271,13 +226,13 @@ class Campaign:
         ValueError
             As in `Session.cancel`.
         """
-        with self._up_to_date() as file:
-            session = self._fold.current
+        with self._records.up_to_date() as fold:
+            session = fold.current
             if ticket is None:
                 raise ValueError("ticket must be a Request, a Ticket or its number, got None")
-            of = session._find(_ticket(ticket))
+            of = session._find(ticket_of(ticket))
             event: Event = {"event": "cancel", "ticket": of.number}
-            self._act(file, lambda: session.cancel(of), lambda _: event)
+            self._records.act(lambda: session.cancel(of), lambda _: event)
 
     def correct(
         self,
@@ -303,12 +258,12 @@ class Campaign:
         ValueError
             As in `tell`; or if the ticket was not told.
         """
-        with self._up_to_date() as file:
-            of = self._told(_ticket(ticket))
-            feedback = self._feedback(of, outcomes, reward, seen)
-            check_feedback(feedback, of, self.policy, self._fold.current.support)
-            event = self._fold.reported("correct", of.number, feedback)
-            self._rewrite(file, event | {"line": self._fold.told[of.number]})
+        with self._records.up_to_date() as fold:
+            of = told_ticket(fold, ticket_of(ticket))
+            feedback = feedback_of(fold, of, outcomes, reward, seen)
+            check_feedback(feedback, of, self.policy, fold.current.support)
+            event = fold.reported("correct", of.number, feedback)
+            self._records.rewrite(event | {"line": fold.told[of.number]})
 
     def undo(self) -> dict[str, Any]:
         """Take back the last tell, cancel or correction, and return it as in `history`.
@@ -319,20 +274,19 @@ class Campaign:
             If there is nothing to take back, or another process has written since this one looked: call it
             again if what `history` shows last is still meant.
         """
-        with self._lock:
-            known = len(self._fold)
-            with self._up_to_date() as file:
-                if len(self._fold) != known:
+        with self._records.lock:
+            known = len(self._records.fold)
+            with self._records.up_to_date() as fold:
+                if len(fold) != known:
                     raise ValueError(
                         "undo must be of what was seen last, got newer events of another process: look at the"
                         " history, and call it again"
                     )
-                lines = range(len(self._fold), 0, -1)
-                line = next((line for line in lines if self._can_undo(line)), None)
+                line = last_to_undo(fold)
                 if line is None:
                     raise ValueError("undo must follow a tell, cancel or correction, got none that is left")
-                self._rewrite(file, {"event": "undo", "line": line})
-                return self._shown(line)
+                self._records.rewrite({"event": "undo", "line": line})
+                return row_of(self._records.fold, line)
 
     def history(self) -> list[dict[str, Any]]:
         """Return all events, oldest first, by name.
@@ -342,125 +296,8 @@ class Campaign:
         list of dict
             Each with ``line`` (in the file), ``event``, ``at`` (UTC), ``undone``, and what it is about.
         """
-        with self._up_to_date():
-            return [self._shown(line) for line in range(1, len(self._fold) + 1)]
-
-    @contextmanager
-    def _up_to_date(self) -> Iterator[int]:
-        """Hold the journal, with all that others have written taken in."""
-        with self._lock, self._journal.held() as file:
-            if not self._is_whole:
-                # A call was broken off between memory and file: the file counts.
-                self._journal.rewind()
-                self._fold = Fold(self.policy, self._journal.path)
-            self._is_whole = False
-            self._fold.extend(self._journal.read(file))
-            if len(self._fold) == 0:
-                raise ValueError(f"{self._journal.path} must be the journal of a campaign, got an empty file")
-            self._is_whole = True
-            yield file
-
-    def _act(self, file: int, act: Callable[[], Done], event: Callable[[Done], Event]) -> Done:
-        """Change the session and write it down, or neither."""
-        self._is_whole = False
-        try:
-            done = act()
-        except Exception:
-            self._is_whole = True  # a call of a session that raises has changed nothing
-            raise
-        self._fold.events.append(self._write(file, event(done)))
-        self._is_whole = True
-        return done
-
-    def _rewrite(self, file: int, event: Event) -> None:
-        """Write down a change of the past, after it was tried on a copy."""
-        changed_past = Fold(self.policy, self._journal.path)
-        changed_past.extend([*self._fold.events, event])
-        self._is_whole = False
-        changed_past.events[-1] = self._write(file, event)
-        self._fold, self._is_whole = changed_past, True
-
-    def _append(self, file: int, event: Event) -> None:
-        """Write an event down, and take it in."""
-        self._fold.extend([self._write(file, event)])
-
-    def _write(self, file: int, event: Event) -> Event:
-        event = event | {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-        self._journal.append(file, event)
-        return event
-
-    def _restricted(self, context: Context | None, available: Collection[Hashable]) -> Context:
-        """Return the context with what is available by name."""
-        if context is not None and context.available is not None:
-            raise ValueError("available must be given once, by name or in the context, got both")
-        if isinstance(available, str) or not isinstance(available, Collection):
-            raise ValueError(f"available must be a list of names, got {shown(available)}")
-        flags = np.zeros(len(self._fold.choices.own), np.bool_)
-        for name in available:
-            flags[self._fold.choices.find(read(name))] = True
-        rest = {} if context is None else {name: getattr(context, name) for name in context.parts}
-        return Context(available=flags, **rest)
-
-    def _feedback(self, of: Ticket, outcomes: Any, reward: float, seen: dict[str, Any]) -> Feedback:
-        """Return a report by name as feedback by numbers."""
-        if (outcomes is None) == (not seen):
-            given = "both" if seen else "neither"
-            raise ValueError(f"outcomes, or a report in the oracle's words, must be told, got {given}")
-        if seen:
-            if isinstance(self.policy, Explorer):
-                raise ValueError(f"outcomes must be told to an explorer, got {', '.join(seen)}")
-            told: Feedback = self.policy.oracle.feedback_of(of.super_arm, **seen)
-            return told if np.isnan(reward) else Feedback(told.arms, told.outcomes, reward=reward)
-        if isinstance(outcomes, Feedback):
-            return outcomes
-        if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
-            raise TypeError(f"outcomes must be a mapping of names to outcomes, got {shown(outcomes)}")
-        pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
-        arms = [self._fold.arms.find(read(name)) for name, _ in pairs]
-        values = [outcome for _, outcome in pairs]
-        if of.pulls == 1:
-            return Feedback(arms, values, reward=reward)
-        drawn = np.array(values, np.float64).reshape(len(arms), -1)
-        pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
-        return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
-
-    def _told(self, ticket: Ticket | int | None) -> Ticket:
-        """Return the told ticket that is meant."""
-        number = ticket.number if isinstance(ticket, Ticket) else ticket
-        if number not in self._fold.told:
-            raise ValueError(f"ticket must be one that was told, got {shown(number)}")
-        of = self._fold.tickets[number]
-        if isinstance(ticket, Ticket) and ticket.session != of.session:
-            raise ValueError(f"ticket must be one of this campaign, got number {number} of another one")
-        return of
-
-    def _can_undo(self, line: int) -> bool:
-        event = self._fold.events[line - 1]["event"]
-        return event in ("tell", "cancel", "correct") and line not in self._fold.undone
-
-    def _shown(self, line: int) -> dict[str, Any]:
-        """Return an event as the history shows it."""
-        event = self._fold.events[line - 1]
-        choices, arms = list(self._fold.choices.known), list(self._fold.arms.known)
-        told = {
-            "line": line,
-            "event": event["event"],
-            "at": event.get("at"),
-            "undone": line in self._fold.undone,
-        }
-        told |= {key: event[key] for key in ("ticket", "reward", "pulls", "squares") if key in event}
-        if "super_arm" in event:
-            told["names"] = tuple(choices[place] for place in event["super_arm"])
-        if "outcomes" in event:
-            names = [arms[place] for place in event["arms"]]
-            told["outcomes"] = dict(zip(names, event["outcomes"], strict=True))
-        if event["event"] in ("correct", "undo"):
-            told["of_line"] = event["line"]
-        return told
-
-
-def _ticket(ticket: Request | Ticket | int | None) -> Ticket | int | None:
-    return ticket.ticket if isinstance(ticket, Request) else ticket
+        with self._records.up_to_date() as fold:
+            return [row_of(fold, line) for line in range(1, len(fold) + 1)]
 
 
 def _text(session: Session[Any]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,10 +23,11 @@ from cmab.saving._atomic import sync_folder
 
 Event = dict[str, Any]
 
-_OPEN = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _DIGITS = 16
 _MARK = b',"check":"'
 _END = len(_MARK) + _DIGITS + len(b'"}')
+_CLOSED = re.compile(re.escape(_MARK) + b'[0-9a-f]{16}"}')
 # How every journal begins: no other file is ever cut or written to.
 _BEGINNING = b'{"event":"campaign"'
 
@@ -75,26 +77,31 @@ class Journal:
         self._offset, self._lines, self._check = 0, 0, b""
 
     @contextmanager
-    def held(self) -> Iterator[int]:
+    def held(self, *, create: bool = False) -> Iterator[int]:
         """Open the file, alone of all processes, for `read` and `append`."""
         # Opened anew each time: a process that forks in between shares no lock with its child.
-        descriptor = os.open(self.path, _OPEN, 0o666)
+        descriptor = os.open(self.path, _OPEN | (os.O_CREAT if create else 0), 0o666)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise ValueError(f"{self.path} must be a file, got a pipe or device")
-            lock(descriptor)
+            try:
+                lock(descriptor)
+            except OSError as error:
+                why = f"{error.strerror}: a journal must lie on a drive that can lock files"
+                raise OSError(error.errno, why, str(self.path)) from error
             yield descriptor
         finally:
             os.close(descriptor)
 
     def read(self, descriptor: int) -> list[Event]:
         """Return the events written since the last call, by whomever; end a line that was torn."""
-        if os.fstat(descriptor).st_size < self._offset:
-            raise ValueError(
-                f"{self.path} must not be replaced or shortened while a campaign is open on it, got a shorter"
-                " file than was read before: make the campaign anew"
-            )
         with open(descriptor, "rb", closefd=False) as file:
+            file.seek(max(0, self._offset - _END - 1))
+            if self._check not in file.read(min(self._offset, _END + 1)):
+                raise ValueError(
+                    f"{self.path} must not be replaced or shortened while a campaign is open on it, got"
+                    " another or a shorter file than was read before: make the campaign anew"
+                )
             file.seek(self._offset)
             found, tail = self.parse(file.read())
         if tail:
@@ -110,6 +117,8 @@ class Journal:
         found = [self._checked(line, len(line) + 1) for line in lines]
         if tail and self._is_whole(tail):  # all but the end of the line
             return [*found, self._checked(tail, len(tail))], b""
+        if _CLOSED.search(tail):  # not torn: it was written to its end, and acted on
+            self._checked(tail, len(tail))
         if tail and self._lines == 0 and not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
             raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
         return found, tail
@@ -146,8 +155,8 @@ class Journal:
             raise ValueError(
                 f"{self.path}, line {self._lines + 1}, must have the checksum that it was written with, got"
                 f" {line[-_END:]!r} at its end: it is damaged, or a line before it is missing. The"
-                f" {self._lines} lines before it are whole: with a copy of the file cut there, the campaign"
-                " goes on from them"
+                f" {self._lines} lines before it are whole: with a copy of the file cut there, after byte"
+                f" {self._offset}, the campaign goes on from them"
             )
         self._advance(size, line[-_DIGITS - 2 : -2])
         event: Event = json.loads(line[:-_END] + b"}")

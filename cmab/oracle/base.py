@@ -58,6 +58,9 @@ class Oracle(ABC):
     clusters : IntArray or None, shape (n_arms,)
         Cluster of each base arm, numbered from 0, where all arms of a cluster are always triggered
         together: they share one counter (Chen et al. 2016, section 4.1, "clustered arms").
+    is_undirected : bool
+        Whether ``(u, v)`` and ``(v, u)`` are names of one base arm; false unless overridden. A `Campaign`
+        then takes both.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Oracle(ABC):
     beta: float = 1.0
     sense: Sense = "max"
     clusters: IntArray | None = None
+    is_undirected: bool = False
 
     def __init_subclass__(cls, **named: object) -> None:
         """Guard the public methods of every subclass against arguments that are none, and meter `solve`.

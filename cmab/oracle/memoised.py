@@ -180,6 +180,11 @@ class MemoisedOracle(Oracle):
         """Return what the wrapped oracle says."""
         return self.oracle.arm_labels()
 
+    @property
+    def is_undirected(self) -> bool:  # type: ignore[override]
+        """What the wrapped oracle says."""
+        return self.oracle.is_undirected
+
     def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
         """Return what the wrapped oracle says."""
         return self.oracle.feedback_of(super_arm, **report)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.feedback import Feedback
-from cmab.validation import integer, shown
+from cmab.validation import integer, meant, shown
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import Model
 
@@ -137,7 +137,7 @@ def _numbers(what: str, names: Any, numbers: Mapping[Hashable, int]) -> IntArray
         # A form that came as JSON has lists for the pairs.
         key = tuple(name) if isinstance(name, list) else name
         if key not in numbers:
-            raise ValueError(f"{what} must hold names of the graph, got {shown(name)}")
+            raise ValueError(f"{what} must hold names of the graph, got {shown(name)}{meant(key, numbers)}")
         found.append(numbers[key])
     return np.array(found, np.int64)
 

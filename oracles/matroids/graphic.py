@@ -56,6 +56,8 @@ class GraphicMatroid(Matroid):
     Proceedings of the AMS 7 (1956).
     """
 
+    is_undirected = True
+
     def __init__(self, graph: nx.Graph[Any], sense: Sense = "max") -> None:
         number, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
         self._n_nodes = len(number)

@@ -36,6 +36,11 @@ class _Paths(Oracle):
         """Return whether the edges, in any order, are those of a path from source to target."""
         return self._map.holds_path(super_arm)
 
+    @property
+    def is_undirected(self) -> bool:  # type: ignore[override]
+        """Whether the edges have no direction: each leaves both its ends then."""
+        return len(self._map.edges) > len(self._map.labels)
+
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the edges of the path."""
         return [self._map.labels[arm] for arm in super_arm]

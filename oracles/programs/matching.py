@@ -62,6 +62,8 @@ class Matching(PuLPOracle):
     [('a', 'b'), ('c', 'd')]
     """
 
+    is_undirected = True
+
     def __init__(
         self,
         graph: nx.Graph[Any],

@@ -1,0 +1,30 @@
+"""Events as people read them: by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cmab.campaigns._fold import Fold
+
+
+def row_of(fold: Fold[Any], line: int) -> dict[str, Any]:
+    """Return an event as the history shows it."""
+    event = fold.events[line - 1]
+    told = {"line": line, "event": event["event"], "at": event.get("at"), "undone": line in fold.undone}
+    told |= {key: event[key] for key in ("ticket", "reward", "pulls", "squares") if key in event}
+    if "super_arm" in event:
+        told["names"] = tuple(fold.choices.listed[place] for place in event["super_arm"])
+    if "outcomes" in event:
+        names = [fold.arms.listed[place] for place in event["arms"]]
+        told["outcomes"] = dict(zip(names, event["outcomes"], strict=True))
+    if event["event"] in ("correct", "undo"):
+        told["of_line"] = event["line"]
+    return told
+
+
+def last_to_undo(fold: Fold[Any]) -> int | None:
+    """Return the line of the last event that can be taken back."""
+    for line in range(len(fold), 0, -1):
+        if fold.events[line - 1]["event"] in ("tell", "cancel", "correct") and line not in fold.undone:
+            return line
+    return None

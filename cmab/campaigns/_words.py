@@ -1,0 +1,64 @@
+"""What is said of a round by name, as a session takes it by number."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cmab.campaigns._fold import Fold
+from cmab.campaigns._names import read
+from cmab.context import Context
+from cmab.explorer import Explorer
+from cmab.feedback import Feedback
+from cmab.ticket import Ticket
+from cmab.validation import shown
+
+
+def restricted(fold: Fold[Any], context: Context | None, available: Collection[Hashable]) -> Context:
+    """Return the context with what is available by name."""
+    if context is not None and context.available is not None:
+        raise ValueError("available must be given once, by name or in the context, got both")
+    if isinstance(available, str) or not isinstance(available, Collection):
+        raise ValueError(f"available must be a list of names, got {shown(available)}")
+    flags = np.zeros(len(fold.choices.own), np.bool_)
+    for name in available:
+        flags[fold.choices.find(read(name))] = True
+    rest = {} if context is None else {name: getattr(context, name) for name in context.parts}
+    return Context(available=flags, **rest)
+
+
+def feedback_of(fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, seen: dict[str, Any]) -> Feedback:
+    """Return a report by name as feedback by numbers."""
+    if (outcomes is None) == (not seen):
+        given = "both" if seen else "neither"
+        raise ValueError(f"outcomes, or a report in the oracle's words, must be told, got {given}")
+    if seen:
+        if isinstance(fold.policy, Explorer):
+            raise ValueError(f"outcomes must be told to an explorer, got {', '.join(seen)}")
+        told: Feedback = fold.policy.oracle.feedback_of(of.super_arm, **seen)
+        return told if np.isnan(reward) else Feedback(told.arms, told.outcomes, reward=reward)
+    if isinstance(outcomes, Feedback):
+        return outcomes
+    if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
+        raise TypeError(f"outcomes must be a mapping of names to outcomes, got {shown(outcomes)}")
+    pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
+    arms = [fold.arms.find(read(name)) for name, _ in pairs]
+    values = [outcome for _, outcome in pairs]
+    if of.pulls == 1:
+        return Feedback(arms, values, reward=reward)
+    drawn = np.array(values, np.float64).reshape(len(arms), -1)
+    pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
+    return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
+
+
+def told_ticket(fold: Fold[Any], ticket: Ticket | int | None) -> Ticket:
+    """Return the told ticket that is meant."""
+    number = ticket.number if isinstance(ticket, Ticket) else ticket
+    if number not in fold.told:
+        raise ValueError(f"ticket must be one that was told, got {shown(number)}")
+    of = fold.tickets[number]
+    if isinstance(ticket, Ticket) and ticket.session != of.session:
+        raise ValueError(f"ticket must be one of this campaign, got number {number} of another one")
+    return of
