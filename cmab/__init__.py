@@ -4,7 +4,9 @@ from importlib import import_module
 from typing import Any
 
 from cmab.campaigns.campaign import Campaign
+from cmab.campaigns.log import Log, LoggedRound, read_journal
 from cmab.campaigns.request import Request
+from cmab.campaigns.summary import Summary
 from cmab.confidence.radii import LogRadius
 from cmab.context import Context
 from cmab.environment import Environment, round_key
@@ -105,7 +107,9 @@ __all__ = [
     "LilRandLUCB",
     "LilUCB",
     "LinearOracle",
+    "Log",
     "LogRadius",
+    "LoggedRound",
     "MemoisedOracle",
     "MixtureGLR",
     "MultiBanditUGapEb",
@@ -126,6 +130,7 @@ __all__ = [
     "Study",
     "StudyFailed",
     "SuccessiveRejects",
+    "Summary",
     "Ticket",
     "TrackAndStop",
     "UGapEb",
@@ -135,6 +140,7 @@ __all__ = [
     "UniformlyRandom",
     "compare",
     "identify",
+    "read_journal",
     "round_key",
     "simulate",
 ]

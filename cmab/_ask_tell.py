@@ -47,6 +47,13 @@ def range_of_choices(policy: Policy[Any]) -> tuple[int, str]:
     return policy.oracle.n_choices, f"the super arm of {type(policy.oracle).__name__}.solve"
 
 
+class StrangeArms(ValueError):
+    """A report of base arms that the ticket cannot have triggered, which it names after its words."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def check_feedback(
     feedback: Feedback, ticket: Ticket, policy: Policy[Any], support: tuple[float, float] | None
 ) -> None:
@@ -59,9 +66,10 @@ def check_feedback(
         possible = unguarded(policy.oracle.triggered_arms)(ticket.super_arm)
         strange = _others(feedback.arms, possible)
         if strange:
-            raise ValueError(
+            raise StrangeArms(
                 f"feedback.arms must be arms that ticket {ticket.number} can trigger, got"
-                f" {shown(strange)} besides"
+                f" {shown(strange)} besides",
+                strange,
             )
     if support is not None:
         check_outcomes(feedback, support)

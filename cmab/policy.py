@@ -121,6 +121,18 @@ class Policy(ABC, Generic[State]):
         refuse_parts(self, context)
         return self.select(state, rng)
 
+    def propensity(
+        self,
+        state: State,  # noqa: ARG002
+        super_arm: IntArray,  # noqa: ARG002
+        context: Context | None,  # noqa: ARG002
+    ) -> float | None:
+        """Return the probability with which `select_for` chooses this super arm; None, the default: unknown.
+
+        A `Campaign` writes it down with each ask, for estimates of what other policies would have earned.
+        """
+        return None
+
     def learn(
         self,
         state: State,

@@ -241,6 +241,7 @@ def test_contexts_are_kept_by_name(path):
         ({"zoe": 1.0}, "known, got 'zoe'"),
         ({(4, "dan"): 1.0}, r"is \('dan', 4\) meant"),
         ({"ann": 7.0}, "must lie in"),
+        ({"cy": 1.0}, r"ticket 0, \['ann', \('dan', 4\)\], can trigger, got \['cy'\] besides"),
         ({"ann": "x"}, "must be numbers"),
     ],
 )

@@ -18,7 +18,7 @@ from cmab.policy import Policy, State
 from cmab.saving._generators import generator_from, generator_state
 from cmab.session import Session
 from cmab.ticket import Ticket
-from cmab.validation import integer, shown
+from cmab.validation import integer, real, shown
 
 
 def rewritten(events: list[Event]) -> tuple[set[int], dict[int, Event]]:
@@ -117,6 +117,11 @@ class Fold(Generic[State]):
     def _cancel(self, _: int, event: Event) -> None:
         del self.current._open[event["ticket"]]
 
+    def told_as(self, number: int) -> Event:
+        """Return the event that tells of a ticket now: the first, or its last correction."""
+        line = self.told[number]
+        return self._corrected.get(line, self.events[line - 1])
+
     @property
     def current(self) -> Session[State]:
         """The session as it stands."""
@@ -130,6 +135,9 @@ class Fold(Generic[State]):
         event["super_arm"] = self.choices.places(ticket.super_arm)
         if ticket.pulls != 1:
             event["pulls"] = ticket.pulls
+        chance = self.policy.propensity(self.current.state, ticket.super_arm, ticket.context)
+        if chance is not None:
+            event["propensity"] = real("the propensity of an ask", chance, 0.0, 1.0)
         if ticket.context is not None:
             parts = {name: getattr(ticket.context, name) for name in ticket.context.parts}
             rows = {name: self._ordered(name).by_place(part).tolist() for name, part in parts.items()}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from cmab._ask_tell import StrangeArms
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._names import read
 from cmab.context import Context
@@ -51,6 +53,20 @@ def feedback_of(fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, seen:
     drawn = np.array(values, np.float64).reshape(len(arms), -1)
     pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
     return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
+
+
+@contextmanager
+def by_name(fold: Fold[Any], of: Ticket) -> Iterator[None]:
+    """Say with names which base arms cannot have been seen."""
+    try:
+        yield
+    except StrangeArms as error:
+        names = [fold.arms.own[arm] for arm in error.args[1]]
+        played = [fold.choices.own[entry] for entry in of.super_arm]
+        raise ValueError(
+            f"outcomes must be of base arms that ticket {of.number}, {shown(played)}, can trigger, got"
+            f" {shown(names)} besides"
+        ) from None
 
 
 def told_ticket(fold: Fold[Any], ticket: Ticket | int | None) -> Ticket:

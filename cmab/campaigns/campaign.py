@@ -14,9 +14,10 @@ from cmab._ask_tell import check_feedback, interval_of, support_of
 from cmab.campaigns._admission import admit, beginning, changed, learner_of
 from cmab.campaigns._records import Records
 from cmab.campaigns._rows import last_to_undo, row_of
-from cmab.campaigns._words import feedback_of, restricted, told_ticket
+from cmab.campaigns._words import by_name, feedback_of, restricted, told_ticket
 from cmab.campaigns.journal import Event
 from cmab.campaigns.request import Request, ticket_of
+from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
@@ -25,6 +26,7 @@ from cmab.saving._generators import generator_state
 from cmab.seeding import Seed, root
 from cmab.session import Session
 from cmab.ticket import Ticket
+from cmab.validation import integer
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
@@ -210,7 +212,8 @@ class Campaign:
             of = session._find(ticket_of(ticket))
             feedback = feedback_of(fold, of, outcomes, reward, seen)
             event = fold.reported("tell", of.number, feedback)
-            self._records.act(lambda: session.tell(feedback, of), lambda _: event)
+            with by_name(fold, of):
+                self._records.act(lambda: session.tell(feedback, of), lambda _: event)
             fold.told[of.number] = len(fold)
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
@@ -261,7 +264,8 @@ class Campaign:
         with self._records.up_to_date() as fold:
             of = told_ticket(fold, ticket_of(ticket))
             feedback = feedback_of(fold, of, outcomes, reward, seen)
-            check_feedback(feedback, of, self.policy, fold.current.support)
+            with by_name(fold, of):
+                check_feedback(feedback, of, self.policy, fold.current.support)
             event = fold.reported("correct", of.number, feedback)
             self._records.rewrite(event | {"line": fold.told[of.number]})
 
@@ -298,6 +302,28 @@ class Campaign:
         """
         with self._records.up_to_date() as fold:
             return [row_of(fold, line) for line in range(1, len(fold) + 1)]
+
+    def summary(self) -> Summary:
+        """Return how many rounds were told, what they earned, and what was learned, by name."""
+        with self._records.up_to_date() as fold:
+            return summary_of(fold)
+
+    def plot(self, most: int = 20, *, ax: Any = None) -> Any:
+        """Draw the mean outcomes of the base arms that were seen most often, by name.
+
+        Parameters
+        ----------
+        most : int
+            How many base arms.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+
+        Returns
+        -------
+        matplotlib Axes
+            With a bar for each base arm.
+        """
+        return draw(self.summary(), integer("most", most, 1), ax)
 
 
 def _text(session: Session[Any]) -> str:
