@@ -42,6 +42,18 @@ class LoggedRound:
         Outcomes of each arm that were asked for; 1 but for explorers.
     asked, told : datetime or None
         When (UTC); by the clock of the machine that wrote, which may have gone backwards.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from cmab import CUCB, Campaign, read_journal
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "campaign.jsonl")
+    ...     request = Campaign(CUCB(TopK(5, k=2)), path, rng=0).ask()
+    ...     row = read_journal(path)[0]
+    >>> row.state, row.names, row.outcomes, row.propensity
+    ('pending', (0, 1), {}, None)
     """
 
     number: int
