@@ -69,7 +69,12 @@ class LoggedRound:
 
 
 class Log(Sequence[LoggedRound]):
-    """The rounds of a journal, in the order in which they were asked for.
+    """The rounds of a journal, in the order in which they were asked for; `read_journal` makes it.
+
+    Parameters
+    ----------
+    events : list of dict
+        The lines, as `cmab.campaigns.journal.events` gives them.
 
     Attributes
     ----------
