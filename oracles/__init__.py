@@ -18,6 +18,8 @@ from oracles.matroids.graphic import GraphicMatroid
 from oracles.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
 from oracles.matroids.linear import LinearMatroid
 from oracles.matroids.transversal import TransversalMatroid
+from oracles.packing.knapsack import Knapsack
+from oracles.packing.multidimensional import MultidimensionalKnapsack
 from oracles.paths.paths import MostReliablePath, ShortestPath
 from oracles.programs._mixed_integer import SolverError
 from oracles.programs.linear_program import PuLPOracle, SolverCertificate
@@ -35,6 +37,7 @@ __all__ = [
     "IndependentTriggering",
     "InfluenceMaximization",
     "InfluenceOracle",
+    "Knapsack",
     "LaminarMatroid",
     "LinearMatroid",
     "Matching",
@@ -43,6 +46,7 @@ __all__ = [
     "MemoisedOracle",
     "MonteCarloGreedy",
     "MostReliablePath",
+    "MultidimensionalKnapsack",
     "PartitionMatroid",
     "PuLPOracle",
     "RepairedInfluence",

@@ -56,6 +56,7 @@ from oracles import (
     GraphicMatroid,
     IndependentTriggering,
     InfluenceMaximization,
+    Knapsack,
     LaminarMatroid,
     LinearMatroid,
     Matching,
@@ -63,6 +64,7 @@ from oracles import (
     MaxCoverage,
     MonteCarloGreedy,
     MostReliablePath,
+    MultidimensionalKnapsack,
     PartitionMatroid,
     PuLPOracle,
     RepairedInfluence,
@@ -297,6 +299,19 @@ ORACLES = [
     ),
     OracleCase("assignment", lambda: Matching(TASKS, method="assignment"), lambda: edge_sets(TASKS)),
     OracleCase("knapsack", knapsack, knapsack_sets, -1.0, 1.0),
+    OracleCase("knapsack_of_one_row", lambda: Knapsack([3, 2, 2, 1], 5), knapsack_sets, -1.0, 1.0),
+    OracleCase(
+        "knapsack_nearly",
+        lambda: Knapsack([0.3, 0.2, 0.2, 0.1], 0.5, epsilon=0.3),
+        knapsack_sets,
+    ),
+    OracleCase(
+        "knapsack_of_two_rows",
+        lambda: MultidimensionalKnapsack([[3, 2, 2, 1], [1, 1, 1, 1]], [5, 2]),
+        lambda: [arms for arms in knapsack_sets() if len(arms) <= 2],
+        -1.0,
+        1.0,
+    ),
     OracleCase(
         "brute_force", lambda: BruteForce(5, [(0, 1), (2,), (4, 2, 3)]), lambda: [(0, 1), (2,), (2, 3, 4)]
     ),

@@ -191,3 +191,20 @@ def degree_model(tails: IntArray, heads: IntArray, room: IntArray, exact: bool) 
         elif exact and most > 0:
             raise ValueError("a node without edges cannot be matched")
     return problem, edges
+
+
+def row_model(
+    n_arms: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]]
+) -> tuple[Any, list[Any]]:
+    """Return the PuLP model of sets of arms, each row (arms, coefficients, low, high), and its variables."""
+    import pulp
+
+    problem = pulp.LpProblem("rows", pulp.LpMaximize)
+    takes = [problem.add_variable(f"arm{i}", cat="Binary") for i in range(n_arms)]
+    for arms, coefficients, low, high in rows:
+        total = pulp.lpSum(float(c) * takes[arm] for arm, c in zip(arms, coefficients, strict=True))
+        if np.isfinite(high):
+            problem += total <= float(high)
+        if np.isfinite(low):
+            problem += total >= float(low)
+    return problem, takes

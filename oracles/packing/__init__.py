@@ -1,0 +1,1 @@
+"""Sets that fit: a knapsack, and rows of several."""

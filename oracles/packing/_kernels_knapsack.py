@@ -1,0 +1,156 @@
+"""The 0-1 knapsack: lists of partial sets that no other beats, cut by a bound."""
+
+import math
+from typing import NamedTuple
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.kernels import borrows, descending_order, part, solve_kernel
+
+
+class Items(NamedTuple):
+    """The items that may be taken, best ratio of worth to size first; `taken` is 1 for the answer's."""
+
+    arms: IntArray
+    sizes: IntArray
+    worth: FloatArray
+    taken: IntArray
+
+
+class States(NamedTuple):
+    """Partial sets by increasing size, and so by increasing worth: size, worth and last step of each."""
+
+    size: IntArray
+    worth: FloatArray
+    step: IntArray
+
+
+@part
+@borrows
+def _sort_items(
+    means: FloatArray,
+    sizes: IntArray,
+    room: int,
+    epsilon: float,
+    items: Items,
+    order: IntArray,
+    ratio: FloatArray,
+) -> int:
+    """Write the items of positive mean that take up room and fit; return their number.
+
+    Means are scaled by a power of two, so that sums neither overflow nor vanish. For `epsilon` they are
+    rounded down to a multiple of ``epsilon * largest / n``: a set of n items loses ``epsilon`` times the
+    largest, which is worth no more than the optimum (Ibarra and Kim 1975).
+    """
+    n, largest = 0, 0.0
+    for arm in range(means.shape[0]):
+        if means[arm] > 0.0 and 0 < sizes[arm] <= room:
+            items.taken[n] = arm
+            n += 1
+            largest = max(largest, means[arm])
+    exponent = math.frexp(largest)[1]
+    grain = epsilon * math.ldexp(largest, -exponent) / max(n, 1)
+    for i in range(n):
+        worth = math.ldexp(means[items.taken[i]], -exponent)
+        items.worth[i] = math.floor(worth / grain) if epsilon > 0.0 else worth
+        ratio[i] = items.worth[i] / sizes[items.taken[i]]
+    descending_order(ratio[:n], order[:n], items.arms[:n])
+    for i in range(n):
+        items.arms[i], ratio[i] = items.taken[order[i]], items.worth[order[i]]
+    for i in range(n):
+        items.sizes[i], items.worth[i] = sizes[items.arms[i]], ratio[i]
+    return n
+
+
+@part
+@borrows
+def _greedy(items: Items, n: int, room: int) -> float:
+    """Mark the items that fit when taken in turn, and return their worth."""
+    total = 0.0
+    for i in range(n):
+        items.taken[i] = 0
+        if items.sizes[i] <= room:
+            items.taken[i] = 1
+            room -= items.sizes[i]
+            total += items.worth[i]
+    return total
+
+
+@part
+@borrows
+def _best(items: Items, n: int, room: int, old: States, new: States, history: IntArray) -> bool:
+    """Mark the items of a best set; false if the scratch arrays are too short for it.
+
+    Nemhauser and Ullmann 1969: with each item, the list of sets is merged with the same sets and the item; of
+    two, one that is larger and not worth more is dropped. So is one that the best ratio of what is left, in
+    all the room left, lifts to no more than the best set known (Dantzig 1957). Step s took the item
+    ``history[2 s + 1]`` after the step ``history[2 s]``.
+    """
+    best, best_step, steps, length = _greedy(items, n, room), -1, 0, 1
+    old.size[0], old.worth[0], old.step[0] = 0, 0.0, -1
+    for i in range(n):
+        size, worth = items.sizes[i], items.worth[i]
+        onward = items.worth[i + 1] / items.sizes[i + 1] if i + 1 < n else 0.0
+        kept, last = 0, -1.0
+        a, b = 0, 0  # the next of the old sets, and of those with the item
+        while a < length or b < length:
+            with_item = a == length
+            if a < length and b < length:
+                larger = old.size[b] + size - old.size[a]
+                with_item = larger < 0 or (larger == 0 and old.worth[b] + worth > old.worth[a])
+            if with_item:
+                used, value, step = old.size[b] + size, old.worth[b] + worth, old.step[b]
+                b += 1
+            else:
+                used, value, step = old.size[a], old.worth[a], old.step[a]
+                a += 1
+            if value <= last or used > room:
+                continue
+            last = value
+            is_best, has_hope = value > best, value + (room - used) * onward > max(value, best)
+            if with_item and (is_best or has_hope):
+                if 2 * steps == history.shape[0]:
+                    return False
+                history[2 * steps], history[2 * steps + 1] = step, i
+                step, steps = steps, steps + 1
+            if is_best:
+                best, best_step = value, step
+            if has_hope:
+                if kept == new.size.shape[0]:
+                    return False
+                new.size[kept], new.worth[kept], new.step[kept] = used, value, step
+                kept += 1
+        old, new, length = new, old, kept
+    if best_step >= 0:
+        items.taken[:] = 0
+    while best_step >= 0:
+        items.taken[history[2 * best_step + 1]] = 1
+        best_step = history[2 * best_step]
+    return True
+
+
+@solve_kernel
+@borrows
+def solve_knapsack(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+    """Write the best set that fits, in increasing order; -1 if the scratch arrays are too short.
+
+    `integers`: room, most sets, most steps, sizes, then scratch; `reals`: epsilon, then scratch.
+    """
+    m, room, most, steps = means.shape[0], integers[0], integers[1], integers[2]
+    sizes, arms, lists = integers[3 : 3 + m], integers[3 + m : 3 + 5 * m], integers[3 + 5 * m :]
+    worth = reals[1 + 2 * m :]
+    items = Items(arms[:m], arms[m : 2 * m], reals[1 : 1 + m], arms[2 * m : 3 * m])
+    n = _sort_items(means, sizes, room, reals[0], items, arms[3 * m :], reals[1 + m : 1 + 2 * m])
+    old = States(lists[:most], worth[:most], lists[most : 2 * most])
+    new = States(lists[2 * most : 3 * most], worth[most:], lists[3 * most : 4 * most])
+    if not _best(items, n, room, old, new, lists[4 * most : 4 * most + 2 * steps]):
+        return -1
+    order, chosen = arms[3 * m :], 0
+    for arm in range(m):
+        order[arm] = sizes[arm] == 0 and means[arm] > 0.0
+    for i in range(n):
+        order[items.arms[i]] = items.taken[i]
+    for arm in range(m):
+        if order[arm]:
+            out[chosen] = arm
+            chosen += 1
+    return chosen

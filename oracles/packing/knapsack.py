@@ -1,0 +1,154 @@
+"""Sets that fit into one knapsack."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.description import described
+from cmab.oracle import LinearOracle
+from cmab.validation import real, vector
+
+# Weights that are no whole numbers are counted in 2^-40 parts of the capacity: three times 0.1 is 0.3 then.
+_PARTS = 40
+# Sets remembered at once: at first, at most (2 GB), and in all by a rule whose scratch arrays are made ahead.
+_FIRST, _MOST, _KEPT = 512, 512 * 8**5, 2**18
+
+
+class Knapsack(LinearOracle):
+    """The sets of arms whose weights sum to no more than `capacity`, the empty set among them.
+
+    Exact for all weights and capacities, by dynamic programming over the sets that no lighter one is worth as
+    much as; a set that a bound rules out is dropped, so that lists stay short for means as estimates are. An
+    arm whose mean is not positive is never taken. The compiled loops run it.
+
+    Parameters
+    ----------
+    weights : array_like, shape (n_arms,)
+        Weight of each arm, not negative. Whole numbers below 2^53 are exact. Others are counted in whole
+        2^-40 parts of the capacity, rounded down, so that three arms of weight 0.1 fit into 0.3; no set
+        exceeds the capacity by more than one part for each arm.
+    capacity : float
+        Largest weight of a super arm, not negative.
+    epsilon : float
+        In [0, 1). Where it is positive, the answer is worth ``alpha = 1 - epsilon`` times the best, in time
+        polynomial in ``n_arms / epsilon`` whatever the means and weights are: for hundreds of arms whose
+        means are their weights, or nearly, which is the hard case.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range. In `solve`: if 16 million sets at once were not enough, which
+        takes weights of many digits and such means; with `epsilon` they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import Knapsack
+    >>> oracle = Knapsack(weights=[3, 2, 2, 1], capacity=5)
+    >>> oracle.solve(np.array([0.7, 0.6, 0.5, 0.1]), np.random.default_rng(0))
+    array([0, 1])
+
+    References
+    ----------
+    G. L. Nemhauser, Z. Ullmann: Discrete Dynamic Programming and Capital Allocation, Management Science 15
+    (1969). O. H. Ibarra, C. E. Kim: Fast Approximation Algorithms for the Knapsack and Sum of Subset
+    Problems, Journal of the ACM 22 (1975). H. Kellerer, U. Pferschy, D. Pisinger: Knapsack Problems (2004),
+    sections 2.6 and 3.4. All from memory.
+    """
+
+    def __init__(self, weights: ArrayLike, capacity: float, *, epsilon: float = 0.0) -> None:
+        if np.ndim(weights) == 2:
+            raise ValueError(
+                f"weights must be one for each arm, got shape {np.shape(weights)}; MultidimensionalKnapsack "
+                "takes several rows"
+            )
+        self.weights = vector("weights", weights, low=0.0)
+        if not len(self.weights):
+            raise ValueError("weights must have at least one entry, got none")
+        self.weights.setflags(write=False)
+        self.n_arms = len(self.weights)
+        self.capacity = real("capacity", capacity, 0.0)
+        self.epsilon = real("epsilon", epsilon, 0.0, 1.0)
+        if self.epsilon == 1.0:
+            raise ValueError("epsilon must be a finite number in [0, 1), got 1.0")
+        self.alpha = 1.0 - self.epsilon
+        self._sizes, self._room = _in_whole_numbers(self.weights, self.capacity)
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    @property
+    def max_size(self) -> int:
+        """Largest number of arms that fit together."""
+        return int((np.cumsum(np.sort(self._sizes)) <= self._room).sum())
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the arms fit together."""
+        return int(self._sizes[super_arm].sum()) <= self._room
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best set that fits, in increasing order."""
+        return self._packed(self._check_means(means), self._room)
+
+    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
+        return self._solve_compiled(means, rng)
+
+    def solve_constrained(
+        self,
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> IntArray | None:
+        """Return the best set with all of `include` and none of `exclude`; None if `include` does not fit."""
+        values = self._check_means(means).copy()
+        required, banned = self._check_constraints(include, exclude)
+        room = self._room - int(self._sizes[required].sum())
+        if room < 0:
+            return None
+        values[required] = values[banned] = 0.0
+        return np.sort(np.concatenate((required, self._packed(values, room))))
+
+    def kernel(self) -> Kernel | None:
+        """Return the compiled rule, if what it may ever need to remember is not much: else none."""
+        most = min(self._room + 1, 2 ** min(self.n_arms, 60))
+        return self._compiled(self._room, most, self.n_arms * most) if self.n_arms * most <= _KEPT else None
+
+    def _compiled(self, room: int, most: int, steps: int) -> Kernel:
+        """Return the compiled rule for lists of at most so many sets and so many steps in all."""
+        from oracles.packing._kernels_knapsack import solve_knapsack
+
+        scratch = np.empty(4 * self.n_arms + 4 * most + 2 * steps, np.int64)
+        integers = np.concatenate(([room, most, steps], self._sizes, scratch))
+        return Kernel(solve_knapsack, integers, np.append(self.epsilon, np.empty(2 * (self.n_arms + most))))
+
+    def _packed(self, values: FloatArray, room: int) -> IntArray:
+        means, chosen = np.require(values, float, ["C", "W"]), np.empty(self.n_arms, np.int64)
+        most = min(_FIRST, 2 ** min(self.n_arms, 60))
+        while most <= _MOST:
+            rule = self._compiled(room, most, 4 * most)
+            size = rule.function(means, rule.integers, rule.reals, chosen)
+            if size >= 0:
+                return chosen[:size]
+            most *= 8
+        raise ValueError(
+            f"epsilon must be positive for weights and means as hard as these, got {self.epsilon}: more than "
+            f"{_MOST:,} sets are to be compared at once"
+        )
+
+
+def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
+    """Return weights and capacity in units that are summed without rounding."""
+    if (weights == np.floor(weights)).all() and capacity < 2.0**53:
+        room = math.floor(capacity)
+        return np.minimum(weights, room + 1.0).astype(np.int64), room
+    room = 2**_PARTS
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        parts = np.where(weights == 0.0, 0.0, np.floor(weights / capacity * 2.0**_PARTS))
+    # The sum of all must be a 64-bit number: what is heavier than the room never fits.
+    return np.minimum(parts, room + 1.0).astype(np.int64), room
