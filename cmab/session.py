@@ -29,6 +29,7 @@ from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state
 from cmab.saving._sessions import check_header, header_of, listed
 from cmab.seeding import Seed, root
+from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, shown
 
@@ -71,6 +72,7 @@ class Session(Generic[State]):
     (0,)
     """
 
+    @names_arguments
     def __init__(
         self, policy: Policy[State], rng: Seed = None, *, support: tuple[float, float] | None = None
     ) -> None:

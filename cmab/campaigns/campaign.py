@@ -25,6 +25,7 @@ from cmab.policy import Policy
 from cmab.saving._generators import generator_state
 from cmab.seeding import Seed, root
 from cmab.session import Session
+from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
 from cmab.validation import integer
 
@@ -79,6 +80,7 @@ class Campaign:
     ((), {('ann', 'bob'): 1.0, ('ann', 'cy'): 0.0, ('bob', 'dan'): 0.0})
     """
 
+    @names_arguments
     def __init__(
         self,
         learner: Policy[Any] | Oracle,

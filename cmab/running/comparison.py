@@ -17,6 +17,7 @@ from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.running import identification, simulation
 from cmab.seeding import Seed, root
+from cmab.spelling import names_arguments
 from cmab.validation import check_jobs, integer, shown
 
 
@@ -43,6 +44,7 @@ def compare(
     max_samples: int | None = ...,
     progress: bool = ...,
 ) -> ExplorerComparison: ...
+@names_arguments
 def compare(
     learners: Mapping[str, Any],
     environment: Environment,

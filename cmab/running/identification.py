@@ -20,6 +20,7 @@ from cmab.running._parallel import Prefer, in_workers
 from cmab.running._stillness import Stillness
 from cmab.running.compiled_exploration import Watch, compiled_exploration, explore_compiled
 from cmab.seeding import Purpose, Seed, root, stream
+from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_jobs, integer, shown
 
@@ -42,6 +43,7 @@ class Run(NamedTuple):
     path: str
 
 
+@names_arguments
 def identify(
     explorer: AnyExplorer,
     environment: Environment,

@@ -25,6 +25,7 @@ from cmab.running._replication import Record
 from cmab.running._rounds import check_context, check_optimum
 from cmab.running._truth import Truth
 from cmab.seeding import Seed, root
+from cmab.spelling import names_arguments
 from cmab.validation import check_jobs, integer, shown
 
 #: Most rounds of a run: up to here all round numbers are exact as floats.
@@ -53,6 +54,7 @@ class SimulationInterrupted(KeyboardInterrupt):
         self.partial = partial_result
 
 
+@names_arguments
 def simulate(
     policy: AnyPolicy,
     environment: Environment,

@@ -11,7 +11,7 @@ from typing import Any
 
 from cmab.arrays import IntArray
 from cmab.running.simulation import check_rounds
-from cmab.studies._specification import nearest
+from cmab.spelling import nearest
 from cmab.validation import integer, shown
 
 _FOR_LEARNERS = ("horizon", "checkpoints")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from cmab.spelling import nearest
 from cmab.studies import _registry
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
 from cmab.validation import shown
@@ -143,13 +143,6 @@ def class_of(name: str, where: str) -> Any:
         return entry.load()
     except Exception as error:
         raise ValueError(f"{where}.class: {entry.value} cannot be imported ({error})") from error
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a question after the known name that is spelt most like this one, if there is such a name."""
-    by_letters = {other.lower(): other for other in sorted(known)}
-    found = get_close_matches(name.lower()[:100], by_letters, 1)
-    return f" (did you mean {by_letters[found[0]]!r}?)" if found else ""
 
 
 def classes(value: Any) -> Iterator[str]:

@@ -12,6 +12,7 @@ from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
+from cmab.spelling import names_arguments
 from cmab.studies._described import DescribedStudy
 from cmab.studies._pieces import Piece
 from cmab.studies._plan import Pair
@@ -172,6 +173,7 @@ class Study(DescribedStudy):
         with self.at(folder) as found:
             return found.repair()
 
+    @names_arguments
     def run(
         self,
         folder: str | os.PathLike[str],
