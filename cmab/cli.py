@@ -272,7 +272,7 @@ def _finish(
     if rows:
         if out is not None:  # first, for printing may fail
             tables.write_csv(out / name, rows)
-        print(tables.text(rows), *map(printable, lines), sep="\n")
+        print(tables.text(rows, grouped=True), *map(printable, lines), sep="\n")
         if out is not None:
             print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
 

@@ -204,9 +204,9 @@ def test_numbers_of_a_column_align():
     values = [(684.0, 54131.7, 1e-12, 0.00123), (111.52, 3.0, 5.0, 12.0)]
     rows = [dict(zip("abcd", line, strict=True)) for line in values]
     assert tables.text(rows).splitlines() == [
-        "    a      b      c        d",
-        "684.0  54132  1e-12  0.00123",
-        "111.5      3      5       12",
+        "    a        b      c        d",
+        "684.0  54131.7  1e-12  0.00123",
+        "111.5      3.0      5       12",
     ]
     assert tables.shown(math.nan) == tables.shown(None) == "-"
     assert (tables.shown(math.inf), tables.shown(0.0), tables.shown(123456.7)) == ("inf", "0", "123457")

@@ -12,7 +12,7 @@ from cases import EXPLORERS, ORACLES
 import cmab
 from cmab import CLUCB, CSAR, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
-from cmab.results._summaries import sample_rows
+from cmab.results._rankings import explorer_rows
 from cmab.running import identification
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
@@ -271,7 +271,6 @@ def test_a_cap_below_the_first_samples_names_nothing(name):
 
 
 def test_cut_off_runs_are_neither_right_nor_wrong():
-    from cmab.results._summaries import sample_rows
     from cmab.studies._results import samples_row
 
     found = identify(
@@ -279,10 +278,14 @@ def test_cut_off_runs_are_neither_right_nor_wrong():
     )
     assert (~found.stopped & ~found.correct).any()
     assert found.wrong.sum() == (found.stopped & ~found.correct).sum() == 0
-    (row,) = sample_rows({"x": found})
-    assert row["wrong"] == samples_row(("a", "b"), found)["wrong"] == 0
-    assert row["interval of samples"] == "at least the mean"
-    assert "0 of them wrong, mean samples at least" in repr(found)
+    (row,), summary = explorer_rows({"x": found}), samples_row(("a", "b"), found)
+    assert row["wrong"] == summary["wrong"] == 0
+    # They are in no mean; in a median they stand above all others.
+    assert np.isnan(row["samples"])
+    assert summary["samples"] is None
+    median = np.median(np.where(found.stopped, found.samples, np.inf))
+    assert row["median"] == summary["median"] == median
+    assert f"0 of them wrong, median samples {'unknown' if np.isinf(median) else ''}" in repr(found)
 
 
 def test_arguments_of_the_wrong_kind_are_named():
@@ -301,5 +304,5 @@ def test_without_a_goal_nothing_is_judged():
     assert not found.judged
     assert not (found.correct | found.wrong).any()
     assert "not judged for want of a goal" in repr(found)
-    (row,) = sample_rows({"uniform": found})
+    (row,) = explorer_rows({"uniform": found})
     assert row["wrong"] is row["share wrong"] is None

@@ -2,11 +2,13 @@
 
 import base64
 import errno
+import html
+import json
 import os
 import re
 import shutil
 import subprocess
-from itertools import combinations, product
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,6 @@ from cmab import CUCB, Study, identify, plotting, simulate
 from cmab.cli import main
 from cmab.confidence.radii import LogRadius
 from cmab.intervals import holm, paired_p_value, proportion_interval, sign_p_value
-from cmab.reports._comparisons import Finished, compared_failures, compared_learners
 from cmab.reports._figures import drawn_names, slugs
 from cmab.reports.report import write_report
 from cmab.studies._bounds import regret_bounds
@@ -80,28 +81,25 @@ def test_holm_is_the_closed_test_of_bonferroni():
     np.testing.assert_allclose(holm([np.nan, 0.01, 0.04]), [np.nan, 0.02, 0.04])
 
 
-def test_comparisons_pair_the_same_replications(folder):
-    finished = Finished.read(folder)
-    rows = {(row["less regret"], row["more regret"]): row for row in compared_learners(finished, 0.95)}
-    results = Study.open(folder).results(folder)
-    assert len(rows) == 3
-    for (less, more), row in rows.items():
-        a, b = (results[pair].exact_regret[:, -1] for pair in product(finished.instances, (less, more)))
-        np.testing.assert_allclose(row["difference"], (b - a).mean())
-        np.testing.assert_allclose(row["p"], stats.ttest_rel(b, a).pvalue)
-        assert row["difference"] >= 0
-    # A replication that one of the two lacks does not count.
-    first = next(iter(finished.simulations))
-    finished.replications[first] = finished.replications[first] + 2
-    assert sorted(row["pairs"] for row in compared_learners(finished, 0.95)) == [2, 2, 4]
-
-
-def test_failures_are_compared_where_they_differ(folder):
-    finished = Finished.read(folder)
-    wrong = {name: ~found.correct for (_, name), found in finished.identifications.items()}
-    for row in compared_failures(finished):
-        a, b = wrong[row["first"]], wrong[row["second"]]
-        assert (row["only the first wrong"], row["only the second wrong"]) == ((a & ~b).sum(), (b & ~a).sum())
+def test_the_page_names_the_best_and_shows_every_pair(folder):
+    """In the words and numbers of the study's comparisons."""
+    page = html.unescape((folder / "report.html").read_text(encoding="utf-8"))
+    study, (instance,) = Study.open(folder), SPECIFICATION["instances"]
+    learned = study.comparisons(folder)[instance]
+    assert page.count(learned.headline) == 2
+    cells = {
+        (row[""].split(" ", 1)[1], place): cell for row in learned.matrix() for place, cell in row.items()
+    }
+    ranked = [row["learner"] for row in learned.rows()]
+    for a, b in permutations(ranked, 2):
+        more = learned[a].exact_regret[:, -1] - learned[b].exact_regret[:, -1]
+        cell = cells[a, str(1 + ranked.index(b))]
+        assert f">{cell}<" in page
+        assert float(cell.strip("* ").replace("−", "-")) == pytest.approx(more.mean(), abs=0.006)
+        assert cell.startswith("*") == any(
+            row["differ at 5 %"] == "yes" and {row["less regret"], row["more regret"]} == {a, b}
+            for row in learned.tests()
+        )
 
 
 def test_bounds_are_the_theorems_and_hold():
@@ -258,9 +256,6 @@ def test_a_browser_shows_all_of_it(folder, tmp_path, width):
 
 
 def _browse(tmp_path: Path, width: int, address: str):
-    import html
-    import json
-
     flags = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
     done = subprocess.run(
         [BROWSER, "--headless", *flags, "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}",

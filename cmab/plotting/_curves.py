@@ -9,14 +9,13 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.intervals import Band, band
+from cmab.plotting._legends import Legend, add_legend
 from cmab.plotting._looks import numbers
 from cmab.plotting._needs import Played
-from cmab.plotting._style import COLOURS, labelled, look, pyplot, style
+from cmab.plotting._style import labelled, look, pyplot, style
 
 # Numbers of observations are coloured by their logarithm if they differ by such a factor.
 _FAR_APART = 10
-# Lines of a legend that stand beside a figure of usual height.
-_TALL = 20
 
 
 def regret_curves(
@@ -27,6 +26,7 @@ def regret_curves(
     log: bool = False,
     exact: bool = False,
     ax: Any = None,
+    legend: Legend = None,
 ) -> Any:
     """Draw the mean cumulative regret of each learner with its confidence band.
 
@@ -46,13 +46,19 @@ def regret_curves(
         Regret against the optimum itself instead of the oracle's guarantee times the optimum.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if left out.
+    legend : {"beside", "inside", "below", False}, optional
+        Where the legend stands. By default beside the curves in a new figure, within them in axes that share
+        a figure, or below if there are more than seven curves; where a layout makes no room, within.
 
     Returns
     -------
     matplotlib Axes
-        With the curves; the legend lists them in their order at the last round. It stands beside them in a
-        new figure. In axes that share a figure it stands within them, or below them if there are more than
-        seven curves; where a layout makes no room, within.
+        With the curves; the legend lists them in their order at the last round.
+
+    Raises
+    ------
+    ValueError
+        If `legend` is no place.
     """
     # As mathematics: fonts such as Computer Modern have no Greek letters in plain text.
     name = "Cumulative regret" if exact else r"Cumulative $(\alpha, \beta)$-regret"
@@ -61,7 +67,7 @@ def regret_curves(
         for label, result in labelled(results).items()
     }
     return curves_with_bands(
-        curves, x_label="Round", y_label=name, band_kind=band_kind, level=level, log=log, ax=ax
+        curves, x_label="Round", y_label=name, band_kind=band_kind, level=level, log=log, ax=ax, legend=legend
     )
 
 
@@ -74,6 +80,7 @@ def curves_with_bands(
     level: float = 0.95,
     log: bool = False,
     ax: Any = None,
+    legend: Legend = None,
 ) -> Any:
     """Draw curves given as ``name: (x, values)``, values of shape (R, C), with bands; return the axes."""
     with style():
@@ -98,7 +105,7 @@ def curves_with_bands(
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         axes.margins(x=0.01)
-        _legend(axes)
+        add_legend(axes, _by_end(axes), legend)
     return axes
 
 
@@ -130,23 +137,15 @@ def _curve(
     )
 
 
-def _legend(axes: Any) -> None:
-    """Add a legend in the order in which the curves end, where it covers neither curves nor neighbours."""
+def _by_end(axes: Any) -> list[Any]:
+    """Return the lines in the order in which they end, so that a legend stands as they do."""
 
     def last(line: Any) -> float:
         values = np.asarray(line.get_ydata(), np.float64)
         values = values[np.isfinite(values)]
         return -values[-1] if values.size else np.inf
 
-    lines = sorted(axes.get_lines(), key=last)
-    place: dict[str, Any] = {"loc": "best"}
-    # A layout leaves room for a legend outside, which would else lie over the neighbour or be cut.
-    has_layout = axes.figure.get_layout_engine() is not None
-    if has_layout and len(axes.figure.axes) == 1:
-        place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "ncols": 1 + len(lines) // _TALL}
-    elif has_layout and len(lines) > len(COLOURS):
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.18), "ncols": 2}
-    axes.legend(handles=lines, **place, frameon=False, handlelength=3.2)
+    return sorted(axes.get_lines(), key=last)
 
 
 def learned_against_true(learned: FloatArray, truth: FloatArray, *, counts: IntArray, ax: Any = None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.intervals import band, proportion_interval
+from cmab.plotting._legends import Legend, add_legend
 from cmab.plotting._looks import numbers
 from cmab.plotting._needs import Explored
 from cmab.plotting._style import labelled, look, pyplot, style
@@ -95,7 +96,11 @@ def sample_bars(
 
 
 def failure_curves(
-    curves: Mapping[str, Sequence[tuple[float, int, int]]], *, level: float = 0.95, ax: Any = None
+    curves: Mapping[str, Sequence[tuple[float, int, int]]],
+    *,
+    level: float = 0.95,
+    ax: Any = None,
+    legend: Legend = None,
 ) -> Any:
     """Draw the share of wrong answers against the budget, with Clopper and Pearson's intervals.
 
@@ -107,6 +112,8 @@ def failure_curves(
         Confidence of each interval.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if left out.
+    legend : {"beside", "inside", "below", False}, optional
+        Where the legend stands; see `regret_curves`.
 
     Returns
     -------
@@ -148,5 +155,5 @@ def failure_curves(
         axes.minorticks_off()
         axes.set_xlabel("Budget (samples)")
         axes.set_ylabel("Share of wrong answers")
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2)
+        add_legend(axes, axes.get_legend_handles_labels()[0], legend)
     return axes

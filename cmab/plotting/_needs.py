@@ -40,6 +40,14 @@ class Played(Protocol):
         """Expected reward of the best super arm; nan where it is unknown."""
 
     @property
+    def alpha(self) -> float:
+        """What the oracle guarantees, as a share of the optimum."""
+
+    @property
+    def beta(self) -> float:
+        """How often it does so, at least."""
+
+    @property
     def sense(self) -> Sense:
         """Whether rewards are maximised or costs minimised."""
 

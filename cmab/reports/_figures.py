@@ -12,10 +12,13 @@ import numpy as np
 from cmab._streams import printable
 from cmab.plotting import Band, curves_with_bands, pyplot, regret_curves, style
 from cmab.plotting._exploration import failure_curves, sample_bars
-from cmab.reports._comparisons import Finished
+from cmab.plotting._legends import add_legend
+from cmab.reports._finished import Finished
 from cmab.results.simulation import Simulation
 
-_SIZE = (6.6, 3.3)
+# Two stand side by side on a screen, and letters are letters on a phone.
+_WIDTH, _HEIGHT = 4.6, 2.9
+_LINE = 0.17
 _LONGEST_SLUG = 60
 _LONGEST_LABEL = 40
 
@@ -68,27 +71,29 @@ def drawn_names(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _axes() -> Any:
+def _axes(n_names: int = 0, height: float = _HEIGHT) -> Any:
+    """Return axes with room for so many names below them."""
     with style():
-        return pyplot().figure(figsize=_SIZE).add_subplot()
+        return pyplot().figure(figsize=(_WIDTH, height + _LINE * n_names)).add_subplot()
 
 
 def _of_learners(
     finished: Finished, instance: str, kind: Band, level: float
 ) -> Iterator[tuple[str, str, Any]]:
-    played = finished.played(instance)
-    if not played:
+    if instance not in finished.learned:
         return
+    played = finished.learned[instance].results
     shown = drawn_names(played)
     results = {shown[name]: result for name, result in played.items()}
     about = finished.about(instance)
     bands = f"Mean over replications with {100 * level:g} % {_NAMES[kind]}."
-    settings: dict[str, Any] = {"band_kind": kind, "level": level}
+    settings: dict[str, Any] = {"band_kind": kind, "level": level, "legend": "below"}
+    n = len(results)
     # Regret needs the optimum; without one the rewards themselves are compared.
     if not all(np.isfinite(result.optimum) for result in results.values()):
         curves = {name: (r.rounds, r.expected_rewards / r.rounds) for name, r in results.items()}
         axes = curves_with_bands(
-            curves, x_label="Round", y_label="Expected reward a round", **settings, ax=_axes()
+            curves, x_label="Round", y_label="Expected reward a round", **settings, ax=_axes(n)
         )
         yield "reward", f"Expected reward a round up to now; the optimum is unknown. {bands}", axes
         return
@@ -97,12 +102,12 @@ def _of_learners(
     against = "the optimum" if is_exact else "the best known super arm"
     # Both kinds of axes: on logarithmic ones a power of the time is a line.
     for log, name in ((False, "regret"), (True, "regret-log")):
-        axes = regret_curves(results, exact=True, log=log, **settings, ax=_axes())
+        axes = regret_curves(results, exact=True, log=log, **settings, ax=_axes(n))
         note = " Logarithmic axes; values at or below 0 have no place there." if log else ""
         yield name, f"Regret against {against}. {bands}{note}", axes
     # At alpha = beta = 1 this regret is the one just drawn.
     if any(result.alpha != 1.0 or result.beta != 1.0 for result in results.values()):
-        axes = regret_curves(results, **settings, ax=_axes())
+        axes = regret_curves(results, **settings, ax=_axes(n))
         yield (
             "approximation-regret",
             f"(α, β)-regret: against what the oracle guarantees. Below 0, the learner does better. {bands}",
@@ -111,7 +116,7 @@ def _of_learners(
     yield from _bounds(finished, instance, played, settings)
     seconds = {name: (_clock(result), result.exact_regret) for name, result in results.items()}
     axes = curves_with_bands(
-        seconds, x_label="Wall-clock seconds", y_label="Cumulative regret", **settings, log=True, ax=_axes()
+        seconds, x_label="Wall-clock seconds", y_label="Cumulative regret", **settings, log=True, ax=_axes(n)
     )
     yield (
         "seconds",
@@ -137,14 +142,14 @@ def _bounds(
         rounds, bounds = finished.about(instance)[name].curves()
         if not bounds:
             continue
-        axes = regret_curves({drawn_names([name])[name]: result}, log=True, **settings, ax=_axes())
+        unsaid = settings | {"legend": False}
+        axes = regret_curves({drawn_names([name])[name]: result}, log=True, **unsaid, ax=_axes(3))
         for (theorem, values), dashes in zip(bounds.items(), ("--", ":"), strict=False):
             # Bounds lie orders of magnitude above what is played, hence logarithmic axes only.
             axes.plot(rounds, values, color="black", linestyle=dashes, label=theorem)
         axes.set_yscale("log", nonpositive="mask")
-        axes.legend(
-            loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2, fontsize=8
-        )
+        with style():
+            add_legend(axes, axes.get_lines(), "below")
         yield (
             f"bounds-{stems[name]}",
             f"{name}: its (α, β)-regret under the bounds of Chen et al. (2016), which hold for this instance."
@@ -154,29 +159,31 @@ def _bounds(
 
 
 def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[tuple[str, str, Any]]:
-    results = finished.explored(instance)
-    shown = drawn_names(results)
-    free = {name: found for name, found in results.items() if not finished.has_budget(name)}
-    if free:
+    if instance in finished.ruled:
+        results = finished.ruled[instance].results
+        shown = drawn_names(results)
         yield (
             "samples",
             f"Samples until the stopping rule holds: mean, {100 * level:g} % t interval, and a dot for each"
             " replication. Where runs were cut off (triangles), the median stands, and is at least that.",
-            sample_bars({shown[name]: found for name, found in free.items()}, level=level),
+            sample_bars(
+                {shown[name]: found for name, found in results.items()},
+                level=level,
+                ax=_axes(height=0.8 + 0.36 * len(results)),
+            ),
         )
     curves: dict[str, list[tuple[float, int, int]]] = {}
-    for name in results.keys() - free.keys():
-        found = results[name]
-        budget = float(finished.study.outline.explorers[name]["budget"])
-        point = budget, int((~found.correct).sum()), len(found.correct)
-        # A grid of budgets makes an explorer of each: they are the points of one curve.
-        curves.setdefault(re.sub(r" budget=\S+", "", name), []).append(point)
-    if curves:
+    if instance in finished.budgeted:
+        comparison = finished.budgeted[instance]
+        for name, found in comparison.results.items():
+            point = float(comparison.budgets[name]), int((~found.correct).sum()), len(found.correct)
+            # A grid of budgets makes an explorer of each: they are the points of one curve.
+            curves.setdefault(re.sub(r" budget=\S+", "", name), []).append(point)
         shown = drawn_names(curves)
         ordered = {shown[name]: curves[name] for name in sorted(curves)}
         yield (
             "failures",
             f"Share of wrong answers against the budget, with {100 * level:g} % Clopper-Pearson intervals."
             " Where nothing went wrong there is no point, only the interval.",
-            failure_curves(ordered, level=level, ax=_axes()),
+            failure_curves(ordered, level=level, ax=_axes(len(curves)), legend="below"),
         )

@@ -9,44 +9,30 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from html import escape
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from cmab.plotting import Band, own_looks, save
-from cmab.reports._comparisons import (
-    Finished,
-    compared_explorers,
-    compared_failures,
-    compared_learners,
-)
 from cmab.reports._figures import Figure, figures, slugs
-from cmab.results import _html
-from cmab.results._summaries import final_rows, sample_rows, told_rows
+from cmab.reports._finished import Finished
+from cmab.results._html import table
+from cmab.results._summaries import told_rows
+from cmab.results.comparison import Comparison
 from cmab.results.tables import Row
 
 # The page holds the first one; the files are for papers and slides.
 _FORMATS = (".svg", ".png", ".pdf")
-_LONG = 30
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 62rem;
-       margin: 0 auto; padding: 1rem 1.2rem 4rem; }
-h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { margin-top: 2.6rem; border-bottom: 1px solid #bbb; }
-h3 { margin: 1.8rem 0 .4rem; } a { color: #0b5394; }
-figure { margin: 1.2rem 0; } figure img { max-width: 100%; height: auto; }
-figcaption, .note { color: #444; font-size: .88rem; max-width: 46rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .86rem; margin: .5rem 0; }
-th, td { padding: .22rem .7rem .22rem 0; border-bottom: 1px solid #ddd; vertical-align: top; }
-th { border-bottom: 2px solid #777; font-weight: 600; }
-.number { text-align: right; font-variant-numeric: tabular-nums; } .text { text-align: left; }
-.unfinished { border-left: 4px solid #a33; padding-left: .8rem; }
-pre { background: #f5f5f5; white-space: pre-wrap; overflow-wrap: anywhere;
-      padding: .8rem; font-size: .8rem; }
-@media print { body { max-width: none; } details { display: block; } figure { break-inside: avoid; } }
-"""
+# A matrix of more is closed at first.
+_SHORT = 8
+_READS = {
+    "learners": "By how much the row's regret is above the column's",
+    "explorers": "By how many samples the row's needs more than the column's",
+    "budgets": "In how many replications only the row's answer is wrong, and only the column's",
+}
 
 
 def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level: float = 0.95) -> Path:
@@ -95,7 +81,7 @@ def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be in (0, 1), got {level}")
     finished = Finished.read(folder)
-    if not finished.replications:
+    if not finished.instances:
         raise ValueError(f"{folder} must hold a finished piece, got none: run the study first")
     try:
         plan = finished.study.outline
@@ -118,18 +104,10 @@ def _written(finished: Finished, folder: Path, band_kind: Band, level: float) ->
         raise OSError(errno.ELOOP, "figures must be no link", str(place))
     with tempfile.TemporaryDirectory(prefix=".report-", dir=folder) as name:
         made = Path(name)
-        parts = [
-            *_head(finished),
-            *(
-                part
-                for name in finished.instances
-                for part in _instance(finished, name, made, band_kind, level)
-            ),
-            *_comparisons(finished, level),
-            *_provenance(finished),
-        ]
+        sections = [_section(finished, name, made, band_kind, level) for name in finished.instances]
+        text = _page(finished, sections, level)
         figures = sorted(made.iterdir())
-        (made / page.name).write_text(_page("\n".join(parts)), encoding="utf-8")
+        (made / page.name).write_text(text, encoding="utf-8")
         place.mkdir(exist_ok=True)
         for figure in figures:
             figure.replace(place / figure.name)
@@ -137,21 +115,15 @@ def _written(finished: Finished, folder: Path, band_kind: Band, level: float) ->
         return (made / page.name).replace(page)
 
 
-def _page(body: str) -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        # Otherwise browsers ask the folder, or the server, for an icon.
-        '<link rel="icon" href="data:,"><title>Report of a study</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
-    )
+def _page(finished: Finished, sections: list[dict[str, Any]], level: float) -> str:
+    """Return the filled template."""
+    from jinja2 import Environment, PackageLoader
 
-
-def _head(finished: Finished) -> Iterator[str]:
     study, plan = finished.study, finished.study.outline
+    counted = Counter((piece.instance, piece.learner) for piece in finished.missing)
+    unfinished = [{"instance": i, "learner": j, "missing": n} for (i, j), n in counted.items()]
     done = len(study.pieces) - len(finished.missing)
-    yield "<h1>Report of a study</h1>"
-    counts = [
+    counts = ", ".join(
         f"{len(things)} {word}{'' if len(things) == 1 else 's'}"
         for things, word in (
             (plan.instances, "instance"),
@@ -160,98 +132,73 @@ def _head(finished: Finished) -> Iterator[str]:
             (plan.trials, "trial"),
         )
         if things
-    ]
+    )
     rounds = "" if study.rounds is None else f" of {study.rounds[-1]:,} rounds"
-    yield f"<p>{', '.join(counts)}; {study.replications} replications{rounds}; seed {study.seed}.</p>"
-    if finished.missing:
-        counted = Counter((piece.instance, piece.learner) for piece in finished.missing)
-        rows = [{"instance": i, "learner": j, "missing": n} for (i, j), n in counted.items()]
-        yield (
-            f'<div class="unfinished"><p><strong>Unfinished:</strong> {done:,} of {len(study.pieces):,}'
-            " pieces are finished; what follows is about them. Run the study again to go on.</p>"
-            f"{_table(rows, 'Missing replications')}</div>"
+    specification = json.dumps(study.specification, indent=2, ensure_ascii=False)
+    environment = Environment(autoescape=True, loader=PackageLoader("cmab", "reports"))
+    page: str = environment.get_template("page.html").render(
+        title=plan.title or "Report of a study",
+        description=plan.description,
+        counts=f"{counts}; {study.replications:,} replications{rounds}; seed {study.seed}.",
+        unfinished=_table(unfinished, "Missing replications"),
+        done=f"{done:,} of {len(study.pieces):,}",
+        sections=sections,
+        level=f"{100 * level:g}",
+        # What holds nothing nested fits on a line.
+        specification=re.sub(
+            r"[\[{][^\[\]{}]*[\]}]", lambda found: re.sub(r"\n\s*", " ", found.group()), specification
+        ),
+        made_by=_table([{"what": name, "value": value} for name, value in finished.made_by.items()]),
+        versions=_table(finished.versions),
+    )
+    return page
+
+
+def _section(finished: Finished, name: str, place: Path, kind: Band, level: float) -> dict[str, Any]:
+    """Return what the page says of an instance, once its figures are files."""
+    parts = [_part(title, comparison, kind, level) for title, comparison in finished.comparisons(name)]
+    told = told_rows(finished.trials[name], kind, level) if name in finished.trials else []
+    return {
+        "name": name,
+        "anchor": slugs(finished.instances)[name],
+        "environments": dict.fromkeys(about.environment for about in finished.about(name).values()),
+        "parts": parts,
+        "told": _table(told, "Means over replications"),
+        "figures": [_figure(figure, place) for figure in figures(finished, name, kind, level)],
+    }
+
+
+def _part(title: str, comparison: Comparison[Any], kind: Band, level: float) -> dict[str, Any]:
+    """Return what the page says of a comparison: a sentence, the table, the matrix and all pairs."""
+    budgets = getattr(comparison, "budgets", None)
+    pairs = comparison.tests(level=level)
+    notes = []
+    clocks = [getattr(each, "oracle_seconds", 0.0) for each in comparison.results.values()]
+    if not all(np.isfinite(clock).all() for clock in clocks):
+        notes.append(
+            "Seconds in the oracle are not known of learners that ran compiled: there the oracle is part of"
+            " the loop, and a clock inside would cost more than many a call."
         )
-    anchors = slugs(finished.instances).items()
-    links = [f'<a href="#in-{anchor}">{escape(name)}</a>' for name, anchor in anchors]
-    more = (("comparisons", "Comparisons"), ("specification", "Specification"), ("versions", "Versions"))
-    links += [f'<a href="#{anchor}">{title}</a>' for anchor, title in more]
-    yield f"<nav>{' · '.join(links)}</nav>"
+    return {
+        "title": title,
+        "headline": comparison.headline,
+        "table": Markup(comparison.to_html(level=level, band_kind=kind)),
+        "notes": notes,
+        "is_short": len(comparison.results) <= _SHORT,
+        "reads": f"{_READS['budgets' if budgets else comparison.kind]}; * where they differ at 5 %.",
+        "matrix": _table(comparison.matrix() if pairs else [], sortable=False),
+        "pairs": _table(pairs),
+    }
 
 
-def _instance(finished: Finished, name: str, place: Path, kind: Band, level: float) -> Iterator[str]:
-    yield f'<h2 id="in-{slugs(finished.instances)[name]}">{escape(name)}</h2>'
-    for environment in dict.fromkeys(about.environment for about in finished.about(name).values()):
-        yield f'<p class="note">{escape(environment)}</p>'
-    played, explored = finished.played(name), finished.explored(name)
-    if played:
-        yield _table(final_rows(played, kind, level), "After the last round, the best learner first")
-        if any(not np.isfinite(result.oracle_seconds).all() for result in played.values()):
-            yield (
-                '<p class="note">Seconds in the oracle are not known of learners that ran compiled: there the'
-                " oracle is part of the loop, and a clock inside would cost more than many a call.</p>"
-            )
-    if explored:
-        yield _table(sample_rows(explored, kind, level), "What the explorers found")
-    if name in finished.trials:
-        yield _table(told_rows(finished.trials[name], kind, level), "Means over replications")
-    for figure in figures(finished, name, kind, level):
-        yield _figure(figure, place)
-
-
-def _figure(figure: Figure, place: Path) -> str:
+def _figure(figure: Figure, place: Path) -> dict[str, str]:
     stem = place / figure.stem
     save(figure.axes, stem, suffixes=_FORMATS)
     # Inside the page, which can then be sent by itself.
     data = base64.b64encode(stem.with_suffix(".svg").read_bytes()).decode("ascii")
-    caption = escape(figure.caption)
-    return (
-        f'<figure><img alt="{caption}" src="data:image/svg+xml;base64,{data}">'
-        f"<figcaption>{caption} <code>figures/{figure.stem}</code></figcaption></figure>"
-    )
+    return {"caption": figure.caption, "stem": figure.stem, "data": data}
 
 
-def _comparisons(finished: Finished, level: float) -> Iterator[str]:
-    yield '<h2 id="comparisons">Comparisons</h2>'
-    yield (
-        '<p class="note">Every pair on an instance, paired by replication: replication r plays with the same'
-        f" coins for all. The interval is Student's for one pair ({100 * level:g} %); p is that of the paired"
-        " t test (where runs of an explorer were cut off, of the sign test), and “p (Holm)” is corrected for"
-        " all pairs of its table, so that the chance of a single false “yes” in it is at most 5 %. A dash"
-        " stands where there is nothing to test: below two common replications, or when all"
-        " differences are equal.</p>"
-    )
-    tables = (
-        ("Regret of learners", compared_learners(finished, level)),
-        ("Samples of explorers that stop by a rule", compared_explorers(finished, level)),
-        ("Wrong answers of explorers (exact sign test of those that differ)", compared_failures(finished)),
-    )
-    if not any(rows for _, rows in tables):
-        yield "<p>There are no two to compare.</p>"
-    for title, rows in tables:
-        if rows:
-            yield f"<h3>{title}</h3>"
-            yield _folded(rows)
-
-
-def _folded(rows: Sequence[Row]) -> str:
-    """Return a table, closed where it is long."""
-    if len(rows) <= _LONG:
-        return _table(rows)
-    return f"<details><summary>{len(rows)} pairs</summary>{_table(rows)}</details>"
-
-
-def _provenance(finished: Finished) -> Iterator[str]:
-    yield '<h2 id="specification">Specification</h2>'
-    text = json.dumps(finished.study.specification, indent=2, ensure_ascii=False)
-    # What holds nothing nested fits on a line.
-    text = re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda found: re.sub(r"\n\s*", " ", found.group()), text)
-    yield f"<pre>{escape(text)}</pre>"
-    yield '<h2 id="versions">Versions and machines</h2>'
-    yield _table([{"what": name, "value": value} for name, value in finished.made_by.items()])
-    if finished.versions:
-        yield "<h3>Which versions played what</h3>"
-        yield _folded(finished.versions)
-
-
-def _table(rows: Sequence[Row], caption: str = "") -> str:
-    return f'<div class="wide">{_html.table(rows, caption)}</div>'
+def _table(rows: Sequence[Row], caption: str = "", *, sortable: bool = True) -> Any:
+    """Return a table that the template takes as it is, or nothing for no rows."""
+    return Markup(table(rows, caption, sortable=sortable)) if rows else ""

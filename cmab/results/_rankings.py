@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence, Set
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.intervals import band, proportion_interval
+from cmab.intervals import Band, band, proportion_interval
+from cmab.plotting._needs import Explored, Played
 from cmab.results._pairs import DIFFER
-from cmab.results.identification import Identification
 from cmab.results.regret import without_noise
-from cmab.results.simulation import Simulation
 from cmab.results.tables import Row, decimals, shown
 
 #: The column that says who is best, and who may be.
@@ -20,7 +19,7 @@ BEST, TIED, WORSE = "best", "not distinguishable", "worse"
 EQUAL, TOO_OFTEN, UNTESTED = "equal", "wrong too often", "not tested"
 
 
-def learner_rows(results: Mapping[str, Simulation], level: float) -> list[Row]:
+def learner_rows(results: Mapping[str, Played], level: float = 0.95, kind: Band = "t") -> list[Row]:
     """Return a row for each learner, with intervals of `level`; regret only where the optimum is known."""
     rows: list[Row] = []
     for name, result in results.items():
@@ -28,20 +27,23 @@ def learner_rows(results: Mapping[str, Simulation], level: float) -> list[Row]:
         row: dict[str, object] = {"learner": name, "replications": len(result.seconds)}
         if np.isfinite(result.optimum):
             exact = without_noise(result.exact_regret[:, -1], result.optimum, rounds=last)
-            row |= _with_ends("regret", exact, level)
+            row |= _with_ends("regret", exact, level, kind)
             # Against what an approximation promises; below 0, the learner does better than that.
             if any(each.alpha != 1.0 or each.beta != 1.0 for each in results.values()):
                 row["(α, β)-regret"] = float(result.regret[:, -1].mean())
-        row |= _with_ends(_measure(result), result.expected_rewards[:, -1] / last, level)
+        row |= _with_ends(_measure(result), result.expected_rewards[:, -1] / last, level, kind)
         # The median leaves out the replication that compiled.
         row["ms a round"] = 1e3 * float(np.median(result.seconds)) / last
+        inside = 100 * float(result.oracle_seconds.sum() / result.seconds.sum())
+        # No clock runs inside the compiled loop.
+        row["in the oracle"] = f"{inside:.0f} %" if np.isfinite(inside) else None
         rows.append(row)
     measure, sense = next((_measure(result), result.sense) for result in results.values())
     # By reward, for the regret is unknown where the optimum is.
     return sorted(rows, key=lambda row: float(row[measure]), reverse=sense == "max")
 
 
-def explorer_rows(results: Mapping[str, Identification], level: float) -> list[Row]:
+def explorer_rows(results: Mapping[str, Explored], level: float = 0.95, kind: Band = "t") -> list[Row]:
     """Return a row for each explorer, with intervals of `level`.
 
     A run that was cut off would have taken more, so that it has no place in a mean; in a median it has one,
@@ -57,7 +59,7 @@ def explorer_rows(results: Mapping[str, Identification], level: float) -> list[R
                 "explorer": name,
                 "replications": runs,
                 "cut off": int((~found.stopped).sum()),
-                **_with_ends("samples", samples if whole else np.full(1, np.nan), level),
+                **_with_ends("samples", samples if whole else np.full(1, np.nan), level, kind),
                 "median": float(np.median(np.where(found.stopped, samples, np.inf))),
                 "wrong": wrong if found.judged else None,
                 "share wrong": wrong / runs if found.judged else None,
@@ -97,7 +99,37 @@ def with_verdicts(
     return [{**row, VERDICT: verdicts[row[key]]} for row in rows]
 
 
-def folded(rows: Sequence[Row], level: float) -> list[Row]:
+def matrix(names: Sequence[str], tests: Sequence[Row], columns: tuple[str, str]) -> list[Row]:
+    """Return by how much each (a row) has more than each other (a column), with a star where they differ.
+
+    `names` are ranked; `columns` are the two columns of `tests` that name a pair, the one with less first.
+    """
+    cells: dict[tuple[str, str], str] = {}
+    places = decimals([row.get("difference") for row in tests])
+    for row in tests:
+        less, more = row[columns[0]], row[columns[1]]
+        cells[more, less], cells[less, more] = _both(row, places)
+    return [
+        {"": f"{place} {name}"}
+        | {str(number): cells.get((name, other), "") for number, other in enumerate(names, 1)}
+        for place, name in enumerate(names, 1)
+    ]
+
+
+def _both(row: Row, places: int | None) -> tuple[str, str]:
+    """Return what the test of a pair says of the second against the first, and of the first."""
+    star = "* " if row[DIFFER] == "yes" else ""
+    if "only the first wrong" in row:
+        first, second = row["only the first wrong"], row["only the second wrong"]
+        return f"{star}{second} : {first}", f"{star}{first} : {second}"
+    if row["difference"] is None:
+        return f"{star}more", f"{star}less"
+    difference = shown(abs(row["difference"]), places, grouped=True)
+    signs = "+−" if row["difference"] >= 0.0 else "−+"
+    return f"{star}{signs[0]}{difference}", f"{star}{signs[1]}{difference}"
+
+
+def folded(rows: Sequence[Row], level: float = 0.95) -> list[Row]:
     """Return rows in which the two ends of an interval are one aligned text."""
     return [
         {
@@ -126,10 +158,10 @@ def _between(rows: Sequence[Row], number: int, name: str) -> str | None:
     return f"{low} to {high}"
 
 
-def _with_ends(name: str, values: FloatArray, level: float) -> dict[str, float]:
-    mean, low, high = (float(end[0]) for end in band(values[:, None], "t", level=level))
+def _with_ends(name: str, values: FloatArray, level: float, kind: Band) -> dict[str, float]:
+    mean, low, high = (float(end[0]) for end in band(values[:, None], kind, level=level))
     return {name: mean, f"{name}, from": low, f"{name}, to": high}
 
 
-def _measure(result: Simulation) -> str:
+def _measure(result: Played) -> str:
     return "reward a round" if result.sense == "max" else "cost a round"

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.intervals import Band
 from cmab.results._comparison_files import read, write
-from cmab.results._rankings import BEST, EQUAL, TIED, UNTESTED, VERDICT, folded
+from cmab.results._rankings import BEST, EQUAL, TIED, UNTESTED, VERDICT, folded, matrix
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
-from cmab.results.tables import Row, latex, text
+from cmab.results.tables import Row, is_missing, latex, text
 from cmab.validation import shown
 
 Result = TypeVar("Result", Simulation, Identification)
@@ -32,7 +33,7 @@ class Rows(list[Row]):
     def _repr_html_(self) -> str:
         from cmab.results._html import table
 
-        return table(self, grouped=True)
+        return table(self)
 
 
 class Table(str):
@@ -76,6 +77,11 @@ class Comparison(ABC, Generic[Result]):
     environment: str = ""
     replications: dict[str, IntArray] = field(default_factory=dict, repr=False)
 
+    @property
+    def kind(self) -> str:
+        """What is compared: ``"learners"`` or ``"explorers"``."""
+        return self._kind
+
     def __init_subclass__(cls, kind: str = "", **named: object) -> None:
         super().__init_subclass__(**named)
         if kind:
@@ -93,7 +99,7 @@ class Comparison(ABC, Generic[Result]):
         return self.results[name]
 
     @abstractmethod
-    def rows(self, *, level: float = 0.95) -> Rows:
+    def rows(self, *, level: float = 0.95, band_kind: Band = "t") -> Rows:
         """Return a row of numbers for each, the best first, with intervals of `level`."""
 
     @abstractmethod
@@ -104,6 +110,14 @@ class Comparison(ABC, Generic[Result]):
         5 %" is at most 5 %. A dash stands where there is nothing to test: below two common replications, or
         where all differences are equal.
         """
+
+    def matrix(self) -> Rows:
+        """Return the tests as a matrix: by how much a row has more than a column, ``*`` where they differ.
+
+        Columns are numbered as the rows, the best one first. Where runs were cut off only the sign is known;
+        where errors are compared there are two counts: where only the row's was wrong, only the column's.
+        """
+        return Rows(matrix(self._named(), self.tests(), self._pair))
 
     @abstractmethod
     def plot(self, ax: Any = None) -> Any:
@@ -121,7 +135,7 @@ class Comparison(ABC, Generic[Result]):
 
     def table(self, *, level: float = 0.95) -> Table:
         """Return a table to print, the best first, and a sentence on who is best."""
-        rows = folded(self._columns(self.rows(level=level)), level)
+        rows, _ = self._shown(level)
         return Table(f"{self._title()}\n\n{text(rows, grouped=True)}\n\n{self.headline}")
 
     @property
@@ -146,11 +160,21 @@ class Comparison(ABC, Generic[Result]):
             raise ImportError("to_frame needs pandas: pip install pandas; rows() does not") from None
         return pandas.DataFrame(self.rows(level=level))
 
+    def to_html(self, *, level: float = 0.95, band_kind: Band = "t", caption: str = "") -> str:
+        """Return the table for a page; the best, and who may be, in bold."""
+        from cmab.results._html import table
+
+        rows, bold = self._shown(level, band_kind)
+        return table(rows, caption, bold=bold)
+
+    def to_markdown(self, *, level: float = 0.95) -> str:
+        """Return the table for Markdown."""
+        return text(self._shown(level)[0], grouped=True, form="github")
+
     def to_latex(self, *, level: float = 0.95, caption: str = "") -> str:
         """Return the table for LaTeX and its package booktabs; the best, and who may be, in bold."""
-        rows = self._columns(self.rows(level=level))
-        bold = [number for number, row in enumerate(rows) if row.get(VERDICT) in (BEST, TIED, EQUAL)]
-        return latex(folded(rows, level), caption=caption, bold=bold)
+        rows, bold = self._shown(level)
+        return latex(rows, caption=caption, bold=bold)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all but the learners' final states to a file, an archive of numpy without pickle.
@@ -182,14 +206,20 @@ class Comparison(ABC, Generic[Result]):
         return self.table()
 
     def _repr_html_(self) -> str:
-        from cmab.results._html import escape, table
+        from cmab.results._html import escape
 
-        rows = folded(self._columns(self.rows()), 0.95)
-        return f"{table(rows, self._title(), grouped=True)}<p>{escape(self.headline)}</p>"
+        return f"{self.to_html(caption=self._title())}<p>{escape(self.headline)}</p>"
 
     def _named(self, *verdicts: str) -> list[str]:
-        """Return of whom the tests say so."""
-        return [str(next(iter(row.values()))) for row in self.rows() if row.get(VERDICT) in verdicts]
+        """Return of whom the tests say so, or all, the best first."""
+        rows = [row for row in self.rows() if not verdicts or row.get(VERDICT) in verdicts]
+        return [str(next(iter(row.values()))) for row in rows]
+
+    def _shown(self, level: float, band_kind: Band = "t") -> tuple[list[Row], list[int]]:
+        """Return the rows of the table, and the numbers of those that are best or may be."""
+        rows = self._columns(self.rows(level=level, band_kind=band_kind))
+        bold = [number for number, row in enumerate(rows) if row.get(VERDICT) in (BEST, TIED, EQUAL)]
+        return folded(rows, level), bold
 
     def _said(self) -> dict[str, Any]:
         """Return what a file keeps beside the results."""
@@ -199,6 +229,11 @@ class Comparison(ABC, Generic[Result]):
     @abstractmethod
     def _title(self) -> str:
         """Return what stands above the table."""
+
+    @property
+    @abstractmethod
+    def _pair(self) -> tuple[str, str]:
+        """The columns of the tests that name two, the one with less first."""
 
     @abstractmethod
     def _test(self) -> str:
@@ -211,7 +246,7 @@ class Comparison(ABC, Generic[Result]):
         # What nobody has is left out: an unknown regret, errors that nobody judged.
         if "regret" in rows[0]:  # whose interval says as much
             unsaid |= {name for name in rows[0] if name.startswith(("reward a round, ", "cost a round, "))}
-        unsaid |= {name for name in rows[0] if all(row.get(name) is None for row in rows)}
+        unsaid |= {name for name in rows[0] if all(is_missing(row.get(name)) for row in rows)}
         return [{name: value for name, value in row.items() if name not in unsaid} for row in rows]
 
     def _runs(self) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from cmab.intervals import Band
+from cmab.plotting._legends import Legend
 from cmab.results._pairs import corrected, pairs_of_explorers, pairs_of_failures
 from cmab.results._rankings import TIED, UNTESTED, VERDICT, explorer_rows, with_verdicts
 from cmab.results.comparison import Comparison, Rows
 from cmab.results.identification import Identification
+from cmab.results.tables import Row
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,16 +55,15 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
     deltas: dict[str, float] = field(default_factory=dict)
     budgets: dict[str, int] = field(default_factory=dict)
 
-    def rows(self, *, level: float = 0.95) -> Rows:
+    def rows(self, *, level: float = 0.95, band_kind: Band = "t") -> Rows:
         """Return a row of numbers for each explorer, the best first, with intervals of `level`."""
-        rows, too_often = explorer_rows(self.results, level), self._wrong_too_often()
+        rows, too_often = explorer_rows(self.results, level, band_kind), self._wrong_too_often()
         if self.budgets:
             rows.sort(key=lambda row: np.inf if row["share wrong"] is None else row["share wrong"])
             # Where no replication tells two apart there is no test, and nothing to tell them by.
-            return Rows(with_verdicts(rows, self.tests(), ("first", "second"), untested=TIED))
+            return Rows(with_verdicts(rows, self.tests(), self._pair, untested=TIED))
         rows.sort(key=lambda row: row["explorer"] in too_often)
-        names = "fewer samples", "more samples"
-        rows = with_verdicts(rows, self.tests(), names, excluded=too_often)
+        rows = with_verdicts(rows, self.tests(), self._pair, excluded=too_often)
         if np.isinf(rows[0]["median"]) and len(rows) > 1:
             rows = [{**row, VERDICT: UNTESTED} for row in rows]
         return Rows(rows)
@@ -79,7 +82,7 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         """Return a row for each pair of which one was wrong where the other was not: McNemar's exact test."""
         return Rows(corrected(pairs_of_failures(self.results, self.replications)))
 
-    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+    def plot(self, ax: Any = None, *, level: float = 0.95, legend: Legend = None) -> Any:
         """Draw the samples until the rules stop, or the shares of wrong answers against the budgets.
 
         Parameters
@@ -88,6 +91,8 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
             Where to draw; a new figure if left out. An explorer has the same colour in all figures.
         level : float
             Confidence of the intervals.
+        legend : {"beside", "inside", "below", False}, optional
+            Where the legend of shares stands; bars have none.
 
         Returns
         -------
@@ -102,7 +107,7 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         for name, each in self.results.items():
             samples = self.budgets.get(name, float(each.samples.mean()))
             points[name] = [(samples, int((~each.correct).sum()), len(each.correct))]
-        return failure_curves(points, level=level, ax=ax)
+        return failure_curves(points, level=level, ax=ax, legend=legend)
 
     @property
     def headline(self) -> str:
@@ -117,10 +122,14 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         """Return who is shown to err more often than its delta allows."""
         return {
             str(row["explorer"])
-            for row in explorer_rows(self.results, 0.95)
+            for row in explorer_rows(self.results)
             if row["share wrong, from"] is not None
             and row["share wrong, from"] > self.deltas.get(str(row["explorer"]), 1.0)
         }
+
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return ("first", "second") if self.budgets else ("fewer samples", "more samples")
 
     def _test(self) -> str:
         if self.budgets:
@@ -130,6 +139,12 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
             if all(each.stopped.all() for each in self.results.values())
             else "paired sign tests"
         )
+
+    def _columns(self, rows: Sequence[Row]) -> list[Row]:
+        unsaid = set() if any(row["cut off"] for row in rows) else {"cut off", "median"}
+        if self.budgets:  # which say how many samples there are
+            unsaid |= {"samples, from", "samples, to", "median"}
+        return [{name: v for name, v in row.items() if name not in unsaid} for row in super()._columns(rows)]
 
     def _said(self) -> dict[str, Any]:
         return super()._said() | {"deltas": self.deltas, "budgets": self.budgets}

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.results.tables import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +71,19 @@ class Identification:
         return sample_bars({self.explorer: self}, ax=ax)
 
     def __repr__(self) -> str:
-        runs, least = len(self.arms), "" if self.stopped.all() else "at least "
+        runs = len(self.arms)
+        # A run that was cut off has no place in a mean, and in a median one above all others.
+        is_whole, ranked = self.stopped.all(), np.where(self.stopped, self.samples, np.inf)
+        samples = float(ranked.mean() if is_whole else np.median(ranked))
+        known = shown(samples, grouped=True) if np.isfinite(samples) else "unknown"
         wrong = f"{int(self.wrong.sum())} of them wrong" if self.judged else "not judged for want of a goal"
         return (
             f"Identification({self.explorer}: {runs} runs, {int(self.stopped.sum())} stopped, {wrong},"
-            f" mean samples {least}{self.samples.mean():.4g})"
+            f" {'mean' if is_whole else 'median'} samples {known})"
         )
 
     def _repr_html_(self) -> str:
         from cmab.results._html import table
-        from cmab.results._summaries import sample_rows
+        from cmab.results._rankings import explorer_rows, folded
 
-        return table(sample_rows({self.explorer: self}))
+        return table(folded(explorer_rows({self.explorer: self})))

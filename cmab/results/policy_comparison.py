@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.intervals import Band
+from cmab.plotting._legends import Legend
 from cmab.results._pairs import corrected, pairs_of_learners
 from cmab.results._rankings import learner_rows, with_verdicts
 from cmab.results.comparison import Comparison, Rows
@@ -57,10 +58,10 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
             if len(set(found.values())) > 1:
                 raise ValueError(f"results must have one {what}, got {found}")
 
-    def rows(self, *, level: float = 0.95) -> Rows:
+    def rows(self, *, level: float = 0.95, band_kind: Band = "t") -> Rows:
         """Return a row of numbers for each learner, the best first, with intervals of `level`."""
-        rows = learner_rows(self.results, level)
-        return Rows(with_verdicts(rows, self.tests(), ("less regret", "more regret")))
+        rows = learner_rows(self.results, level, band_kind)
+        return Rows(with_verdicts(rows, self.tests(), self._pair))
 
     def tests(self, *, level: float = 0.95) -> Rows:
         """Return a row for each pair: Student's test of differences by replication, corrected by Holm.
@@ -69,7 +70,15 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
         """
         return Rows(corrected(pairs_of_learners(self.results, self.replications, level)))
 
-    def plot(self, ax: Any = None, *, log: bool = False, band_kind: Band = "t", level: float = 0.95) -> Any:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        log: bool = False,
+        band_kind: Band = "t",
+        level: float = 0.95,
+        legend: Legend = None,
+    ) -> Any:
         """Draw the regret against the optimum, or the reward a round where that is unknown.
 
         Parameters
@@ -82,6 +91,8 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
             Kind of the bands; see `cmab.plotting.band`.
         level : float
             Confidence of the bands.
+        legend : {"beside", "inside", "below", False}, optional
+            Where the legend stands; see `cmab.plotting.regret_curves`.
 
         Returns
         -------
@@ -90,7 +101,8 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
         """
         from cmab.plotting import curves_with_bands, regret_curves
 
-        settings: dict[str, Any] = {"band_kind": band_kind, "level": level, "log": log, "ax": ax}
+        settings: dict[str, Any] = {"band_kind": band_kind, "level": level, "log": log}
+        settings |= {"ax": ax, "legend": legend}
         if all(np.isfinite(each.optimum) for each in self.results.values()):
             return regret_curves(self.results, exact=True, **settings)
         curves = {
@@ -99,6 +111,10 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
         return curves_with_bands(
             curves, x_label="Round", y_label="Expected reward a round up to now", **settings
         )
+
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return "less regret", "more regret"
 
     def _test(self) -> str:
         return "paired t tests"

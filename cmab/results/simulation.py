@@ -120,8 +120,8 @@ class Simulation:
 
     def _repr_html_(self) -> str:
         from cmab.results._html import escape, table
-        from cmab.results._summaries import final_rows
+        from cmab.results._rankings import folded, learner_rows
 
         if not np.isfinite(self.expected_rewards[:, -1]).any():
             return escape(repr(self))
-        return table(final_rows({self.policy: self}), f"After round {self.rounds[-1]:,}")
+        return table(folded(learner_rows({self.policy: self})), f"After round {self.rounds[-1]:,}")

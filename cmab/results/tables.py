@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "α": r"$\alpha$",
     "β": r"$\beta$",
 }
+#: Columns that hold p-values.
+P_VALUES = ("p", "p (Holm)")
+_NUMERIC = re.compile(r"[*\s]*[-−+<=]?\s*(\d|$)")
 Row = Mapping[str, Any]
 
 
@@ -36,21 +40,25 @@ def columns(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def text(rows: Sequence[Row], *, grouped: bool = False) -> str:
-    """Return the rows as an aligned table; numbers have four digits or more, missing ones a dash."""
+def text(rows: Sequence[Row], *, grouped: bool = False, form: str = "plain") -> str:
+    """Return the rows as an aligned table; numbers have four digits or more, missing ones a dash.
+
+    `form` is one of tabulate's formats, such as ``"github"`` for Markdown.
+    """
+    from tabulate import tabulate  # for those who print
+
     names = columns(rows)
-    lines_of_cells = [names, *cells_of(rows, grouped=grouped)]
-    cells = [[printable(cell) for cell in line] for line in lines_of_cells]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    left = [is_text(rows, name) for name in names]
-    lines = (
-        "  ".join(
-            cell.ljust(w) if is_left else cell.rjust(w)
-            for cell, w, is_left in zip(line, widths, left, strict=True)
-        )
-        for line in cells
+    cells = [[printable(cell) for cell in line] for line in [names, *cells_of(rows, grouped=grouped)]]
+    if form == "github":  # whose cells tabulate leaves as they are
+        cells = [[cell.replace("|", r"\|") for cell in line] for line in cells]
+    return tabulate(
+        cells if form == "plain" else cells[1:],  # tabulate would widen the columns by their heads
+        () if form == "plain" else cells[0],
+        form,
+        colalign=["left" if is_text(rows, name) else "right" for name in names],
+        disable_numparse=True,
+        preserve_whitespace=True,
     )
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def latex(rows: Sequence[Row], *, caption: str = "", bold: Sequence[int] = ()) -> str:
@@ -76,15 +84,37 @@ def escaped(text: str) -> str:
 
 
 def is_text(rows: Sequence[Row], name: str) -> bool:
-    """Return whether a column holds texts: by column, for a missing number stands under numbers."""
-    return all(isinstance(row.get(name), str | None) for row in rows)
+    """Return whether a column holds texts, which stand left: missing numbers and intervals stand right."""
+    values = [row.get(name) for row in rows]
+    if not all(isinstance(value, str | None) for value in values):
+        return False
+    # The first column are names, also where they are numbers.
+    return name == columns(rows)[0] or not all(map(_NUMERIC.match, filter(None, values)))
 
 
 def cells_of(rows: Sequence[Row], *, grouped: bool = False) -> list[list[str]]:
     """Return the text of each cell, with as many decimals as its column has."""
     names = columns(rows)
     places = {name: decimals([row.get(name) for row in rows]) for name in names}
-    return [[shown(row.get(name), places[name], grouped=grouped) for name in names] for row in rows]
+    return [
+        [
+            p_value(row[name]) if name in P_VALUES else shown(row.get(name), places[name], grouped=grouped)
+            for name in names
+        ]
+        for row in rows
+    ]
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is none, or no number."""
+    return value is None or value != value  # NaN is not equal to itself
+
+
+def p_value(value: float) -> str:
+    """Return the text of a p-value: what is below a thousandth nobody needs to the last digit."""
+    if is_missing(value):
+        return "-"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def decimals(values: Sequence[object]) -> int | None:
@@ -95,8 +125,11 @@ def decimals(values: Sequence[object]) -> int | None:
     sizes = [abs(value) for value in values if isinstance(value, float) and 0.0 < abs(value) < math.inf]
     if not sizes:
         return None
-    places = max(0, _DIGITS - 1 - math.floor(math.log10(max(sizes))))
-    is_readable = max(sizes) < _LONG and places <= _MOST_PLACES and min(sizes) >= 10.0 ** (1 - places)
+    most, least = (math.floor(math.log10(end(sizes))) for end in (max, min))
+    places = max(0, _DIGITS - 1 - most)
+    # A digit more than the largest needs, if it gives the smallest its two.
+    places += 1 - least == places + 1
+    is_readable = max(sizes) < _LONG and 1 - least <= places <= _MOST_PLACES
     return places if is_readable else None
 
 
@@ -106,7 +139,7 @@ def shown(value: object, places: int | None = None, *, grouped: bool = False) ->
     `grouped` puts commas between thousands.
     """
     comma = "," if grouped else ""
-    if value is None or value != value:  # NaN is not equal to itself
+    if is_missing(value):
         return "-"
     if grouped and isinstance(value, int):
         return f"{value:,}"

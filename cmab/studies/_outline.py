@@ -17,7 +17,8 @@ from cmab.validation import integer, shown
 _FOR_LEARNERS = ("horizon", "checkpoints")
 _FOR_EXPLORERS = ("max_samples",)
 _TABLES = ("instances", "learners", "explorers", "trials")
-_KNOWN = {*_TABLES, "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
+_SAID = ("title", "description")
+_KNOWN = {*_TABLES, *_SAID, "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLORERS}
 _MOST_PIECES = 10_000_000
 _MOST_ROUNDS = 2**53
 _MOST_LEVELS = 50
@@ -36,6 +37,8 @@ class Outline:
     seed: int
     rounds: IntArray | None
     max_samples: int | None
+    title: str = ""
+    description: str = ""
 
     @classmethod
     def of(cls, specification: Mapping[str, Any]) -> Outline:
@@ -64,7 +67,12 @@ class Outline:
         if max_samples is not None:
             integer("max_samples", max_samples, 1, _MOST_ROUNDS)
         seed = integer("seed", specification.get("seed", 0), 0)
-        return cls(instances, learners, explorers, trials, replications, seed, rounds, max_samples)
+        # They are for readers, and in no key.
+        said = [specification.get(name, "") for name in _SAID]
+        for name, value in zip(_SAID, said, strict=True):
+            if not isinstance(value, str):
+                raise ValueError(f"{name} must be a text, got {shown(value)}")
+        return cls(instances, learners, explorers, trials, replications, seed, rounds, max_samples, *said)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -35,19 +35,13 @@ class Results(dict[Pair, Any]):
 
     def _repr_html_(self) -> str:
         from cmab.results._html import table
-        from cmab.results._summaries import final_rows, sample_rows
+        from cmab.results._rankings import explorer_rows, folded, learner_rows
 
-        return table(
-            [
-                {"instance": instance, **row}
-                for (instance, learner), result in self.items()
-                for row in (
-                    final_rows({learner: result})
-                    if isinstance(result, Simulation)
-                    else sample_rows({learner: result})
-                )
-            ]
-        )
+        rows: list[Row] = []
+        for (instance, learner), result in self.items():
+            rows_of: Any = learner_rows if isinstance(result, Simulation) else explorer_rows
+            rows += [{"instance": instance, **row} for row in rows_of({learner: result})]
+        return table(folded(rows))
 
 
 class Score(NamedTuple):
@@ -60,7 +54,8 @@ class Score(NamedTuple):
 def score(result: Simulation | Identification) -> Score:
     """Return the regret; where the optimum is unknown, the reward or cost; of an explorer, the samples."""
     if isinstance(result, Identification):
-        return Score("samples", float(result.samples.mean()))
+        # A run that was cut off would have taken more, nobody knows how many: it does not lead.
+        return Score("samples", float(result.samples.mean()) if result.stopped.all() else math.inf)
     if not math.isnan(result.optimum):
         return Score("regret", float(result.exact_regret[:, -1].mean()))
     measure = "reward" if result.sense == "max" else "cost"
@@ -130,14 +125,16 @@ def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:
 def samples_row(pair: Pair, found: Identification) -> dict[str, Any]:
     """Return the summary of an explorer on an instance; the last three counts are of replications.
 
-    A run that was cut off is neither right nor wrong; with one, the mean of the samples is a lower bound.
+    A run that was cut off is neither right nor wrong; with one there is a median of the samples, and no mean.
     """
+    samples, is_whole = found.samples.astype(np.float64), bool(found.stopped.all())
     return {
         "instance": pair[0],
         "explorer": pair[1],
         "replications": len(found.samples),
-        "samples": float(found.samples.mean()),
-        "s.e.": _standard_error(found.samples.astype(np.float64)) if found.stopped.all() else None,
+        "samples": float(samples.mean()) if is_whole else None,
+        "s.e.": _standard_error(samples) if is_whole else None,
+        "median": float(np.median(np.where(found.stopped, samples, np.inf))),
         "seconds": float(found.seconds.mean()),
         "stopped": int(found.stopped.sum()),
         "certified": int(found.certified.sum()),

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
-
-import numpy as np
 
 from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
+from cmab.studies._compared import explorer_comparisons, policy_comparisons
 from cmab.studies._described import DescribedStudy
 from cmab.studies._notes import describe
 from cmab.studies._pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
@@ -188,32 +187,11 @@ class StudyFolder(Generic[Described]):
 
     def comparisons(self) -> dict[str, PolicyComparison]:
         """Return for each instance what `compare` would have found of its policies, where there are any."""
-        stored = self.rows("simulations")
-        return {
-            instance: PolicyComparison(
-                {learner: simulation(learner, found) for learner, found in rows.items()},
-                **self._said(instance, rows),
-            )
-            for instance, rows in _by_instance(stored).items()
-        }
+        return policy_comparisons(self.rows("simulations"))
 
     def explorer_comparisons(self) -> dict[str, ExplorerComparison]:
         """Return likewise for each instance what was found of its explorers."""
-        tables = self.study.outline.explorers
-        return {
-            instance: ExplorerComparison(
-                {explorer: identification(explorer, found) for explorer, found in rows.items()},
-                **self._said(instance, rows),
-                deltas={name: tables[name]["delta"] for name in rows if "delta" in tables[name]},
-                budgets={name: tables[name]["budget"] for name in rows if "budget" in tables[name]},
-            )
-            for instance, rows in _by_instance(self.rows("identifications")).items()
-        }
-
-    def _said(self, instance: str, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
-        """Return what a comparison says beside its results."""
-        numbers = {name: np.array([row["replication"] for row in found]) for name, found in rows.items()}
-        return {"environment": instance, "replications": numbers}
+        return explorer_comparisons(self.rows("identifications"), self.study.outline.explorers)
 
     def trials(self, *, trial: str | None = None) -> dict[str, list[Told]]:
         """Return what the finished replications of all trials, or of one, told, where there are any."""
@@ -267,11 +245,3 @@ class StudyFolder(Generic[Described]):
     def trial_table(self) -> list[dict[str, Any]]:
         """Return a row for each trial that has finished replications."""
         return [trial_row(pair, rows) for pair, rows in self.rows("trials").items()]
-
-
-def _by_instance(stored: Mapping[Pair, list[Row]]) -> dict[str, dict[str, list[Row]]]:
-    """Return what is stored by instance, and then by learner."""
-    found: dict[str, dict[str, list[Row]]] = {}
-    for (instance, learner), rows in stored.items():
-        found.setdefault(instance, {})[learner] = rows
-    return found
