@@ -37,6 +37,7 @@ from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommi
 from cmab.policies.bayes_ucb import BayesUCB
 from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.cucb import CUCB
+from cmab.policies.escb import AESCB, ESCB, OLSUCB
 from cmab.policies.explored import Explored
 from cmab.policies.gaussian import GaussianCTS
 from cmab.policies.hierarchical import HierarchicalCTS
@@ -60,16 +61,19 @@ from cmab.studies.study import Study
 from cmab.ticket import Ticket
 
 __all__ = [
+    "AESCB",
     "BCUCB",
     "CLUCB",
     "CSAR",
     "CTS",
     "CUCB",
     "EBTCI",
+    "ESCB",
     "KLCUCB",
     "KLLUCB",
     "LLR",
     "LUCB1",
+    "OLSUCB",
     "SAR",
     "TTUCB",
     "UCBE",

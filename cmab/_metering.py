@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Meter:
-    """Counts the calls of one oracle's `solve` and `solve_within`.
+    """Counts the calls of one oracle's `solve`, `solve_within` and `solve_root`.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ def _watch(solve: Callable[..., Any], oracle: object, given: tuple[Any, ...], na
 
 
 def meter_solve(cls: type) -> None:
-    """Let the `solve` and `solve_within` that a class defines be metered; unmetered, that costs two calls."""
-    for name in ("solve", "solve_within"):
+    """Let what a class defines of these methods be metered; unmetered, that costs two calls."""
+    for name in ("solve", "solve_within", "solve_root"):
         solve = vars(cls).get(name)
         # What is no plain function, as a wrapper by somebody else, stays as it is.
         if isinstance(solve, FunctionType):

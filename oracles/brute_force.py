@@ -11,7 +11,7 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.description import described
 from cmab.guards import unguarded
 from cmab.oracle import LinearOracle, Oracle, Sense
-from cmab.validation import arm_indices, integer, listed, one_of, shown
+from cmab.validation import arm_indices, integer, listed, one_of, real, shown
 
 
 class BruteForce(LinearOracle):
@@ -82,6 +82,19 @@ class BruteForce(LinearOracle):
         required, banned = self._check_constraints(include, exclude)
         left = np.logical_and(self._contains[:, required].all(axis=1), ~self._contains[:, banned].any(axis=1))
         return self._best(self._check_means(means), left) if left.any() else None
+
+    def solve_root(
+        self,
+        means: FloatArray,
+        squares: FloatArray,
+        rng: np.random.Generator,  # noqa: ARG002
+        *,
+        tolerance: float = 0.0,
+    ) -> IntArray:
+        """Return the best super arm by its sum and root; the `tolerance` is not used."""
+        real("tolerance", tolerance, 0.0)
+        values = self.sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
+        return self.super_arms[np.argmax(values)].copy()
 
     def _best(self, means: FloatArray, left: BoolArray) -> IntArray:
         with np.errstate(over="ignore"):

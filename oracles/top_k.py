@@ -75,7 +75,9 @@ class TopK(LinearOracle):
         """Return `include` and the best of the arms left, in increasing order; None if that is not k arms."""
         values = self._check_means(means)
         required, banned = self._check_constraints(include, exclude)
-        free = np.setdiff1d(np.arange(self.n_arms), np.concatenate((required, banned)))
+        is_free = np.ones(self.n_arms, bool)
+        is_free[required] = is_free[banned] = False
+        free = np.flatnonzero(is_free)
         missing = self.k - len(required)
         if not 0 <= missing <= len(free):
             return None

@@ -15,11 +15,14 @@ import pulp
 
 import cmab
 from cmab import (
+    AESCB,
     BCUCB,
     CTS,
     CUCB,
+    ESCB,
     KLCUCB,
     LLR,
+    OLSUCB,
     BayesUCB,
     Clairvoyant,
     Environment,
@@ -417,7 +420,10 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
     return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], mode="mean")
 
 
+# Rules for oracles with `solve_root`.
+JOINT = {"aescb", "escb", "olsucb"}
 POLICIES = [
+    PolicyCase("aescb", AESCB),
     PolicyCase("bayesucb", BayesUCB),
     PolicyCase("bcucb", BCUCB),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
@@ -433,6 +439,7 @@ POLICIES = [
     ),
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
+    PolicyCase("escb", ESCB),
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
     PolicyCase("explored", lambda oracle: Explored(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))),
     PolicyCase("explored_last", lambda oracle: Explored(CTS(oracle), c=1.0, form="last")),
@@ -451,6 +458,7 @@ POLICIES = [
     PolicyCase("hierarchicalcts_means", _grid_means),
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("llr", LLR),
+    PolicyCase("olsucb", OLSUCB),
     PolicyCase("random", UniformlyRandom),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),
 ]

@@ -156,6 +156,7 @@ def test_checks_and_bounds_take_a_memoised_oracle():
 def test_what_is_declared_is_passed_on(case):
     plain, memoised = case.make(), MemoisedOracle(case.make())
     names = ["is_linear", "is_exact", "has_membership", "triggers_surely", "can_constrain", "sign", "alpha"]
+    names += ["can_solve_root"]
     names += ["least_mean", "uniform_size"] if plain.is_linear else []
     declared = [[getattr(oracle, name) for name in names] for oracle in (plain, memoised)]
     assert repr(declared[0]) == repr(declared[1])  # nan is not equal to itself

@@ -26,6 +26,12 @@ def _means(oracle: Any, means: FloatArray, _: object) -> FloatArray:
     return finite_means(oracle, means)
 
 
+def _squares(oracle: Any, squares: FloatArray, _: object) -> FloatArray:
+    array = real_array("squares", squares)
+    check_vector("squares", array, oracle.n_arms, 0.0)
+    return array
+
+
 def _available(oracle: Any, available: ArrayLike, _: object) -> BoolArray:
     array = np.asarray(available)
     # Not converted: a list of entries would become a mask of ones.
@@ -44,6 +50,7 @@ TAKES = {
     "solve_certified": (None, generator),
     "solve_within": (None, _available, generator),
     "solve_constrained": (None, None, None, generator),
+    "solve_root": (_means, _squares, generator),
     "gaps": (None, None, None, generator),
     "expected_reward": (_super_arm, _means),
     "spread": (_super_arm, _means),

@@ -262,6 +262,11 @@ class Oracle(ABC):
         """Whether `solve_constrained` is there; true of linear classes that define it."""
         return False
 
+    @property
+    def can_solve_root(self) -> bool:
+        """Whether `solve_root` is there; a `LinearOracle` says when."""
+        return False
+
     def is_feasible(self, super_arm: IntArray) -> bool:  # noqa: ARG002
         """Return whether `super_arm`, distinct entries of ``range(n_choices)``, belongs to the family.
 

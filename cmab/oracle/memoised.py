@@ -28,7 +28,8 @@ class MemoisedOracle(Oracle):
     explore-then-commit, for outcomes on a lattice, and for replications of a deterministic start. Optimistic
     indices change in every round with the logarithm of the time; see `RarelySwitchingCUCB` for those.
 
-    In front of a `LinearOracle` it is one itself, and passes on `solve_constrained` and `gaps` unremembered.
+    In front of a `LinearOracle` it is one itself, and passes on `solve_constrained`, `solve_root` and `gaps`
+    unremembered.
     Any passes on `solve_within`. Threads may share it.
 
     Parameters
@@ -202,6 +203,15 @@ class _MemoisedLinearOracle(MemoisedOracle, LinearOracle):
     @property
     def can_constrain(self) -> bool:
         return self.oracle.can_constrain
+
+    @property
+    def can_solve_root(self) -> bool:
+        return self.oracle.can_solve_root
+
+    def solve_root(
+        self, means: FloatArray, squares: FloatArray, rng: np.random.Generator, *, tolerance: float = 0.0
+    ) -> IntArray:
+        return self.oracle.solve_root(means, squares, rng, tolerance=tolerance)
 
     @property
     def least_mean(self) -> float:

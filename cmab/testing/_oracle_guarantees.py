@@ -169,9 +169,7 @@ def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
                 float(_best(oracle, np.array([oracle.expected_reward(arm, means) for arm in rivals]))),
             )
         return
-    membership = np.zeros((len(rivals), oracle.n_arms))
-    for row, arm in zip(membership, rivals, strict=True):
-        row[arm] = 1.0
+    membership = _membership(oracle.n_arms, rivals)
     while True:
         rows = np.array(list(islice(drawn, _CHUNK)))
         # A sum over each rival's arms is a product with its row of zeros and ones.
@@ -285,3 +283,39 @@ def check_constraints(subject: Subject) -> None:
         good = not oracle.is_exact or abs(value - best) <= TOLERANCE * (1 + abs(best))
         text = "{} is worth {:.6g}, the optimum {:.6g} " + _FORCED
         require(good, "constraints", text, answer, value, best, *told)
+
+
+def check_root(subject: Subject) -> Finding | None:
+    """An oracle with `solve_root` finds the best by a sum and a root, or what is worse by the tolerance."""
+    if subject.family is None or not subject.oracle.can_solve_root:
+        return None
+    oracle, rng, tried = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.seed), 0
+    membership = _membership(oracle.n_arms, subject.family)
+    for means in subject.timed(subject.problems):
+        # Widths that rule, that hardly matter, or of which some are none.
+        squares = (
+            rng.choice((0.01, 1.0, 100.0)) * rng.random(oracle.n_arms) * (rng.random(oracle.n_arms) < 0.9)
+        )
+        tolerance = float(rng.choice((0.0, 0.3)))
+        given = (means.copy(), squares.copy())
+        answer = oracle.solve_root(*given, np.random.default_rng(7), tolerance=tolerance)
+        same = np.array_equal(given[0], means) and np.array_equal(given[1], squares)
+        require(same, "root", "solve_root must leave means {} and squares {} unchanged", means, squares)
+        told = (answer, means, squares)
+        known = key(answer) in subject.members
+        require(known, "root", "{} is not one of the super arms (means {}, squares {})", *told)
+        values = oracle.sign * (membership @ means) + np.sqrt(membership @ squares)
+        value = oracle.sign * means[answer].sum() + np.sqrt(squares[answer].sum())
+        good = value >= values.max() - tolerance - TOLERANCE * (1 + abs(value))
+        text = "{} for means {}, squares {} is worth {:.6g}, the best {:.6g}, at tolerance {:g}"
+        require(good, "root", text, *told, value, values.max(), tolerance)
+        tried += 1
+    return Finding(f"{tried} of {len(subject.problems)} problems")
+
+
+def _membership(n_arms: int, super_arms: list[IntArray]) -> FloatArray:
+    """Return a row of zeros and ones for each super arm."""
+    membership = np.zeros((len(super_arms), n_arms))
+    for row, arm in zip(membership, super_arms, strict=True):
+        row[arm] = 1.0
+    return membership

@@ -44,6 +44,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rewards.check_triggering,
     rewards.check_smoothness,
     guarantees.check_constraints,
+    guarantees.check_root,
     surroundings.check_growth,
     answers.check_hashing,  # the last two may start a process
     surroundings.check_threads,
@@ -133,10 +134,10 @@ def check_oracle(
         read-only or mapped means), ``clock``, ``pickling``, ``buffer`` (answers share memory), ``batch``,
         ``compiled`` (`kernel` and `solve` differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible
         set near the answer is better), ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the
-        family differ), ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``growth`` (of
-        memory), ``hashing`` (another process has another order of sets) or ``threads`` (which share it). Each
-        goes on with the simplest means found. An oracle that keeps its promise fails with probability below
-        1e-6.
+        family differ), ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``root``
+        (`solve_root`), ``growth`` (of memory), ``hashing`` (another process has another order of sets) or
+        ``threads`` (which share it). Each goes on with the simplest means found. An oracle that keeps its
+        promise fails with probability below 1e-6.
     ValueError
         If `expected_failures` names no check, or gives no reason.
 
