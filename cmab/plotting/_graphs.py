@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cmab.arrays import FloatArray
 from cmab.plotting._style import COLOURS, pyplot, style
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ Positions = Mapping[Hashable, Any]
 _DETAILED = 120
 _NODE_MARKERS = ("s", "o", "^")
 _EDGE_DASHES = ("-", "--", ":")
+# In points of print: names, how far they are from their nodes, the picture. And the sides that they may take.
+_SIZE_OF_NAMES, _GAP, _WIDTH_OF_PICTURE = 7.5, 3.0, 290.0
+_SIDES = ((1, 1), (1, 0), (0, 1), (1, -1), (-1, 0), (-1, 1), (0, -1), (-1, -1))
 
 
 def layout(graph: nx.Graph[Any], *, rng: int = 0) -> Positions:
@@ -142,7 +146,7 @@ def draw_graph(
             )
         others = [node for node in graph if node not in drawn]
         _points(axes, others, places, s=size, color="white", edgecolors="0.45", linewidths=0.6, zorder=2.5)
-        _names(axes, labels, places)
+        _names(axes, labels, places, [edge[:2] for group in (edges or {}).values() for edge in group])
         axes.set_aspect("equal")
         axes.set_axis_off()
         axes.margins(0.04)
@@ -163,18 +167,44 @@ def _points(axes: Any, group: Collection[Hashable], places: Positions, **look: A
         axes.scatter(*np.array([places[node] for node in group]).T, **look)
 
 
-def _names(axes: Any, labels: Collection[Hashable] | Mapping[Hashable, str], places: Positions) -> None:
+def _names(
+    axes: Any,
+    labels: Collection[Hashable] | Mapping[Hashable, str],
+    places: Positions,
+    edges: Iterable[tuple[Hashable, Hashable]],
+) -> None:
+    """Write names where least is in their way: beside, above or below their nodes, or between."""
     from matplotlib.patheffects import withStroke
 
+    taken = _points_of(places, edges)
+    extent = max(1e-9, float(np.ptp(taken, axis=0).max())) if len(taken) else 1.0
+    # Points of print that the longer side of the picture has, about: it is laid out only when it is drawn.
+    scale = _WIDTH_OF_PICTURE / extent
     for node in labels:
         text = labels[node] if isinstance(labels, Mapping) else str(node)
+        half = np.array([0.31 * len(text) + 0.2, 0.6]) * _SIZE_OF_NAMES
+        around = (taken - np.asarray(places[node], np.float64)) * scale
+        shifts = [np.array(side) * (half + _GAP) for side in _SIDES]
+        covered = [(np.abs(around - shift) < half).all(axis=1).sum() for shift in shifts]
         axes.annotate(
             text,
             places[node],
-            (4, 4),
+            shifts[int(np.argmin(covered))],
             textcoords="offset points",
-            fontsize=7.5,
+            ha="center",
+            va="center",
+            fontsize=_SIZE_OF_NAMES,
             fontweight="bold",
             zorder=9,
             path_effects=[withStroke(linewidth=2, foreground="white")],
         )
+
+
+def _points_of(places: Positions, edges: Iterable[tuple[Hashable, Hashable]]) -> FloatArray:
+    """Return where nodes are, and points along the edges that are marked."""
+    along = np.linspace(0.0, 1.0, 20)[:, None]
+    lines = [
+        (1 - along) * np.asarray(places[u], np.float64) + along * np.asarray(places[v], np.float64)
+        for u, v in edges
+    ]
+    return np.concatenate([np.array(list(places.values()), np.float64).reshape(-1, 2), *lines])

@@ -79,6 +79,7 @@ def animate_learning(
     horizon: int,
     rng: int,
     path: Path,
+    name: str,
     network: nx.Graph[Any] | None = None,
 ) -> None:
     """Write a GIF of what a policy chooses as it learns, in its replication 0.
@@ -97,6 +98,8 @@ def animate_learning(
         As for `cmab.simulate`.
     path : Path
         Ends in ``.gif`` or ``.mp4``.
+    name : str
+        What the learner is called.
     network : networkx graph, optional
         Drawn whole; the part that is reached in any frame if left out.
     """
@@ -120,7 +123,8 @@ def animate_learning(
     places = layout(network)
 
     def draw(axes: Any, frame: tuple[int, IntArray]) -> None:
-        title = f"Round {frame[0]:,}, worth {environment.expected_reward(frame[1]):.3g} nodes on average\n"
+        worth = environment.expected_reward(frame[1])
+        title = f"{name}, round {frame[0]:,} of {horizon:,}: seeds worth {worth:.3g} nodes on average\n"
         draw_cascade(environment, frame[1], network, title=title, positions=places, ax=axes)
 
     animate(draw, frames, path=path)

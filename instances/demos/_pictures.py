@@ -34,7 +34,7 @@ def draw_two_columns(
         draw_graph(graph, places, title=title, ax=axes, **groups)
         axes.set_aspect("auto")
         axes.margins(0.32, 0.03)
-        _colour_edges(axes, graph, places, means, "True chance of a pair")
+        _colour_edges(axes, graph, places, means, "True chance that a pair succeeds")
         for column, side, shift in zip(columns, ("right", "left"), (-_GAP, _GAP), strict=True):
             for node in column:
                 axes.annotate(

@@ -32,8 +32,8 @@ _MOST_STREETS = 500
     sentence="women chosen by Thompson sampling bring people to {value} of {whole}, random ones to {random} "
     "(the best, {best}).",
     featured="Thompson",
-    horizon=2000,
-    replications=10,
+    horizon=1000,
+    replications=5,
 )
 def coverage(*, k: int = 3, rng: int = 0) -> Problem:
     """Choose k hosts among the women of Davis's Southern study so that most events find one.
@@ -54,23 +54,25 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
     environment = Coverage(graph, k, probability=_means(graph, rng))
     oracle = environment.oracle
 
+    women, events = sides = _two_sides(graph)
+    chances = _means(graph, rng)
+
     def draw(hosts: IntArray) -> Any:
         names = oracle.labels(hosts)
         edges = [(u, v) for u, v in graph.edges if u in names or v in names]
         reached = [v for pair in edges for v in pair if v not in names]
         nodes = {"Chosen women": names, "Events they may take up": list(dict.fromkeys(reached))}
-        return _draw(graph, "Davis's Southern women", nodes=nodes, edges={"Attendance": edges}, labels=names)
+        title = "Hosts that Thompson sampling chooses"
+        return draw_two_columns(graph, sides, chances, title, nodes=nodes, edges={"May take up": edges})
 
-    sides: Any = graph.nodes(data="bipartite")
-    events = sum(side for _, side in sides)  # women are of side 0, events of side 1
-    told = [f"Davis's Southern women: {len(graph) - events} women, {events} events, {k} hosts in a round"]
+    told = [f"Davis's Southern women: {len(women)} women, {len(events)} events, {k} hosts in a round"]
     return Problem(
         environment,
         oracle,
         draw,
         told=told,
         title=f"Davis's Southern women, {k} hosts",
-        whole=f"{events} events",
+        whole=f"{len(events)} events",
         names=oracle.labels,
     )
 
@@ -82,8 +84,8 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
     sentence="{value} pairs of Thompson sampling's matching succeed, and {random} of a random one "
     "(of the best, {best}).",
     featured="Thompson",
-    horizon=2000,
-    replications=10,
+    horizon=1000,
+    replications=5,
 )
 def matching(*, rng: int = 0) -> Problem:
     """Learn who should go to which event: a matching of Davis's Southern women with events.
@@ -101,8 +103,7 @@ def matching(*, rng: int = 0) -> Problem:
     graph: nx.Graph[Any] = nx.davis_southern_women_graph()
     oracle = Matching(graph, method="assignment")
     environment = SemiBandit(BernoulliArms(_means(graph, rng)), oracle)
-    data: Any = graph.nodes(data="bipartite")
-    sides = [[node for node, side in data if side == number] for number in (0, 1)]
+    sides = _two_sides(graph)
     best = _best(environment, oracle)
 
     def draw(chosen: IntArray) -> Any:
@@ -111,7 +112,7 @@ def matching(*, rng: int = 0) -> Problem:
             graph,
             sides,
             environment.means,
-            "Davis's Southern women and events",
+            "The matching that Thompson sampling chooses",
             edges=apart(edges, best),
         )
 
@@ -135,8 +136,8 @@ def matching(*, rng: int = 0) -> Problem:
     sentence="the way that Thompson sampling chooses meets {value} congested streets, a random one {random} "
     "(the best, {best}).",
     featured="Thompson",
-    horizon=2000,
-    replications=10,
+    horizon=1000,
+    replications=5,
 )
 def routing(*, side: int = 6, rng: int = 0) -> Problem:
     """Learn the way with the least congestion through a grid of streets.
@@ -164,7 +165,7 @@ def routing(*, side: int = 6, rng: int = 0) -> Problem:
         edges: Any = oracle.labels(path)
         places = {node: node for node in graph}
         nodes = {"From": corners[:1], "To": corners[1:]}
-        label, title = "True chance that a street is congested", f"{side} by {side} crossings"
+        label, title = "True chance that a street is congested", "The way that Thompson sampling chooses"
         ways = apart(edges, best)
         return draw_streets(graph, places, environment.means, label, title, nodes=nodes, edges=ways)
 
@@ -178,6 +179,11 @@ def _means(graph: nx.Graph[Any], rng: int) -> FloatArray:
     return stream(root(rng), Purpose.ESTIMATION, 0).uniform(0.1, 0.9, graph.number_of_edges())
 
 
+def _two_sides(graph: nx.Graph[Any]) -> list[list[Any]]:
+    data: Any = graph.nodes(data="bipartite")
+    return [[node for node, side in data if side == number] for number in (0, 1)]
+
+
 def _best(environment: SemiBandit, oracle: LinearOracle) -> Any:
     """Return the edges of the best super arm."""
     # An exact oracle, which draws nothing.
@@ -187,9 +193,3 @@ def _best(environment: SemiBandit, oracle: LinearOracle) -> Any:
 def _pairs(oracle: LinearOracle, arms: IntArray) -> list[str]:
     pairs: Any = oracle.labels(arms)
     return [f"{u} with {v}" for u, v in pairs]
-
-
-def _draw(graph: nx.Graph[Any], title: str, places: Any = None, **groups: Any) -> Any:
-    from cmab.plotting import draw_graph
-
-    return draw_graph(graph, places, title=title, **groups)

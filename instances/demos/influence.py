@@ -63,6 +63,7 @@ def _film(*, animate: Path | None = None) -> Callable[[Study], object] | None:
             horizon=int(study.rounds[-1]),
             rng=study.seed,
             path=animate,
+            name=_FEATURED,
             network=network,
         )
 

@@ -36,8 +36,8 @@ LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORD
     unit="clicks",
     sentence="{whole} chosen by CUCB get {value} clicks a round, random ones {random} (the best, {best}).",
     featured="CUCB",
-    horizon=5000,
-    replications=20,
+    horizon=3000,
+    replications=10,
 )
 def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
     """Choose the k most clicked of many advertisements, shown together and each with its own click rate.
@@ -77,8 +77,8 @@ def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
     sentence="{value} of {whole} hold in the tree that Thompson sampling chooses, {random} in a random one "
     "(in the best, {best}).",
     featured="Thompson",
-    horizon=3000,
-    replications=10,
+    horizon=2000,
+    replications=8,
 )
 def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
     """Learn the most reliable spanning tree of Zachary's karate club, tie by tie.
@@ -102,7 +102,7 @@ def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
     def draw(tree: IntArray) -> Any:
         chosen: Any = oracle.labels(tree)
         best: Any = oracle.labels(oracle.solve(environment.means, np.random.default_rng(0)))
-        label, title = "True chance that a tie holds", "Zachary's karate club"
+        label, title = "True chance that a tie holds", "Zachary's karate club: a tree of Thompson sampling"
         marked = {"labels": list(graph), "edges": apart(chosen, best)}
         return draw_streets(graph, layout(graph), environment.means, label, title, **marked)
 
