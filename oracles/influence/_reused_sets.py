@@ -163,7 +163,10 @@ def search_with(plan: Plan, first_sets: Callable[[int], SetCollection], k: int, 
             edges += sets.edges_examined
         chosen, covered, hoped = choose_some(sets, k, allowed, log_term, n_sets == last)
         # The test with new sets costs time: only where the test with old ones, which may flatter, passes.
-        likely = secured_by(reverse, chosen, covered, n_sets, log_term) >= plan.ratio * hoped
+        likely = (
+            covered >= plan.least_hits
+            and secured_by(reverse, chosen, covered, n_sets, log_term) >= plan.ratio * hoped
+        )
         if likely or n_sets == plan.max_sets:
             fresh.grow(n_sets)
             _, _, optimum = choose_some(fresh, k, allowed, log_term)

@@ -25,11 +25,12 @@ from oracles.diffusion.spread import (
     threshold_spread,
     triggering_probabilities,
 )
+from oracles.influence.quality import Quality, hits_per_choice
 
 if TYPE_CHECKING:
     import networkx as nx
 
-_CASCADES = 2000
+_CASCADES, _EPSILON = 2000, 0.1
 _ROUNDING = 1e-9
 
 
@@ -97,19 +98,39 @@ class InfluenceOracle(Oracle):
         # Under linear thresholds, edges out of a node are not seen together: see `LinearThreshold`.
         self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
 
-    def _promise(self, ratio: float, epsilon: float, delta: float | None, max_rr_sets: int | None) -> None:
-        """Set what `alpha` and `beta` are made of, for oracles that certify their answers."""
-        self.epsilon = real("epsilon", epsilon, 0.0, ratio, inside=True)
+    def _promise(
+        self,
+        ratio: float,
+        epsilon: float | None,
+        delta: float | None,
+        max_rr_sets: int | None,
+        quality: Quality | float | None,
+        first_rr_sets: int | None = None,
+    ) -> None:
+        """Set what `alpha` and `beta` are made of, for oracles that certify their answers, and `quality`."""
+        unasked = epsilon is None and first_rr_sets is None and max_rr_sets is None
+        self.quality: Quality | float = ("good" if unasked else "fast") if quality is None else quality
+        self._hits_per_choice = hits_per_choice(self.quality)
+        self.first_rr_sets = None if first_rr_sets is None else integer("first_rr_sets", first_rr_sets, 1)
+        self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
         self.alpha, self.beta = ratio - self.epsilon, 1.0 - self.delta
 
     def __repr__(self) -> str:
         candidates = None if self.candidates.all() else int(self.candidates.sum())
-        # What `delta` is if it is left out says nothing.
-        own = getattr(self, "delta", None)
-        delta = None if own == 1 / max(2, self.n_arms) else own
-        return described(self, candidates=candidates, delta=delta)
+        # What is as if it were left out says nothing.
+        kept = self.__dict__
+        unasked = kept.get("epsilon") == _EPSILON and not (
+            kept.get("first_rr_sets") or kept.get("max_rr_sets")
+        )
+        usual = {
+            "delta": 1 / max(2, self.n_arms),
+            "epsilon": _EPSILON,
+            "quality": "good" if unasked else "fast",
+        }
+        hidden = {name: None for name, value in usual.items() if kept.get(name) == value}
+        return described(self, candidates=candidates, **hidden)
 
     @property
     def n_choices(self) -> int:

@@ -12,6 +12,7 @@ from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import BUDGET_RATIO, GREEDY_RATIO, Certificate, Schedule, upper_bound
+from oracles.influence.quality import Quality
 from oracles.influence.search import Plan, search
 
 if TYPE_CHECKING:
@@ -43,13 +44,14 @@ class BudgetedInfluence(InfluenceOracle):
         Cost of each node as a seed, positive.
     delta : float, optional
         Probability of failure of a call; one over the number of arms if left out, at most 1/2.
-    epsilon : float
-        Accuracy, in (0, 0.405).
+    epsilon : float, optional
+        Accuracy, in (0, 0.405); 0.1 if left out.
     budget : float
         What seeds may cost together; enough for one node at least.
     node_weights : array_like, optional
         What each node is worth when active, not negative; 1 each if left out.
     max_rr_sets : int, optional
+    quality : {"fast", "good", "best"} or float, optional
         As in `InfluenceMaximization`.
 
     Raises
@@ -79,10 +81,11 @@ class BudgetedInfluence(InfluenceOracle):
         costs: ArrayLike,
         *,
         delta: float | None = None,
-        epsilon: float = 0.1,
+        epsilon: float | None = None,
         budget: float,
         node_weights: ArrayLike | None = None,
         max_rr_sets: int | None = None,
+        quality: Quality | float | None = None,
     ) -> None:
         prices = vector("costs", costs, low=0.0)
         if not (prices > 0.0).all():
@@ -92,7 +95,7 @@ class BudgetedInfluence(InfluenceOracle):
         affordable = np.flatnonzero(self._parts <= _PARTS)
         super().__init__(graph, _most_within(self._parts), node_weights=node_weights, candidates=affordable)
         self.costs = frozen(vector("costs", costs, self.graph.n_nodes))
-        self._promise(BUDGET_RATIO, epsilon, delta, max_rr_sets)
+        self._promise(BUDGET_RATIO, epsilon, delta, max_rr_sets, quality)
 
     def _restricted(self, available: BoolArray) -> Self:
         restricted = super()._restricted(available)
@@ -121,9 +124,10 @@ class BudgetedInfluence(InfluenceOracle):
         costs = np.where(cheapest >= 0, self._parts[cheapest], np.inf)
         n = reverse.n_components
         size = min(self.k, n)
+        log_choices = size * (1.0 + float(np.log(n / size)))  # of (e n / k)^k, at least their number
         schedule = Schedule.of(
             reverse.total_weight,
-            size * (1.0 + float(np.log(n / size))),  # ln of (e n / k)^k, at least the number of choices
+            log_choices,
             float(reverse.masses[cheapest >= 0].max()),
             self.epsilon,
             self.delta,
@@ -138,6 +142,7 @@ class BudgetedInfluence(InfluenceOracle):
             self.max_rr_sets,
             first_ratio=GREEDY_RATIO - self.epsilon,
             patient_sets=_PATIENCE * schedule.first,
+            least_hits=self._hits_per_choice * log_choices,
         )
         found = search(plan, lambda sets, log_term, _: self._choose(sets, costs, log_term))
         return found.certificate(cheapest[found.chosen], self.alpha, n)

@@ -10,10 +10,11 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.validation import integer
 from oracles.diffusion.directed_graph import DirectedGraph
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.diffusion.reverse_sets import SetCollection
 from oracles.influence._reused_sets import FirstSets, Sample, sample_under, search_with, trimmed
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.search import Found
+from oracles.influence.quality import Quality
+from oracles.influence.search import Found, Plan
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -61,11 +62,11 @@ class RepairedInfluence(InfluenceMaximization):
         Number of seeds, in ``[1, number of candidates]``.
     delta : float, optional
         Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
-    epsilon : float
-        Accuracy, in (0, 1 - (1 - 1/k)^k).
+    epsilon : float, optional
+        Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
     seed : int
         What the sets that choose are a function of, not negative.
-    node_weights, candidates, max_rr_sets, first_rr_sets
+    node_weights, candidates, max_rr_sets, first_rr_sets, quality
         As in `InfluenceMaximization`.
     threads : int
         Threads to draw the sets that do not stay on.
@@ -99,12 +100,13 @@ class RepairedInfluence(InfluenceMaximization):
         k: int,
         *,
         delta: float | None = None,
-        epsilon: float = 0.1,
+        epsilon: float | None = None,
         seed: int = 0,
         node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
         max_rr_sets: int | None = None,
         first_rr_sets: int | None = None,
+        quality: Quality | float | None = None,
         threads: int = 1,
     ) -> None:
         super().__init__(
@@ -116,6 +118,7 @@ class RepairedInfluence(InfluenceMaximization):
             candidates=candidates,
             max_rr_sets=max_rr_sets,
             first_rr_sets=first_rr_sets,
+            quality=quality,
             threads=threads,
         )
         self.seed = integer("seed", seed, 0)
@@ -132,11 +135,10 @@ class RepairedInfluence(InfluenceMaximization):
         self._sample = restricted._sample  # sets are the same for any candidates
         return seeds
 
-    def _search(
-        self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float, keys: tuple[int, int]
-    ) -> Found:
+    def _search(self, plan: Plan, k: int, allowed: BoolArray) -> Found:
+        reverse = plan.reverse
         if reverse.n_components < self.graph.n_nodes or len(reverse.world.gammas) > 0:
-            return super()._search(reverse, k, allowed, floor, keys)
+            return super()._search(plan, k, allowed)
         from oracles.diffusion._kernels_graph import in_order
 
         # An array of its own, in which impossible arcs have their places, too: their coins belong to these.
@@ -155,9 +157,9 @@ class RepairedInfluence(InfluenceMaximization):
             return FirstSets(reverse, self.seed, sample, n_sets)
 
         if any(first_sets(few).ends[-1] > _MOST_NODES for few in _PROBES):
-            found = super()._search(reverse, k, allowed, floor, keys)
+            found = super()._search(plan, k, allowed)
         else:
-            found = search_with(self._plan(reverse, k, allowed, floor, keys), first_sets, k, allowed)
+            found = search_with(plan, first_sets, k, allowed)
         if sample is not None and sample.n_sets >= _TOO_MANY * used > 0:
             sample = trimmed(sample, used)
         self._sample = sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +53,8 @@ class Plan:
         Threads to draw them on.
     first_ratio : float, optional
         A higher ratio, which is wanted below `patient_sets` sets.
+    least_hits : float
+        How many of the sets that chose them the components must meet.
     """
 
     reverse: ReverseGraph
@@ -63,6 +65,7 @@ class Plan:
     threads: int = 1
     first_ratio: float | None = None
     patient_sets: int = 0
+    least_hits: float = 0.0
 
     @property
     def max_sets(self) -> int:
@@ -74,6 +77,11 @@ class Plan:
     def first_sets(self) -> int:
         """Sets in each sample at first."""
         return min(self.schedule.first, self.max_sets)
+
+    def of_size(self, n_sets: int, *, keys: tuple[int, int] | None = None) -> Plan:
+        """Return this plan with `n_sets` sets in each sample from the start, and no more."""
+        schedule = replace(self.schedule, first=min(n_sets, self.schedule.last))
+        return replace(self, schedule=schedule, keys=keys or self.keys, max_rr_sets=2 * n_sets)
 
     def found(
         self, chosen: IntArray, secured: float, optimum: float, hits: int, n_sets: int, edges: int
@@ -113,7 +121,9 @@ def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], No
         chosen, covered, optimum = choose(sets, log_term, n_sets == last)
         goal = wanted * optimum
         # The choice's own coverage is optimistic: validation is worth its time only where even that passes.
-        if n_sets == plan.max_sets or _is_shown(reverse, chosen, covered, n_sets, log_term, goal):
+        if n_sets == plan.max_sets or (
+            covered >= plan.least_hits and _is_shown(reverse, chosen, covered, n_sets, log_term, goal)
+        ):
             seen = _validated(plan, chosen, n_sets, goal)
             edges += seen.edges_examined
             if n_sets == plan.max_sets or seen.secured >= goal:
@@ -126,7 +136,7 @@ def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_set
     """Return the next number of sets, doubled until a test could pass: leaving tests out costs no confidence.
 
     It could not if it fails with as large a share of covered sets as now, while the bound on the optimum
-    comes closer to the choice's own value as fast as errors fall.
+    comes closer to the choice's own value as fast as errors fall; nor is it made while too few are covered.
     """
     reverse, log_term = plan.reverse, plan.schedule.log_term
     value = reverse.total_weight * covered / n_sets + float(reverse.certain[chosen].sum())
@@ -134,7 +144,9 @@ def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_set
     while factor * n_sets < plan.max_sets:
         # Errors fall as one over the root of the number of sets.
         bound = value + (optimum - value) / math.sqrt(factor)
-        if _is_shown(reverse, chosen, factor * covered, factor * n_sets, log_term, plan.ratio * bound):
+        if factor * covered >= plan.least_hits and _is_shown(
+            reverse, chosen, factor * covered, factor * n_sets, log_term, plan.ratio * bound
+        ):
             break
         factor *= 2
     return min(factor * n_sets, plan.max_sets)

@@ -17,6 +17,7 @@ from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import KEY, MOST_CASCADES, node_worths, standard_error, summable
 from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel, checked
 from oracles.influence.maximization import InfluenceMaximization
+from oracles.influence.quality import Quality
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -43,9 +44,9 @@ class TriggeringInfluence(InfluenceMaximization):
         Draws live arcs for the means of a call.
     delta : float, optional
         Probability of failure of a call; one over the number of arms if left out, at most 1/2.
-    epsilon : float
-        Accuracy, in (0, 1 - (1 - 1/k)^k).
-    node_weights, candidates, max_rr_sets, first_rr_sets, threads
+    epsilon : float, optional
+        Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
+    node_weights, candidates, max_rr_sets, first_rr_sets, quality, threads
         As in `InfluenceMaximization`.
 
     Raises
@@ -80,11 +81,12 @@ class TriggeringInfluence(InfluenceMaximization):
         *,
         triggering: TriggeringModel,
         delta: float | None = None,
-        epsilon: float = 0.1,
+        epsilon: float | None = None,
         node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
         max_rr_sets: int | None = None,
         first_rr_sets: int | None = None,
+        quality: Quality | float | None = None,
         threads: int = 1,
     ) -> None:
         super().__init__(
@@ -96,6 +98,7 @@ class TriggeringInfluence(InfluenceMaximization):
             candidates=candidates,
             max_rr_sets=max_rr_sets,
             first_rr_sets=first_rr_sets,
+            quality=quality,
             sampler="coins",
             threads=threads,
         )
