@@ -24,6 +24,14 @@ from cmab.studies.store import STORE
 
 # What shells say of a program that Ctrl-C ended: 128 and the signal's number.
 _INTERRUPTED = 130
+# Commands that can be typed as they stand, but for the names of files.
+_EXAMPLES = """examples:
+  cmab demo influence                                 learners on a small network: a table and pictures
+  cmab demo influence --graph friends.csv --k 3       the same on a network of yours
+  cmab demo matching --help                           what can be asked of a demo
+  cmab list oracles                                   what there is, with parameters
+  cmab run study.toml --out results --jobs -1         a study, or what is missing of it
+  cmab report results                                 its page"""
 
 
 class _BadOutput(Exception):
@@ -91,7 +99,12 @@ def _fail(message: str, status: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="cmab", description="Combinatorial bandits with graph oracles.")
+    parser = argparse.ArgumentParser(
+        prog="cmab",
+        description="Combinatorial bandits with graph oracles.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"cmab {_registry.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="list demos, experiments, oracles, policies and the like")

@@ -102,14 +102,24 @@ def text_of(file: Path) -> str:
     ValueError
         If it is cut off, no text, or does not fit into memory.
     """
+    return text_in(file, bytes_of(file))
+
+
+def bytes_of(file: Path) -> bytes:
+    """Return what a file holds, unpacked."""
     try:
         with file.open("rb") as raw:
             is_zipped = raw.read(2) == _GZIP
             raw.seek(0)
-            data = _bounded(file, gzip.GzipFile(fileobj=raw) if is_zipped else raw)
-        return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
+            return _bounded(file, gzip.GzipFile(fileobj=raw) if is_zipped else raw)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{file} must be a complete gzip file, got {error}") from None
+
+
+def text_in(file: Path, data: bytes) -> str:
+    """Return the text that the bytes of a file are."""
+    try:
+        return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} must be text in UTF-8, got {error}") from None
 

@@ -142,10 +142,31 @@ def test_columns_of_numbers_are_used_and_told(text, asked, expected, words, tmp_
     assert words in said(network)
 
 
+@pytest.mark.parametrize(
+    ("text", "chances", "words"),
+    [
+        ("from,to,p\na,b,30%\nb,c,7.5 %\n", [0.3, 0.075], "probabilities are column p (0.075 to 0.3)"),
+        ("from,to,p,\na,b,0.3,\n", [0.3], "says from / probabilities are column p (0.3 to 0.3)"),
+        (
+            "from,to,p\na,b,0.3\na,b,0.3\n",
+            [0.3, 0.3],
+            "1 tie stands there again, and each counts as one more",
+        ),
+        ("from,to,p\na,b,0.3\nsolo,,\n", [0.3], "1 name has no tie"),
+        ('from,to,weight\na,c,"1,500"\nb,c,"4,500"\n', [0.25, 0.75], "column weight (1500 to 4500) is taken"),
+        ("from,to,p\nZoé,Ann,0.3\n".encode("cp1252"), [0.3], "it is no UTF-8, and was read as Windows-1252"),
+    ],
+)
+def test_what_spreadsheets_make_of_a_list(text, chances, words, tmp_path):
+    network = read_network(write(tmp_path / "net.csv", text))
+    np.testing.assert_allclose(network.graph.probabilities, chances)
+    assert words in said(network)
+
+
 def test_loops_are_left_out_and_told(tmp_path):
     network = read_network(write(tmp_path / "net", "a a\na b\n"))
     assert ties(network) == [("a", "b", None)]
-    assert "1 ties from a node to itself are left out" in said(network)
+    assert "ties from a node to itself are left out: 1" in said(network)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +187,7 @@ def test_loops_are_left_out_and_told(tmp_path):
         ("net.graphml", "<graphml>\n<x></graphml>", {}, "must be GraphML, got ParseError: .* line 2"),
         ("net.gml", "graph [\n node [\n id 0\n", {}, r"must be GML, .* at \("),
         ("net.json", '{"nodes": 3}', {}, "must be JSON"),
-        ("net.csv", b"a,\xe9\n", {}, "must be text in UTF-8"),
+        ("net.csv", b"a,\x81\xe9\n", {}, "must be text in UTF-8"),
     ],
 )
 def test_faults_are_named(name, text, asked, message, tmp_path):

@@ -80,8 +80,8 @@ class Demo:
         instance = {name: value for name, value in given.items() if value is not None}
         for name, value in instance.items():
             if isinstance(value, Path):  # a study names files below its own folder only
-                value.stat()
-                path = value.resolve()
+                with value.open("rb"):  # refused here, by the name that was given
+                    path = value.resolve()
                 instance[name], files = {"file": path.name}, path.parent
         tables = {
             "horizon": horizon,

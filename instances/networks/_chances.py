@@ -61,7 +61,9 @@ def numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, bo
     numbers = np.array([number_of(value) for value in table.columns[column]])
     is_chance = (numbers >= 0.0) & (numbers <= 1.0)
     if kind == "probability":
-        rule = "a probability must lie in [0, 1] (--weight-column turns weights into some)"
+        rule = (
+            "a probability must lie in [0, 1], or be written with % (--weight-column turns weights into some)"
+        )
         _require(table, column, is_chance, rule)
         return numbers, True
     _require(table, column, (numbers >= 0.0) & np.isfinite(numbers), "a weight must be a number, 0 or more")

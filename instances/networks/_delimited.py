@@ -51,9 +51,15 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
     for row in edges:
         _check(file, row, names, delimiter)
     first, second = _places_of_ends(names) if has_header else (0, 1)
+    alone = [row for row in edges if _is_alone(row, first)]
+    edges = [row for row in edges if not _is_alone(row, first)] if alone else edges
     columns: dict[str, list[object]] = {
-        name: [row.fields[at] for row in edges] for at, name in enumerate(names) if at not in (first, second)
+        name: [_number_in(row.fields[at], delimiter) for row in edges]
+        for at, name in enumerate(names)
+        if at not in (first, second)
     }
+    # What spreadsheets leave behind the last column.
+    columns = {name: cells for name, cells in columns.items() if not name.isdecimal() or any(cells)}
     for key in dict.fromkeys(key for row in edges for key in row.data):
         columns[key] = [row.data.get(key) for row in edges]
     directed, why = _direction(text, columns, names[first] if has_header else "")
@@ -68,6 +74,7 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
         ends=ends,
         places=[f"line {row.line}" for row in edges],
         columns=columns,
+        nodes=[row.fields[first] for row in alone],
         directed=directed,
         why=why,
     )
@@ -156,9 +163,20 @@ def _names(first: Sequence[str], has_header: bool) -> list[str]:
         return [f"{at + 1}" for at in range(len(first))]
     # What has no name, or one that stood before, is called by its number.
     return [
-        name if name and name not in first[:at] else f"{name or 'column'} {at + 1}"
+        name if name and name not in first[:at] else f"{name} {at + 1}".lstrip()
         for at, name in enumerate(first)
     ]
+
+
+def _is_alone(row: _Row, first: int) -> bool:
+    """Say whether a line has nothing but one name: a node without ties."""
+    return not row.data and [cell for cell in row.fields if cell] == [row.fields[first]]
+
+
+def _number_in(cell: str, delimiter: str) -> str:
+    """Return a cell without commas between thousands: where commas part columns, none is a decimal one."""
+    is_grouped = delimiter == "," and re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?", cell)
+    return cell.replace(",", "") if is_grouped else cell
 
 
 def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:

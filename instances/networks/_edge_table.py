@@ -52,8 +52,11 @@ class EdgeTable:
 
 
 def number_of(value: object) -> float:
-    """Return a cell as a number, written with a decimal point or comma; nan if it is none."""
+    """Return a cell as a number, with a decimal point or comma, or in per cent; nan if it is none."""
     try:
-        return float(value.replace(",", ".") if isinstance(value, str) else value)  # type: ignore[arg-type]
+        if isinstance(value, str):
+            text = value.replace(",", ".").rstrip()
+            return float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
+        return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return float("nan")

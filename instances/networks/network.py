@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from instances.graphs import text_of
+from cmab.results.tables import shown
+from instances.graphs import bytes_of, text_in
 from instances.networks._chances import column_of, numbers_in, others_told, shares
 from instances.networks._delimited import delimited
 from instances.networks._edge_table import EdgeTable
@@ -18,6 +19,8 @@ from instances.networks._written import form_of, written
 from oracles import DirectedGraph
 
 _MOST_DIGITS = 18
+# What spreadsheets in western Europe and America write where they are not asked for UTF-8.
+_WINDOWS = "cp1252"
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,11 @@ def read_network(
     """Read a network with names from a file, gzipped or not, and say how it was understood.
 
     Takes edge lists and CSV (commas, semicolons, tabs, bars or blanks; with a header or without; names in
-    quotes; UTF-8 or UTF-16 with a byte order mark), GraphML, GML, GEXF, Pajek, node-link JSON, and what
-    networkx writes: edge lists with data in braces, adjacency lists (``.adjlist``) and graph6.
-    Lines that begin with ``#`` are skipped, and so are ties from a node to itself.
+    quotes; UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is told), GraphML, GML, GEXF, Pajek,
+    node-link JSON, and what networkx writes: edge lists with data in braces, adjacency lists (``.adjlist``)
+    and graph6.
+    Lines that begin with ``#`` are skipped, and so are ties from a node to itself. A line of a CSV with one
+    name and nothing else is a node without ties.
 
     Parameters
     ----------
@@ -106,7 +111,7 @@ def read_network(
     probabilities are column probability (0.2 to 0.3)
     """
     file = Path(path)
-    table = _table(file, header)
+    table, as_windows = _table(file, header)
     n_nodes, labels, ends = _numbered(table)
     column, kind = column_of(table, probability_column, weight_column)
     numbers, is_chance = (None, True) if column is None else numbers_in(table, column, kind)
@@ -114,8 +119,13 @@ def read_network(
     told = [f"{file.name} is {_with_article(table.form)}", way]
     proper = ends[:, 0] != ends[:, 1]
     if not proper.all():
-        told.append(f"{int((~proper).sum()):,} ties from a node to itself are left out")
+        told.append(f"ties from a node to itself are left out: {int((~proper).sum()):,}")
     ends, numbers = ends[proper], None if numbers is None else numbers[proper]
+    told += _repeats_told(ends if goes_one_way else np.sort(ends, axis=1))
+    if without := n_nodes - len(np.unique(ends)):
+        told.append(f"{without:,} {'name has' if without == 1 else 'names have'} no tie")
+    if as_windows:
+        told.append("it is no UTF-8, and was read as Windows-1252: look whether names with accents are right")
     if not goes_one_way:
         ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)
         numbers = None if numbers is None else np.repeat(numbers, 2)
@@ -132,8 +142,18 @@ def read_network(
     return Network(graph, goes_one_way, told=tuple(told))
 
 
-def _table(file: Path, header: bool | None) -> EdgeTable:
-    text = text_of(file)
+def _table(file: Path, header: bool | None) -> tuple[EdgeTable, bool]:
+    """Return the edges, and whether the text is taken for one of Windows."""
+    data, as_windows = bytes_of(file), False
+    try:
+        text = text_in(file, data)
+    except ValueError:
+        try:
+            text, as_windows = data.decode(_WINDOWS), b"\0" not in data
+        except UnicodeDecodeError:
+            as_windows = False
+        if not as_windows:
+            raise
     form = form_of(file, text)
     table = delimited(file, text, header) if form is None else written(file, text, form)
     for row, ends in enumerate(table.ends):
@@ -141,7 +161,16 @@ def _table(file: Path, header: bool | None) -> EdgeTable:
             raise ValueError(f"{file}, {table.places[row]}, column {ends.index('') + 1}: must name a node")
     if not table.ends and not table.nodes:
         raise ValueError(f"{file} must hold at least one edge, got none")
-    return table
+    return table, as_windows
+
+
+def _repeats_told(ends: IntArray) -> list[str]:
+    """Return a line on ties that stand in the file again: each may carry something, as any other."""
+    repeats = len(ends) - len(np.unique(ends, axis=0))
+    if not repeats:
+        return []
+    more = "tie stands" if repeats == 1 else "ties stand"
+    return [f"{repeats:,} {more} there again, and each counts as one more chance"]
 
 
 def _with_article(form: str) -> str:
@@ -188,7 +217,9 @@ def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[b
 
 
 def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:
-    span = f"{numbers.min(initial=np.inf):.3g} to {numbers.max(initial=-np.inf):.3g}"
+    span = " to ".join(
+        shown(float(end)) for end in (numbers.min(initial=np.inf), numbers.max(initial=-np.inf))
+    )
     if is_chance:
         return f"probabilities are column {column} ({span})"
     return (
