@@ -5,7 +5,10 @@ import re
 import shlex
 import sys
 import tomllib
+from contextlib import redirect_stdout
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from importlib.util import module_from_spec, spec_from_file_location
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +21,13 @@ from cmab.studies import _registry
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: A snippet, and what it prints if the page shows that below it.
+SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_snippets_run(page, tmp_path, monkeypatch, request):
-    """The snippets of a page run in order, in one namespace and an empty folder."""
+    """The snippets of a page run in order, in one namespace and an empty folder, and print what it shows."""
     monkeypatch.chdir(tmp_path)
     module = ModuleType(f"snippets_of_{page.stem}")
     # As in a notebook, classes can be pickled, and go to other processes by value.
@@ -33,7 +37,36 @@ def test_snippets_run(page, tmp_path, monkeypatch, request):
     namespace = vars(module)
     for match in SNIPPET.finditer(page.read_text(encoding="utf-8")):
         line = page.read_text(encoding="utf-8")[: match.start()].count("\n") + 1
-        exec(compile("\n" * line + match.group(1), str(page), "exec"), namespace)
+        with redirect_stdout(StringIO()) as printed:
+            exec(compile("\n" * line + match[1], str(page), "exec"), namespace)
+        if match[2]:
+            shown, flags = without_times(match[2]), ELLIPSIS | NORMALIZE_WHITESPACE
+            assert OutputChecker().check_output(shown, printed.getvalue(), flags), printed.getvalue()
+
+
+def without_times(shown):
+    """A table may show milliseconds, which are others in every run."""
+    lines = shown.splitlines()
+    for head, line in enumerate(lines):
+        start = line.find("ms a round")
+        for row in range(head + 1, len(lines) if start > 0 else 0):
+            if lines[row]:
+                lines[row] = lines[row][:start] + "..." + lines[row][start + len("ms a round") :]
+    return "\n".join(lines) + "\n"
+
+
+def test_figures_of_the_gallery_are_of_the_snippet_above_them():
+    """Wherever a page shows a figure of the gallery below a snippet, the script has the snippet's lines."""
+    figure = re.compile(r"```\n\n!\[[^\]]*\]\(auto_gallery/images/sphx_glr_(\w+)_\d+\.png\)")
+    shown = [(page, found) for page in PAGES for found in figure.finditer(page.read_text(encoding="utf-8"))]
+    assert shown
+    for page, found in shown:
+        above = SNIPPET.findall(page.read_text(encoding="utf-8")[: found.end()])[-1][0].splitlines()
+        script = (ROOT / "docs" / "gallery" / f"{found[1]}.py").read_text(encoding="utf-8").splitlines()
+        missing = {line for line in above if not line.startswith(("from ", "import ", "print("))} - set(
+            script
+        )
+        assert not missing, (page.name, missing)
 
 
 def blocks(language):

@@ -1,0 +1,33 @@
+"""
+Learners compared in one call
+=============================
+
+Ten of a hundred arms. `compare` plays all learners on the same coins, ranks them, and tests which differences are real:
+the table and the figure come out of one object.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from cmab import CTS, CUCB, UniformlyRandom, compare
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+means = np.random.default_rng(0).permutation(np.linspace(0.1, 0.9, 100))
+oracle = TopK(n_arms=100, k=10)
+environment = SemiBandit(BernoulliArms(means), oracle)
+
+learners = {
+    "CUCB": CUCB(oracle),
+    "CUCB, narrow": CUCB(oracle, radius_factor=0.5),
+    "Thompson": CTS(oracle),
+    "Random": UniformlyRandom(oracle),
+}
+comparison = compare(learners, environment, horizon=2000, replications=10, rng=0)
+comparison.plot()
+plt.show()
+
+# %%
+# The same as a table. Every pair is in `comparison.tests()`, and `to_latex`, `to_frame` and `save` keep it.
+
+print(comparison.table())
