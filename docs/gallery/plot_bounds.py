@@ -84,6 +84,5 @@ bounds = {
 }
 curves = {name: (n, bound(gaps, smoothness, rounds=n)[None, :]) for name, bound in bounds.items()}
 curves["CUCB, mean of 5 runs"] = n, result.regret[:, -len(n) :]
-figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-curves_with_bands(curves, x_label="Round", y_label="Cumulative regret", log=True, ax=axes)
+curves_with_bands(curves, x_label="Round", y_label="Cumulative regret", log=True)
 plt.show()

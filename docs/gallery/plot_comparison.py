@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from cmab import CTS, CUCB, LLR, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom, simulate
-from cmab.plotting import curves_with_bands, regret_curves
+from cmab.plotting import curves_with_bands, regret_curves, style
 from cmab.theory import Smoothness, gap_dependent_bound, reward_gaps
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -31,7 +31,8 @@ learners = [
     Greedy(oracle),
     CTS(oracle),
 ]
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+with style():
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
 results = [simulate(learner, environment, horizon=10_000, replications=10, rng=0) for learner in learners]
 regret_curves({result.policy: result for result in results}, log=True, ax=left)
 left.set_xlim(10, 10_000)

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from cmab import CUCB, LinearOracle, simulate
+from cmab.plotting import looks, style
 from cmab.testing import check_oracle
 from instances import BernoulliArms, SemiBandit
 
@@ -37,10 +38,12 @@ means = 0.5 + 0.3 * np.sin(7 * x) * np.cos(3 * x)
 oracle = Window(60, 8)
 result = simulate(CUCB(oracle), SemiBandit(BernoulliArms(means), oracle), horizon=20_000, rng=0)
 
-figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-axes.plot(means, color="gray", label="true means")
-axes.plot(result.states[0].means, ".", label="estimates")
-axes.axvspan(result.super_arms[0][0] - 0.5, result.super_arms[0][-1] + 0.5, alpha=0.2, label="chosen")
-axes.set(xlabel="base arm", ylabel="mean")
-axes.legend()
+chosen = result.super_arms[0]
+with style():
+    figure, axes = plt.subplots()
+    axes.plot(means, color="0.6", label="true means")
+    axes.plot(result.states[0].means, ".", label="estimates", color=looks(["CUCB"])["CUCB"]["color"])
+    axes.axvspan(chosen[0] - 0.5, chosen[-1] + 0.5, alpha=0.2, color="0.3", label="chosen at last")
+    axes.set(xlabel="Base arm", ylabel="Mean")
+    axes.legend(frameon=False)
 plt.show()

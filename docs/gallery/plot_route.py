@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 
 from cmab import CUCB, simulate
+from cmab.plotting import looks, style
 from instances import BernoulliArms, SemiBandit
 from oracles import ShortestPath
 
@@ -21,12 +22,23 @@ result = simulate(
     CUCB(oracle, radius_factor=0.2), SemiBandit(BernoulliArms(delays), oracle), horizon=3000, rng=0
 )
 
-figure, axes = plt.subplots(figsize=(5, 4.2), layout="constrained")
 places = {node: node for node in graph}
-options = {"edge_color": delays, "edge_cmap": plt.cm.Greys, "edge_vmin": -0.3, "edge_vmax": 1.0}
-nx.draw_networkx_edges(graph, places, width=5, ax=axes, **options)
-route = oracle.labels(result.super_arms[0])
-nx.draw_networkx_edges(graph, places, edgelist=route, edge_color="tab:orange", width=2, ax=axes)
-axes.set_title("darker streets are slower")
-axes.set_axis_off()
+with style():
+    figure, axes = plt.subplots(figsize=(4.8, 4.2))
+    options = {
+        "edge_color": delays,
+        "edge_cmap": plt.cm.Greys,
+        "edge_vmin": -0.3,
+        "edge_vmax": 1.0,
+        "width": 5,
+    }
+    nx.draw_networkx_edges(graph, places, ax=axes, **options)
+    route = oracle.labels(result.super_arms[0])
+    nx.draw_networkx_edges(
+        graph, places, edgelist=route, edge_color=looks(["CUCB"])["CUCB"]["color"], width=2, ax=axes
+    )
+    axes.annotate("from", (0, 0), (-0.15, -0.15), ha="right", va="top")
+    axes.annotate("to", (6, 6), (6.15, 6.15))
+    axes.set_title("a route over streets: darker ones are slower")
+    axes.set_axis_off()
 plt.show()

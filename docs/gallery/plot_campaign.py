@@ -1,0 +1,38 @@
+"""
+A campaign by name
+==================
+
+Each week two people are asked to spread a message, and later tell who joined and which ties carried it. The people here are
+a simulation; in a campaign they are not, and all else is as here. Every event goes to a journal before a call returns, so
+that the program may be killed at any time.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+
+from cmab import CTS, Campaign
+from instances import IndependentCascade
+from oracles import InfluenceMaximization
+
+graph = nx.florentine_families_graph().to_directed()
+oracle = InfluenceMaximization(graph, k=2, epsilon=0.3)
+truth = np.random.default_rng(0).uniform(0.05, 0.5, oracle.n_arms)
+people = IndependentCascade(graph, truth, k=2)
+ties, chance = list(graph.edges), np.random.default_rng(1)
+
+with tempfile.TemporaryDirectory() as folder:
+    campaign = Campaign(CTS(oracle, prior_mean=0.2, prior_weight=5.0), Path(folder) / "journal.jsonl", rng=0)
+    for _ in range(30):  # weeks
+        request = campaign.ask()
+        seen = people.play(request.ticket.super_arm, chance)
+        outcomes = {ties[arm]: outcome for arm, outcome in zip(seen.arms, seen.outcomes, strict=True)}
+        carried = [tie for tie, outcome in outcomes.items() if outcome]
+        campaign.tell(ticket=request, joined={person for _, person in carried}, carried=carried)
+    print(campaign.summary())
+    print("ask next:", *campaign.ask().names)
+    campaign.plot(most=12)
+plt.show()

@@ -1,0 +1,46 @@
+"""
+A study, and its report
+=======================
+
+A comparison described as data: instances, learners with a grid, replications. Results are stored as they finish, the
+report is a page with a sentence for each instance, and what stands in it is the same object that `compare` gives.
+"""
+
+import tempfile
+
+import matplotlib.pyplot as plt
+
+from cmab import Study
+from cmab.reports.report import write_report
+
+study = Study(
+    {
+        "horizon": 1000,
+        "replications": 10,
+        "instances": {
+            "ads": {
+                "oracle": {"class": "TopK", "n_arms": 8, "k": 3},
+                "environment": {
+                    "class": "SemiBandit",
+                    "oracle": "$oracle",
+                    "arms": {"class": "BernoulliArms", "means": [0.4, 0.9, 0.1, 0.7, 0.3, 0.8, 0.2, 0.5]},
+                },
+            }
+        },
+        "learners": {
+            "CUCB": {"class": "CUCB", "grid": {"radius_factor": [0.25, 1.0]}},
+            "Thompson": {"class": "CTS"},
+        },
+    }
+)
+with tempfile.TemporaryDirectory() as folder:
+    study.run(folder)
+    comparison = study.comparisons(folder)["ads"]
+    print(write_report(folder).name)
+print(comparison.headline)
+
+# %%
+# Bands hold the mean with 95 % confidence.
+
+comparison.plot()
+plt.show()
