@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -22,10 +23,11 @@ from oracles.diffusion.spread import (
     MOST_CASCADES,
     estimated_spread,
     exact_spread,
+    node_worths,
     threshold_spread,
     triggering_probabilities,
 )
-from oracles.influence.quality import Quality, hits_per_choice
+from oracles.influence.quality import Quality, hits_per_unit
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -46,7 +48,8 @@ class InfluenceOracle(Oracle):
     k : int
         Number of seeds, in ``[1, number of candidates]``.
     node_weights : array_like, optional
-        What each node is worth when active, not negative; 1 each if left out.
+        What each node is worth when active, not negative; 1 each if left out. Candidates may be worth
+        nothing: seeds of one group that are to reach another.
     candidates : array_like of int, optional
         Nodes that may be seeds; all of them if left out.
     model : {"ic", "lt"}
@@ -85,8 +88,8 @@ class InfluenceOracle(Oracle):
             self.candidates[arm_indices("candidates", candidates, n)] = True
             if not self.candidates.any():
                 raise ValueError("candidates must hold at least one node, got none")
-        if self.node_weights is not None and not self.node_weights[self.candidates].max(initial=0.0) > 0.0:
-            raise ValueError("node_weights must be positive for at least one candidate, got none")
+        if self.node_weights is not None and not self.node_weights.max(initial=0.0) > 0.0:
+            raise ValueError("node_weights must be positive for at least one node, got none")
         with np.errstate(over="ignore"):
             total = 0.0 if self.node_weights is None else float(self.node_weights.sum())
         if self.node_weights is not None and not np.isfinite(total):
@@ -110,12 +113,33 @@ class InfluenceOracle(Oracle):
         """Set what `alpha` and `beta` are made of, for oracles that certify their answers, and `quality`."""
         unasked = epsilon is None and first_rr_sets is None and max_rr_sets is None
         self.quality: Quality | float = ("good" if unasked else "fast") if quality is None else quality
-        self._hits_per_choice = hits_per_choice(self.quality)
+        self._hits_per_unit = hits_per_unit(self.quality)
         self.first_rr_sets = None if first_rr_sets is None else integer("first_rr_sets", first_rr_sets, 1)
         self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
         self.alpha, self.beta = ratio - self.epsilon, 1.0 - self.delta
+
+    def _reached(self, probabilities: FloatArray) -> float:
+        """Return what the best candidate is worth at least, by somebody of worth whom few arcs lead to.
+
+        For candidates that are worth nothing themselves; 0 where none of them reaches anybody of worth.
+        """
+        worths, tails, heads = node_worths(self.graph, self.node_weights), self.graph.tails, self.graph.heads
+        reach = self.candidates.astype(np.float64)
+        while True:
+            # One path is live with the product of its probabilities, under both models.
+            further = reach.copy()
+            np.maximum.at(further, heads, reach[tails] * probabilities)
+            worth = float((further * worths).max())
+            if worth > 0.0 or np.array_equal(further, reach):
+                return worth
+            reach = further
+
+    def _least_hits(self, log_choices: float) -> float:
+        """Return how many of the sets that chose them seeds must meet, for the `quality` that is wanted."""
+        # As sample sizes in theory: Tang et al. 2018, section 4, have ln C(n, k) + ln(6 / delta).
+        return self._hits_per_unit * (log_choices + math.log(1.0 / self.delta))
 
     def __repr__(self) -> str:
         candidates = None if self.candidates.all() else int(self.candidates.sum())
@@ -153,7 +177,7 @@ class InfluenceOracle(Oracle):
         Raises
         ------
         ValueError
-            If fewer than k candidates are available, or none of positive weight.
+            If fewer than k candidates are available.
         """
         return self._restricted(available).solve(means, rng)
 
@@ -162,8 +186,6 @@ class InfluenceOracle(Oracle):
         free = self.candidates & available
         if free.sum() < self._fewest:
             raise self._none_within(available)
-        if self.node_weights is not None and not self.node_weights[free].max() > 0.0:
-            raise ValueError("available must leave a candidate of positive weight, got none")
         restricted = object.__new__(type(self))
         restricted.__dict__.update(self.__dict__, candidates=free)
         return restricted

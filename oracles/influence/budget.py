@@ -13,7 +13,7 @@ from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import BUDGET_RATIO, GREEDY_RATIO, Certificate, Schedule, upper_bound
 from oracles.influence.quality import Quality
-from oracles.influence.search import Plan, search
+from oracles.influence.search import Found, Plan, search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -123,12 +123,17 @@ class BudgetedInfluence(InfluenceOracle):
         cheapest = self._cheapest(reverse)
         costs = np.where(cheapest >= 0, self._parts[cheapest], np.inf)
         n = reverse.n_components
+        floor = float(reverse.masses[cheapest >= 0].max()) or self._reached(probabilities)
+        if floor == 0.0:
+            # Nobody of worth can be reached.
+            nothing = Found(_spent(np.empty(0, np.int64), costs, reverse.masses), 1.0, 0.0, 0.0, 0, 0)
+            return nothing.certificate(cheapest[nothing.chosen], self.alpha, n)
         size = min(self.k, n)
         log_choices = size * (1.0 + float(np.log(n / size)))  # of (e n / k)^k, at least their number
         schedule = Schedule.of(
             reverse.total_weight,
             log_choices,
-            float(reverse.masses[cheapest >= 0].max()),
+            floor,
             self.epsilon,
             self.delta,
             None,
@@ -142,7 +147,7 @@ class BudgetedInfluence(InfluenceOracle):
             self.max_rr_sets,
             first_ratio=GREEDY_RATIO - self.epsilon,
             patient_sets=_PATIENCE * schedule.first,
-            least_hits=self._hits_per_choice * log_choices,
+            least_hits=self._least_hits(log_choices),
         )
         found = search(plan, lambda sets, log_term, _: self._choose(sets, costs, log_term))
         return found.certificate(cheapest[found.chosen], self.alpha, n)

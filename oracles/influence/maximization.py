@@ -161,11 +161,12 @@ class InfluenceMaximization(InfluenceOracle):
         k = min(self.k, int(allowed.sum()))
         largest = np.argsort(-np.where(allowed, reverse.masses, -1.0), kind="stable")[:k]
         by_themselves = float(reverse.masses[largest].sum())
-        if len(reverse.world.tails) == 0 or k == reverse.n_components:
-            # Nothing spreads between components, or all of them are chosen.
+        floor = by_themselves or self._reached(probabilities)
+        if len(reverse.world.tails) == 0 or k == reverse.n_components or floor == 0.0:
+            # Nothing spreads between components, all of them are chosen, or nobody of worth can be reached.
             found = Found(largest, 1.0, by_themselves, 0.0, 0, 0)
         else:
-            plan = self._plan(reverse, k, allowed, by_themselves, (choosing, validating))
+            plan = self._plan(reverse, k, allowed, floor, (choosing, validating))
             if self.time_limit is not None:
                 plan = self._within(started + self.time_limit, plan, k, allowed, rng)
             found = self._search(plan, k, allowed)
@@ -219,7 +220,7 @@ class InfluenceMaximization(InfluenceOracle):
             keys,
             self.max_rr_sets,
             self.threads,
-            least_hits=self._hits_per_choice * log_choices,
+            least_hits=self._least_hits(log_choices),
         )
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:

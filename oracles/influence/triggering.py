@@ -53,7 +53,8 @@ class TriggeringInfluence(InfluenceMaximization):
     ------
     ValueError
         If a number is out of its range, the graph cannot be used or `triggering` is no `TriggeringModel`;
-        at a call, if the model does not return one bool for each arc asked for.
+        at a call, if the model does not return one bool for each arc asked for, or no candidate is worth
+        anything itself.
 
     Examples
     --------
@@ -140,6 +141,10 @@ class TriggeringInfluence(InfluenceMaximization):
     def smoothness(self) -> Smoothness | None:
         """Return None: what live arcs owe to the means is the model's, and it may jump with them."""
         return None
+
+    def _reached(self, probabilities: FloatArray) -> float:  # noqa: ARG002
+        # Which arcs are live together is not known.
+        raise ValueError("node_weights must be positive for a candidate if any triggering may be, got none")
 
     def _live(self, probabilities: FloatArray, rng: np.random.Generator) -> BoolArray:
         return checked("live_arcs", self.triggering.live_arcs(self.graph, probabilities, rng), self.n_arms)
