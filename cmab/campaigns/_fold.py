@@ -56,6 +56,7 @@ class Fold(Generic[State]):
         #: What the campaign was last said to be made of.
         self.described: dict[str, Any] = {}
         self.undone: set[int] = set()
+        self._drawn: Any = None
         self._corrected: dict[int, Event] = {}
 
     def __len__(self) -> int:
@@ -84,6 +85,7 @@ class Fold(Generic[State]):
                     f"{self.path}, line {line}, must be an event that {self.policy!r} can take in, got"
                     f" {shown(event)}: {type(error).__name__} {error}"
                 ) from error
+        self._catch_up()
 
     def _campaign(self, _: int, event: Event) -> None:
         support = event["support"]
@@ -105,14 +107,21 @@ class Fold(Generic[State]):
         context = self._context(event.get("context"))
         self.tickets[number] = session._reopen(number, arms[arms >= 0], event.get("pulls", 1), context)
         session._asked += 1
-        if "rng" in event:
-            session.rng.bit_generator.state = generator_from(event["rng"]).bit_generator.state
+        self._drawn = event.get("rng", self._drawn)
 
     def _tell(self, line: int, event: Event) -> None:
         ticket = self.current._open[event["ticket"]]
+        if type(self.policy).learn is not Policy.learn:  # which does not draw
+            self._catch_up()
         self.policy.learn(self.current.state, ticket, self.feedback(event), self.current.rng)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
+
+    def _catch_up(self) -> None:
+        """Bring the generator to where the last ask left it; to check its state at every ask takes long."""
+        if self._drawn is not None:
+            self.current.rng.bit_generator.state = generator_from(self._drawn).bit_generator.state
+            self._drawn = None
 
     def _cancel(self, _: int, event: Event) -> None:
         del self.current._open[event["ticket"]]
