@@ -24,6 +24,7 @@ from oracles.paths.paths import MostReliablePath, ShortestPath
 from oracles.programs._mixed_integer import SolverError
 from oracles.programs.linear_program import PuLPOracle, SolverCertificate
 from oracles.programs.matching import Matching
+from oracles.submodular.submodular import SubmodularOracle
 from oracles.top_k import TopK
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "ShortestPath",
     "SolverCertificate",
     "SolverError",
+    "SubmodularOracle",
     "TopK",
     "TransversalMatroid",
     "TriggeringInfluence",

@@ -72,6 +72,7 @@ from oracles import (
     PuLPOracle,
     RepairedInfluence,
     ShortestPath,
+    SubmodularOracle,
     TopK,
     TransversalMatroid,
     TriggeringInfluence,
@@ -113,6 +114,23 @@ class Coins(IndependentTriggering):
     def triggering_sets(self, graph, arcs, askers, means, rng):
         """Return the live arcs into many nodes."""
         return rng.random(len(arcs)) < means[arcs]
+
+
+def any_hit(means, chosen):
+    """The chance that one of each three neighbours succeeds, summed over both triples: submodular."""
+    missed = np.ones(6)
+    missed[chosen] = 1.0 - np.clip(means[chosen], 0.0, 1.0)
+    return 2.0 - missed[:3].prod() - missed[3:].prod()
+
+
+def best_server(means, chosen):
+    """The worth of two clients, each served by the best of the chosen facilities (three of them)."""
+    return means.reshape(3, 2)[chosen].max(axis=0, initial=0.0).sum()
+
+
+def their_pairs(chosen):
+    """The arms of the chosen facilities: one for each client."""
+    return (2 * chosen[:, None] + np.arange(2)).ravel()
 
 
 @dataclass(frozen=True)
@@ -294,7 +312,8 @@ ORACLES = [
         "longest", lambda: ShortestPath(PLAN, 0, 4, sense="max"), lambda: paths(PLAN, 0, 4), -1.0, 1.0
     ),
     OracleCase("reliable_path", lambda: MostReliablePath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
-    OracleCase("matching", lambda: Matching(FRIENDS), lambda: edge_sets(FRIENDS)),
+    OracleCase("matching", lambda: Matching(FRIENDS, method="pulp"), lambda: edge_sets(FRIENDS)),
+    OracleCase("matching_blossom", lambda: Matching(FRIENDS), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase("matching_two", lambda: Matching(FRIENDS, capacity=2), lambda: edge_sets(FRIENDS, 2)),
     OracleCase(
@@ -391,6 +410,26 @@ ORACLES = [
         "restricted_matroid",
         lambda: GraphicMatroid(STREETS).restrict([0, 1, 4, 5, 6]),
         lambda: bases(8, lambda edges: {0, 1, 4, 5, 6} >= set(edges) and is_forest(edges)),
+    ),
+    OracleCase(
+        "submodular_size",
+        lambda: SubmodularOracle(6, 2, reward=best_server, n_choices=3, triggers=their_pairs),
+        lambda: combinations(range(3), 2),
+    ),
+    OracleCase(
+        "submodular_matroid",
+        lambda: SubmodularOracle(6, PartitionMatroid("aabbcc"), reward=any_hit),
+        lambda: [(i, j, k) for i in (0, 1) for j in (2, 3) for k in (4, 5)],
+    ),
+    OracleCase(
+        "submodular_knapsack",
+        lambda: SubmodularOracle(6, Knapsack([3, 2, 2, 1, 4, 0], 5), reward=any_hit),
+        lambda: [
+            arms
+            for size in range(7)
+            for arms in combinations(range(6), size)
+            if sum((3, 2, 2, 1, 4, 0)[arm] for arm in arms) <= 5
+        ],
     ),
     OracleCase("top_k", lambda: TopK(6, k=2), lambda: combinations(range(6), 2)),
     OracleCase("top_all", lambda: TopK(4, k=4), lambda: [range(4)]),

@@ -4,6 +4,7 @@ from itertools import chain, combinations
 
 import networkx as nx
 import numpy as np
+import pulp
 import pytest
 from test_scales import misses, of_all_sizes
 
@@ -43,23 +44,29 @@ def weights(n, rng):
 def test_general_graphs_against_enumeration(sense, capacity):
     rng = np.random.default_rng(1)
     for seed in range(12):
-        oracle = Matching(random_graph(seed), sense=sense, capacity=capacity)
-        if oracle.n_arms > 11:
+        graph = random_graph(seed)
+        oracles = [Matching(graph, sense=sense, capacity=capacity, method="pulp")]
+        if capacity == 1:
+            oracles.append(Matching(graph, sense=sense, method="blossom"))
+        if oracles[0].n_arms > 11:
             continue
-        for means in weights(oracle.n_arms, rng):
-            chosen = oracle.solve(means, rng)
-            assert oracle.is_feasible(chosen)
-            assert means[chosen].sum() == pytest.approx(best_value(oracle, means), abs=1e-9)
+        for means in weights(oracles[0].n_arms, rng):
+            best = best_value(oracles[0], means)
+            for oracle in oracles:
+                chosen = oracle.solve(means, rng)
+                assert oracle.is_feasible(chosen)
+                assert means[chosen].sum() == pytest.approx(best, abs=1e-9)
 
 
 def test_maximum_weight_against_networkx():
     for seed in range(15):
         graph = nx.gnp_random_graph(14, 0.3, seed=seed)
-        oracle = Matching(graph)
-        means = np.random.default_rng(seed).random(oracle.n_arms)
+        means = np.random.default_rng(seed).random(graph.number_of_edges())
         nx.set_edge_attributes(graph, dict(zip(graph.edges, means, strict=True)), "weight")
         other = sum(graph.edges[edge]["weight"] for edge in nx.max_weight_matching(graph))
-        assert means[oracle.solve(means, RNG)].sum() == pytest.approx(other)
+        for method in ("pulp", "blossom"):
+            oracle = Matching(graph, method=method)
+            assert means[oracle.solve(means, RNG)].sum() == pytest.approx(other)
 
 
 @pytest.mark.parametrize("perfect", [False, True])
@@ -69,24 +76,26 @@ def test_both_methods_agree(perfect, sense):
     for seed in range(25):
         graph = random_graph(seed, bipartite=True)
         try:
-            kept = Matching(graph, perfect, sense=sense)
+            kept = Matching(graph, perfect, sense=sense, method="pulp")
         except ValueError:
             with pytest.raises(ValueError, match="perfect"):
                 Matching(graph, perfect, sense=sense, method="assignment")
             continue
-        quick = Matching(graph, perfect, sense=sense, method="assignment")
+        others = [Matching(graph, perfect, sense=sense, method=m) for m in ("assignment", "blossom")]
         for means in weights(kept.n_arms, rng):
-            one, two = kept.solve(means, rng), quick.solve(means, rng)
+            one = kept.solve(means, rng)
             assert kept.is_feasible(one)
-            assert quick.is_feasible(two)
-            assert means[one].sum() == pytest.approx(means[two].sum(), abs=1e-9)
+            for other in others:
+                two = other.solve(means, rng)
+                assert other.is_feasible(two)
+                assert means[one].sum() == pytest.approx(means[two].sum(), abs=1e-9)
             compared += 1
     assert compared > 50
 
 
 def test_parallel_edges_are_arms_of_their_own():
     graph = nx.MultiGraph([("a", "x"), ("a", "x"), ("b", "x"), ("b", "y")])
-    for method in ("pulp", "assignment"):
+    for method in ("pulp", "assignment", "blossom"):
         oracle = Matching(graph, method=method)
         chosen = oracle.solve(np.array([0.2, 0.9, 0.5, 0.4]), RNG)
         assert oracle.labels(chosen) == [("a", "x", 1), ("b", "y", 0)]
@@ -130,6 +139,7 @@ def test_is_feasible_counts_degrees():
         (nx.path_graph(2), {"sense": "most"}, "sense"),
         (nx.cycle_graph(3), {"method": "assignment"}, "bipartite"),
         (nx.path_graph(3), {"method": "assignment", "capacity": 2}, "capacity"),
+        (nx.path_graph(3), {"method": "blossom", "capacity": 2}, "capacity"),
     ],
 )
 def test_bad_input_is_refused(graph, arguments, message):
@@ -173,4 +183,31 @@ def test_a_large_sparse_graph_by_both_methods():
     graph.add_edges_from((int(cell) // 400, 400 + int(cell) % 400) for cell in cells)
     means = np.random.default_rng(6).random(1500)
     sparse = Matching(graph, method="assignment").solve(means, RNG)
-    assert means[sparse].sum() == pytest.approx(means[Matching(graph).solve(means, RNG)].sum(), rel=1e-12)
+    assert means[sparse].sum() == pytest.approx(
+        means[Matching(graph, method="pulp").solve(means, RNG)].sum(), rel=1e-12
+    )
+
+
+def test_the_fastest_method_is_taken():
+    """As measured: assignment on two sides, blossom elsewhere, the program for capacities and solvers."""
+    assert Matching(nx.path_graph(4)).method == "assignment"
+    assert Matching(nx.cycle_graph(5)).method == "blossom"
+    assert Matching(nx.cycle_graph(5), capacity=2).method == "pulp"
+    assert Matching(nx.path_graph(4), solver=pulp.HiGHS(msg=False)).method == "pulp"
+
+
+def test_ties_do_not_depend_on_the_order_of_edges():
+    """Of equally good perfect matchings of K6 the answer is the same in any process, as means are scaled."""
+    oracle = Matching(nx.complete_graph(6), perfect=True)
+    answers = {tuple(oracle.solve(np.full(15, mean), RNG)) for mean in (-1.0, 0.0, 1e-300, 1.0, 1e300)}
+    assert len(answers) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("perfect", [False, True])
+def test_blossoms_of_a_large_graph(perfect):
+    """400 nodes with many odd cycles: the program finds the same worth."""
+    graph = nx.random_regular_graph(5, 400, seed=7)
+    means = np.random.default_rng(7).random(1000)
+    one, two = (Matching(graph, perfect, method=method).solve(means, RNG) for method in ("blossom", "pulp"))
+    assert means[one].sum() == pytest.approx(means[two].sum(), rel=1e-12)

@@ -32,7 +32,8 @@ def by_pulp():
 
 
 SOLVERS = {
-    "matching": (lambda: Matching(nx.complete_graph(5)), 24),
+    "matching": (lambda: Matching(nx.complete_graph(5), method="pulp"), 24),
+    "blossom": (lambda: Matching(nx.complete_graph(5), method="blossom"), 24),
     "assignment": (lambda: Matching(nx.complete_bipartite_graph(4, 4), method="assignment"), 24),
     "model": (lambda: PuLPOracle(*packing()), 12),
     "pulp": (by_pulp, 8),
@@ -71,7 +72,7 @@ def test_threads_share_an_oracle(name):
 
 
 def test_threads_that_come_and_go_leave_one_program():
-    oracle, means = Matching(nx.complete_graph(4)), np.linspace(0.1, 1.0, 6)
+    oracle, means = Matching(nx.complete_graph(4), method="pulp"), np.linspace(0.1, 1.0, 6)
     expected, answers = oracle.solve(means, np.random.default_rng(0)).tolist(), []
     for _ in range(20):
         thread = threading.Thread(
@@ -84,7 +85,7 @@ def test_threads_that_come_and_go_leave_one_program():
 
 
 def test_an_interrupted_program_is_not_used_again(monkeypatch):
-    oracle, means = Matching(nx.complete_graph(4)), np.linspace(0.1, 1.0, 6)
+    oracle, means = Matching(nx.complete_graph(4), method="pulp"), np.linspace(0.1, 1.0, 6)
     (program,) = oracle._pool._free
 
     def interrupted(*_, **__):
@@ -107,8 +108,10 @@ def test_copies_answer_alike(name):
 
 
 def test_replications_in_threads_are_those_of_one():
-    oracle = Matching(nx.complete_graph(4))
-    environment = SemiBandit(BernoulliArms([0.9, 0.5, 0.7, 0.3, 0.6, 0.8]), Matching(nx.complete_graph(4)))
+    oracle = Matching(nx.complete_graph(4), method="pulp")
+    environment = SemiBandit(
+        BernoulliArms([0.9, 0.5, 0.7, 0.3, 0.6, 0.8]), Matching(nx.complete_graph(4), method="pulp")
+    )
     alone = cmab.simulate(cmab.CTS(oracle), environment, 40, replications=4, rng=0)
     with joblib.parallel_config(backend="threading"):
         shared = cmab.simulate(cmab.CTS(oracle), environment, 40, replications=4, rng=0, n_jobs=4)

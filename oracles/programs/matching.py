@@ -13,6 +13,7 @@ from cmab.oracle import Sense
 from cmab.validation import integer, one_of, shown
 from oracles._networks import network_of
 from oracles.programs._assignment import TwoSides
+from oracles.programs._blossom import best_matching
 from oracles.programs._pulp_models import degree_model
 from oracles.programs.linear_program import PuLPOracle, SolverCertificate, value_of
 
@@ -37,10 +38,13 @@ class Matching(PuLPOracle):
     capacity : int, mapping or str
         Most edges at a node: one number, a number for each node, or the name of a node attribute. 1 gives
         matchings, more gives b-matchings.
-    method : {"pulp", "assignment"}
+    method : {"auto", "pulp", "assignment", "blossom"}
         ``"pulp"`` is for all graphs, see `PuLPOracle`. ``"assignment"`` (scipy's, dense or sparse) is for
-        bipartite graphs and capacity 1: 11 to 29 times faster on complete graphs, 2 to 7 times on sparse ones
-        (`tests/benchmarks/matching.py`); of equally good matchings it may return another.
+        bipartite graphs and capacity 1: 11 to 29 times faster on complete graphs, 2 to 7 times on sparse
+        ones. ``"blossom"`` (rustworkx') is for all graphs and capacity 1: 1 to 200 times faster, the more the
+        more odd cycles there are (`tests/benchmarks/matching.py`). ``"auto"`` takes assignment where it can,
+        then blossom, then pulp, which it also takes where a `solver` is given. Of equally good matchings each
+        may return another.
     sense : {"max", "min"}
         Whether the matching of largest mean or of smallest cost is wanted.
     solver : a PuLP solver, optional
@@ -70,7 +74,7 @@ class Matching(PuLPOracle):
         perfect: bool = False,
         *,
         capacity: int | Mapping[Hashable, int] | str = 1,
-        method: Literal["pulp", "assignment"] = "pulp",
+        method: Literal["auto", "pulp", "assignment", "blossom"] = "auto",
         sense: Sense = "max",
         solver: Any = None,
     ) -> None:
@@ -79,9 +83,12 @@ class Matching(PuLPOracle):
         if loops:
             raise ValueError(f"graph must have no self-loops, got {shown(loops)}")
         self.perfect = bool(perfect)
-        self.method = one_of("method", method, ("pulp", "assignment"))
+        one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
         self._room = _capacities(graph, capacity)
-        if method == "assignment":
+        self.method = _fastest(graph, self._room, solver) if method == "auto" else method
+        if self.method == "blossom" and (self._room != 1).any():
+            raise ValueError(f"capacity must be 1 for method='blossom', got {shown(self._room.tolist())}")
+        if self.method == "assignment":
             self._sides = TwoSides.of(graph, self._tails, self._heads, self._room)
         try:
             problem, variables = degree_model(self._tails, self._heads, self._room, self.perfect)
@@ -109,10 +116,23 @@ class Matching(PuLPOracle):
         if self.method == "pulp":
             return super().solve_certified(means, rng)
         values = self._check_means(means)
-        # The assignment is exact: its value is its own bound.
-        chosen = self._sides.best(values if self.sense == "max" else -values, self.perfect)
+        worth = values if self.sense == "max" else -values
+        if self.method == "assignment":
+            chosen = self._sides.best(worth, self.perfect)
+        else:
+            chosen = best_matching(self._tails, self._heads, worth, self.perfect)
+        # Both are exact: the value is its own bound.
         value = value_of(values[chosen])
         return SolverCertificate(chosen, value, value, True)
+
+
+def _fastest(graph: nx.Graph[Any], room: IntArray, solver: Any) -> Literal["pulp", "assignment", "blossom"]:
+    """Return the method that `tests/benchmarks/matching.py` found to be the fastest for such graphs."""
+    import networkx as nx
+
+    if solver is not None or (room != 1).any():
+        return "pulp"
+    return "assignment" if nx.is_bipartite(graph) else "blossom"
 
 
 def _capacities(graph: nx.Graph[Any], capacity: int | Mapping[Hashable, int] | str) -> IntArray:

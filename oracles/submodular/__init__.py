@@ -1,0 +1,1 @@
+"""Sets worth what a submodular function says, by greedy choice."""

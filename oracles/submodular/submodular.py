@@ -1,0 +1,175 @@
+"""Sets of arms, worth what a function of the user's says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.description import described
+from cmab.oracle import Oracle
+from cmab.validation import arm_indices, integer, one_of, real, shown
+from oracles.matroids.base import Matroid
+from oracles.packing.knapsack import Knapsack
+from oracles.submodular._families import BasesOf, Family, SetsOfSize, WhatFits
+from oracles.submodular._greedy import lazy_greedy, stochastic_greedy
+
+
+class SubmodularOracle(Oracle):
+    """Sets of entries worth what a monotone submodular function of yours says, chosen by greed.
+
+    Monotone: one more entry never lowers the worth. Submodular: the more there is, the less it adds. That is
+    not checked here: `cmab.testing.check_oracle` finds functions for which the ratio does not hold.
+
+    ``alpha`` is what is proved for greedy: ``1 - (1 - 1/k)^k`` for sets of k, 1/2 for a matroid, 0.405 for a
+    knapsack.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1.
+    constraint : int, Matroid or Knapsack
+        The super arms: all sets of so many entries; the bases of a matroid; what fits into a knapsack.
+    reward : callable
+        Takes the means of all arms and a super arm (an int64 array), and returns its worth, which is not
+        ``nan``.
+    n_choices : int, optional
+        Number of entries that super arms choose from; `n_arms` if left out. Facilities, say, where each pair
+        of a facility and a client is a base arm.
+    triggers : callable, optional
+        Takes a super arm and returns the base arms that it triggers. If left out, these are its entries, or
+        all arms where `n_choices` is given.
+    method : {"lazy", "stochastic"}
+        ``"lazy"`` compares all entries, of which few have to be asked again in a step. ``"stochastic"``, for
+        sets of k, compares ``n / k * ln(1 / epsilon)`` of them, drawn afresh in each step. Its ratio
+        ``1 - 1/e - epsilon`` is proved of the expected worth, not of an answer: `alpha` is ``nan``, as that
+        of heuristics is.
+    epsilon : float
+        In (0, 1), for ``"stochastic"``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range. In any call, if `reward` returns ``nan``.
+
+    Examples
+    --------
+    Two facilities for three clients; arm ``3 f + c`` is how well facility f serves client c:
+
+    >>> import numpy as np
+    >>> from oracles import SubmodularOracle
+    >>> oracle = SubmodularOracle(
+    ...     9,
+    ...     2,
+    ...     reward=lambda means, chosen: means.reshape(3, 3)[chosen].max(axis=0, initial=0.0).sum(),
+    ...     n_choices=3,
+    ...     triggers=lambda chosen: (3 * chosen[:, None] + np.arange(3)).ravel(),
+    ... )
+    >>> means = np.array([0.9, 0.8, 0.1, 0.8, 0.8, 0.0, 0.0, 0.1, 0.6])
+    >>> chosen = oracle.solve(means, np.random.default_rng(0))
+    >>> chosen, oracle.expected_reward(chosen, means), oracle.alpha
+    (array([0, 2]), 2.3, 0.75)
+
+    References
+    ----------
+    G. L. Nemhauser, L. A. Wolsey, M. L. Fisher: An analysis of approximations for maximizing submodular set
+    functions I, Mathematical Programming 14 (1978). M. L. Fisher, G. L. Nemhauser, L. A. Wolsey: the same,
+    II, Mathematical Programming Study 8 (1978). M. Minoux: Accelerated greedy algorithms for maximizing
+    submodular set functions (1978). B. Mirzasoleiman et al.: Lazier Than Lazy Greedy, AAAI 2015. All from
+    memory. J. Tang et al.: Revisiting Modified Greedy Algorithm for Monotone Submodular Maximization with a
+    Knapsack Constraint, SIGMETRICS 2021.
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        constraint: int | Matroid | Knapsack,
+        *,
+        reward: Callable[[FloatArray, IntArray], float],
+        n_choices: int | None = None,
+        triggers: Callable[[IntArray], ArrayLike] | None = None,
+        method: Literal["lazy", "stochastic"] = "lazy",
+        epsilon: float = 0.1,
+    ) -> None:
+        self.n_arms = integer("n_arms", n_arms, 1)
+        self._n_choices = None if n_choices is None else integer("n_choices", n_choices, 1)
+        for name, function in (("reward", reward), ("triggers", triggers or reward)):
+            if not callable(function):
+                raise ValueError(f"{name} must be callable, got {shown(function)}")
+        self.reward, self.triggers, self.constraint = reward, triggers, constraint
+        self._family = _family(constraint, self.n_choices)
+        self.method = one_of("method", method, ("lazy", "stochastic"))
+        self.epsilon = real("epsilon", epsilon, 0.0, 1.0, inside=True)
+        if method == "stochastic" and not isinstance(self._family, SetsOfSize):
+            raise ValueError(f"method='stochastic' is for a constraint of size, got {shown(constraint)}")
+        self.alpha = self._family.alpha if method == "lazy" else math.nan
+
+    def __repr__(self) -> str:
+        return described(self, constraint=self.constraint)
+
+    @property
+    def n_choices(self) -> int:
+        """Number of entries that a super arm chooses from."""
+        return self.n_arms if self._n_choices is None else self._n_choices
+
+    @property
+    def max_size(self) -> int:
+        """Largest number of base arms in a super arm, as far as is known."""
+        return self._family.largest if self.triggers is None and self._n_choices is None else self.n_arms
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the greedy set, in increasing order."""
+        return self._chosen(self._check_means(means), np.arange(self.n_choices), rng)
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        """Return the greedy set of available entries; raises ``ValueError`` if they hold no super arm."""
+        entries = np.flatnonzero(available)
+        if isinstance(self._family, SetsOfSize) and len(entries) < self._family.largest:
+            raise self._none_within(available)
+        chosen = self._chosen(self._check_means(means), entries, rng)
+        if not self._family.has(chosen):
+            raise self._none_within(available)
+        return chosen
+
+    def _chosen(self, means: FloatArray, entries: IntArray, rng: np.random.Generator) -> IntArray:
+        def value(chosen: list[int]) -> float:
+            return self._worth(np.array(chosen, np.int64), means)
+
+        if self.method == "lazy":
+            chosen = lazy_greedy(value, entries, self._family)
+        else:
+            chosen = stochastic_greedy(value, entries, self._family.largest, self.epsilon, rng)
+        return np.array(sorted(chosen), np.int64)
+
+    def _worth(self, super_arm: IntArray, means: FloatArray) -> float:
+        value = float(self.reward(means, super_arm))
+        if math.isnan(value):
+            raise ValueError(
+                f"reward must return a number, got nan for super arm {shown(super_arm.tolist())}"
+            )
+        return value
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return the reward function's value."""
+        return self._worth(super_arm, means)
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the constraint allows the set; of a size or a matroid, whether it is full."""
+        return self._family.has(super_arm)
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return what `triggers` says; without it the entries, or all arms where `n_choices` is given."""
+        if self.triggers is not None:
+            return arm_indices("what triggers returns", self.triggers(super_arm), self.n_arms)
+        return super_arm if self._n_choices is None else np.arange(self.n_arms)
+
+
+def _family(constraint: int | Matroid | Knapsack, n: int) -> Family:
+    if not isinstance(constraint, Matroid | Knapsack):
+        return SetsOfSize(n, integer("constraint", constraint, 1, n))
+    if constraint.n_arms != n:
+        raise ValueError(f"constraint must have {n} arms, one for each entry, got {constraint!r}")
+    return BasesOf(constraint) if isinstance(constraint, Matroid) else WhatFits(constraint)
