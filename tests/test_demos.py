@@ -121,7 +121,7 @@ def test_without_matplotlib_there_are_numbers(tmp_path, capsys, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("name", ["top-k", "spanning-tree", "coverage", "matching", "routing"])
+@pytest.mark.parametrize("name", ["top-k", "spanning-tree", "coverage", "matching", "routing", "knapsack"])
 def test_other_families(name, tmp_path):
     assert main(["demo", name, "--rounds", "40", "--replications", "2", "--out", str(tmp_path)]) == 0
     assert len(table(tmp_path)) == (5 if name == "coverage" else 6)

@@ -2,6 +2,7 @@
 
 from instances.demos.graphs import coverage, matching, routing
 from instances.demos.influence import influence
+from instances.demos.knapsack import knapsack
 from instances.demos.linear import spanning_tree, top_k
 
-__all__ = ["coverage", "influence", "matching", "routing", "spanning_tree", "top_k"]
+__all__ = ["coverage", "influence", "knapsack", "matching", "routing", "spanning_tree", "top_k"]

@@ -1,0 +1,80 @@
+"""The demo of a budget: ``cmab demo knapsack``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.plotting import pyplot, style
+from cmab.seeding import Purpose, root, stream
+from cmab.validation import integer
+from instances.arms.arms import BernoulliArms
+from instances.arms.semi_bandit import SemiBandit
+from instances.demos._command import command
+from instances.demos._demo import Problem
+from instances.demos.linear import LINEAR
+from oracles import Knapsack
+
+_MOST_PROJECTS, _DEAREST = 10_000, 20
+
+
+@command(
+    learners=LINEAR,
+    reward="reward",
+    unit="successes",
+    sentence="{value} of {whole} that Thompson sampling pays for succeed, {random} of a random choice "
+    "(of the best, {best}).",
+    featured="Thompson",
+    horizon=2000,
+    replications=10,
+)
+def knapsack(*, projects: int = 40, budget: int = 100, rng: int = 0) -> Problem:
+    """Learn which projects are worth their price: a budget pays for some, and shows which of them succeed.
+
+    Each project has a known price of 1 to 20 and succeeds with an unknown probability; every round the
+    learner pays for projects within the budget and sees which of them succeeded.
+
+    Parameters
+    ----------
+    projects : int
+        Projects to choose from
+    budget : int
+        What the chosen ones may cost together
+    rng : int
+        Seed of all randomness
+    """
+    count = integer("projects", projects, 1, _MOST_PROJECTS)
+    drawn = stream(root(rng), Purpose.ESTIMATION, 0)
+    prices = drawn.integers(1, _DEAREST + 1, count)
+    chances = drawn.uniform(0.1, 0.9, count)
+    oracle = Knapsack(prices, integer("budget", budget, 1))
+    best = oracle.solve(chances, np.random.default_rng(0))
+
+    def draw(chosen: IntArray) -> Any:
+        taken, wanted = (np.isin(np.arange(count), arms) for arms in (chosen, best))
+        with style():
+            axes = pyplot().figure(figsize=(5.4, 4.2)).add_subplot()
+            for group, colour, name in (
+                (~taken & ~wanted, "0.8", "Others"),
+                (taken & wanted, "#0072B2", "Chosen, as in the best"),
+                (taken & ~wanted, "#D55E00", "Chosen instead"),
+                (wanted & ~taken, "#009E73", "In the best only"),
+            ):
+                axes.scatter(prices[group], chances[group], color=colour, label=name, s=25)
+            axes.set(xlabel="Price", ylabel="True chance of success")
+            axes.set_title(f"{prices[chosen].sum()} of {budget} spent", loc="left")
+            axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
+        return axes
+
+    told = [f"{count:,} projects at prices of {prices.min()} to {prices.max()}; {budget:,} are to be spent"]
+    return Problem(
+        SemiBandit(BernoulliArms(chances), oracle),
+        oracle,
+        draw,
+        told=told,
+        title=f"{count:,} projects, a budget of {budget:,}",
+        whole=f"{len(best)} projects or so",
+        names=lambda chosen: [f"number {arm} (price {prices[arm]})" for arm in chosen],
+    )
