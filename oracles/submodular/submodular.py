@@ -68,10 +68,10 @@ class SubmodularOracle(Oracle):
     ...     n_choices=3,
     ...     triggers=lambda chosen: (3 * chosen[:, None] + np.arange(3)).ravel(),
     ... )
-    >>> means = np.array([0.9, 0.8, 0.1, 0.8, 0.8, 0.0, 0.0, 0.1, 0.6])
+    >>> means = np.array([0.75, 0.75, 0.125, 0.75, 0.5, 0.0, 0.0, 0.125, 0.5])
     >>> chosen = oracle.solve(means, np.random.default_rng(0))
     >>> chosen, oracle.expected_reward(chosen, means), oracle.alpha
-    (array([0, 2]), 2.3, 0.75)
+    (array([0, 2]), 2.0, 0.75)
 
     References
     ----------

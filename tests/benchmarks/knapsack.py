@@ -1,8 +1,8 @@
 """Milliseconds a call of the knapsack oracles, beside scipy's and HiGHS' integer programs, ratios of one run.
 
 Run: python tests/benchmarks/knapsack.py. Means are uniform, all ones (as optimism has them at the start),
-and weight plus a constant, which is hard. OR-tools' dynamic program, of another day, took 0.2, 7.8 and 8,758 ms
-for 30, 200 and 2,000 arms with uniform means.
+and weight plus a constant, which is hard. OR-tools' dynamic program, of another day, took 0.2, 7.8 and 8,758
+ms for 30, 200 and 2,000 arms with uniform means.
 """
 
 from __future__ import annotations
