@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import importlib
 import inspect
 import signal
 import sys
@@ -129,9 +130,11 @@ def _parser() -> argparse.ArgumentParser:
         "--accept-versions", action="store_true", help="count pieces that other versions of the code played"
     )
     study.set_defaults(command=_run_study)
+    _add_import(study)
     checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
     checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
     checking.set_defaults(command=_validate)
+    _add_import(checking)
     warming = commands.add_parser("warmup", help="compile the usual rules now, not in the first run")
     warming.set_defaults(command=_warm_up)
     reporting = commands.add_parser("report", help="write the results of a study as a page with figures")
@@ -140,6 +143,19 @@ def _parser() -> argparse.ArgumentParser:
     reporting.add_argument("--level", type=float, default=0.95, metavar="X", help="their confidence (0.95)")
     reporting.set_defaults(command=_report)
     return parser
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    """Let who runs a file say whose classes it may use: a file itself imports nothing."""
+    text = "module of yours whose classes the file names as module:Class; it is looked for here first"
+    parser.add_argument("--import", action="append", default=[], metavar="MODULE", dest="modules", help=text)
+
+
+def _import_all(modules: Sequence[str]) -> None:
+    if modules:
+        sys.path.insert(0, str(Path.cwd()))
+    for module in modules:
+        importlib.import_module(module)
 
 
 def _warm_up(_: argparse.Namespace) -> int:
@@ -161,6 +177,7 @@ def _run_study(options: argparse.Namespace) -> int:
     from cmab.studies._progress import Progress
     from cmab.studies.study import Study
 
+    _import_all(options.modules)
     study = Study.load(options.file, accept_versions=options.accept_versions)
     _check_output(options.out)
     with study.at(options.out) as folder:
@@ -192,6 +209,7 @@ def _run_study(options: argparse.Namespace) -> int:
 def _validate(options: argparse.Namespace) -> int:
     from cmab.studies.study import Study
 
+    _import_all(options.modules)
     print(f"{Study.load(options.file)}: nothing wrong")
     return 0
 

@@ -23,6 +23,8 @@ class DescribedStudy:
         As it was given: plain data.
     accept_versions : bool
         Whether pieces of other versions count.
+    objects : dict
+        What was given in the place of tables, by a hash of its content.
     outline : Outline
         The tables by name, grids spread, and the numbers.
     origins : dict
@@ -33,6 +35,7 @@ class DescribedStudy:
 
     specification: dict[str, Any]
     accept_versions: bool
+    objects: dict[str, Any]
     outline: Outline
     origins: dict[Pair, Origin]
     about: dict[Pair, About]
@@ -40,7 +43,8 @@ class DescribedStudy:
 
     def describe(self, specification: Mapping[str, Any], *, accept_versions: bool) -> None:
         """Take in all that needs no object."""
-        self.specification, self.accept_versions = plain(specification), accept_versions
+        self.objects = {}
+        self.specification, self.accept_versions = plain(specification, self.objects), accept_versions
         self.outline = outline = Outline.of(self.specification)
         self.replications, self.seed = outline.replications, outline.seed
         self.rounds, self.max_samples = outline.rounds, outline.max_samples
@@ -48,7 +52,7 @@ class DescribedStudy:
 
     def build(self, files: Path | None) -> None:
         """Make the objects, and note what they are made of."""
-        self._plan = Plan.of(self.outline, files)
+        self._plan = Plan.of(self.outline, files, self.objects)
         self.origins = self._origins_now()
 
     def recall(self, specification: str, pairs: str) -> None:

@@ -14,7 +14,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.environment import changes
 from cmab.studies._plan import Pair, Plan
 from cmab.studies._provenance import OWN, Code, code_of, refresh
-from cmab.studies._specification import classes, key_of, unnamed
+from cmab.studies._specification import classes, key_of, packages_of, unnamed
 
 _MOST_POINTS = 200
 
@@ -58,7 +58,9 @@ def origins_of(
     names = {
         pair: (
             frozenset(classes(specification)),
-            frozenset(packages[name] for name in {pair[0]} & packages.keys()),
+            frozenset(
+                [*(packages[name] for name in {pair[0]} & packages.keys()), *packages_of(specification)]
+            ),
         )
         for pair, specification in used.items()
     }

@@ -12,6 +12,7 @@ from typing import Any
 from cmab.arrays import IntArray
 from cmab.running.simulation import check_rounds
 from cmab.spelling import nearest
+from cmab.studies._objects import told
 from cmab.validation import integer, shown
 
 _FOR_LEARNERS = ("horizon", "checkpoints")
@@ -91,11 +92,12 @@ class Outline:
         return content | {"explorer": self.explorers[learner], "max_samples": self.max_samples}
 
 
-def plain(specification: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy that holds only what a file can."""
+def plain(specification: Mapping[str, Any], objects: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy that holds only what a file can; what stands for an object is its key in `objects`."""
     try:
         # Through JSON: a deep copy in which a tuple is a list, as it would be read back from the store.
-        copy: dict[str, Any] = json.loads(json.dumps(specification, allow_nan=False))
+        text = json.dumps(specification, allow_nan=False, default=lambda value: told(value, objects))
+        copy: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError) as error:
         # What json names is the number or the object, but not the place.
         where, what = next(_foreign(specification, ""), ("a study", str(error)))
@@ -125,7 +127,10 @@ def _foreign(value: Any, where: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, float) and not math.isfinite(value):
         yield where, str(value)
     elif not isinstance(value, str | bool | int | float | None):
-        yield where, shown(value)
+        try:
+            told(value, {})
+        except TypeError:
+            yield where, shown(value)
 
 
 def _depth(value: Any) -> int:

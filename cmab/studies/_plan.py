@@ -31,6 +31,7 @@ class Plan:
 
     outline: Outline
     files: Path | None
+    objects: Mapping[str, Any] = field(default_factory=dict)
     problems: dict[str, Environment] = field(default_factory=dict)
     policies: dict[Pair, AnyPolicy] = field(default_factory=dict)
     explorations: dict[Pair, AnyExplorer] = field(default_factory=dict)
@@ -41,11 +42,13 @@ class Plan:
     graphs: dict[Pair, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, outline: Outline, files: Path | None = None) -> Plan:
+    def of(
+        cls, outline: Outline, files: Path | None = None, objects: Mapping[str, Any] | None = None
+    ) -> Plan:
         """Return the plan, or raise ``ValueError`` with all that is wrong."""
-        plan, wrong = cls(outline, files), []
+        plan, wrong = cls(outline, files, objects or {}), []
         for name, table in outline.instances.items():
-            builder = Builder(files)
+            builder = Builder(files, plan.objects)
             try:
                 names = plan._add_problem(builder, name, table)
             except ValueError as error:
@@ -55,7 +58,7 @@ class Plan:
             for add, tables in adding:
                 for learner in tables:
                     # A learner's own graphs make its numbers too, but not those of other learners.
-                    own = Builder(files)
+                    own = Builder(files, plan.objects)
                     try:
                         add(own, name, learner, names)
                     except ValueError as error:
@@ -77,7 +80,7 @@ class Plan:
         """Add an instance; return what its learners may refer to."""
         where = f"instances.{name}"
         wanted = {"oracle", "environment"} if self.outline.learners else {"environment"}
-        if "demo" not in table and not wanted <= set(table) <= {"oracle", "environment"}:
+        if "demo" not in table and not wanted <= set(table) <= {"graph", "oracle", "environment"}:
             raise ValueError(f"{where} must have {' and '.join(sorted(wanted))}, got {sorted(table)}")
         names: dict[str, Any] = {}
         if "demo" in table:
@@ -88,8 +91,10 @@ class Plan:
             self.demos[name] = made.problem
             self.problems[name] = environment
             return names | {"means": environment.means, "n_arms": environment.n_arms}
+        if "graph" in table:  # once, for both
+            names["graph"] = builder.build(table["graph"], {}, f"{where}.graph")
         if "oracle" in table:
-            oracle = names["oracle"] = builder.build(table["oracle"], {}, f"{where}.oracle")
+            oracle = names["oracle"] = builder.build(table["oracle"], names, f"{where}.oracle")
             if not isinstance(oracle, Oracle):
                 raise ValueError(f"{where}.oracle must describe an oracle, got {shown(oracle)}")
         environment = builder.build(table["environment"], names, f"{where}.environment")

@@ -97,11 +97,11 @@ def _classes(plugin: metadata.EntryPoint, group: str) -> tuple[str, list[str]]:
         if isinstance(thing := getattr(module, name), type)
         and thing.__module__.partition(".")[0] == home
         and not inspect.isabstract(thing)
-        and _kind(thing) == group
+        and kind_of(thing) == group
     ]
 
 
-def _kind(thing: type) -> str | None:
+def kind_of(thing: type) -> str | None:
     """Return the group of a class."""
     from cmab.environment import Environment
     from cmab.explorer import Explorer

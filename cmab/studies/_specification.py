@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +17,7 @@ from cmab.studies._graphs import GENERATORS, check_generator, digest, generator,
 from cmab.validation import shown
 
 _GROUPS = ("instances", "oracles", "policies", "explorers")
-_MAKERS = ("class", "networkx", "file")
+_MAKERS = ("class", "networkx", "file", "object")
 
 
 class Builder:
@@ -26,6 +27,8 @@ class Builder:
     ----------
     files : Path, optional
         Folder below which the files are that specifications name.
+    objects : mapping, optional
+        What was given as an object, by the hash that stands for it.
 
     Attributes
     ----------
@@ -33,8 +36,8 @@ class Builder:
         A hash of each graph that was built, in order.
     """
 
-    def __init__(self, files: Path | None = None) -> None:
-        self.files = files
+    def __init__(self, files: Path | None = None, objects: Mapping[str, Any] | None = None) -> None:
+        self.files, self.objects = files, objects or {}
         self.graphs: list[str] = []
 
     def build(self, value: Any, names: Mapping[str, Any], where: str, **extra: Any) -> Any:
@@ -75,6 +78,10 @@ class Builder:
             )
         if kinds == ["file"]:
             return self._noted(read_graph(value, self.files, where))
+        if kinds == ["object"]:
+            if value["object"] not in self.objects:
+                raise ValueError(f"{where} must be given as an object, as it was: {shown(value.get('is'))}")
+            return self.objects[value["object"]]
         given = {key: entry for key, entry in value.items() if key != kinds[0]}
         arguments = {key: self.build(entry, names, f"{where}.{key}") for key, entry in given.items()}
         if kinds == ["class"]:
@@ -119,6 +126,8 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
 
 def entry_of(name: str) -> metadata.EntryPoint | None:
     """Return the entry point of a class, whatever its kind."""
+    if ":" in name:
+        return metadata.EntryPoint(name, name, "cmab.own")
     found = (_registry.entries(group).get(name) for group in _GROUPS)
     return next((entry for entry in found if entry is not None), None)
 
@@ -131,18 +140,50 @@ def class_of(name: str, where: str) -> Any:
     ValueError
         If there is none, it cannot be imported, or several packages claim the name.
     """
+    if ":" in name:
+        return _own(name, where)
     entry = entry_of(name)
     if entry is None:
         known = [name for group in _GROUPS for name in _registry.entries(group)]
         raise ValueError(
             f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r};"
-            " a class of your own is one once its package has an entry point in the group cmab.plugins"
+            ' a class of your own is "module:Class", or one once its package has an entry point in the group'
+            " cmab.plugins"
         )
     _registry.check_unique(name, _GROUPS)
     try:
         return entry.load()
     except Exception as error:
         raise ValueError(f"{where}.class: {entry.value} cannot be imported ({error})") from error
+
+
+def _own(name: str, where: str) -> Any:
+    """Return the class ``"module:Class"`` of a module that is imported.
+
+    A file may come from anybody, so it imports nothing: who runs it says what it may use.
+    """
+    home, _, inner = name.partition(":")
+    if home not in sys.modules or home == "__main__":
+        raise ValueError(
+            f"{where}.class must be of a module that was imported, got {name!r}: import it, or give"
+            f" `cmab run --import {home}`"
+        )
+    found: Any = sys.modules[home]
+    for part in inner.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type) or _registry.kind_of(found) is None:
+        raise ValueError(
+            f"{where}.class must be an oracle, environment, policy or explorer, got {name!r}: {shown(found)}"
+        )
+    return found
+
+
+def packages_of(value: Any) -> Iterator[str]:
+    """Yield the packages of the objects in a specification."""
+    for entry in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from packages_of(entry)
+    if isinstance(value, Mapping) and isinstance(value.get("object"), str):
+        yield from value.get("packages", ())
 
 
 def classes(value: Any) -> Iterator[str]:

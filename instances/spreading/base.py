@@ -15,6 +15,7 @@ from cmab.description import described
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from cmab.validation import frozen, integer, one_of, shown, vector
+from instances.graphs import weighted_cascade
 from oracles import DirectedGraph
 from oracles.diffusion._memory import require_memory
 from oracles.diffusion.directed_graph import as_directed_graph
@@ -63,7 +64,8 @@ class SpreadingInfluence(Environment):
         feedback: Shown,
         n_rr_sets: int,
     ) -> None:
-        attribute = values if isinstance(values, str) else None
+        is_weighted = isinstance(values, str) and values == "weighted_cascade"
+        attribute = values if isinstance(values, str) and not is_weighted else None
         self.graph = as_directed_graph(graph, attribute)
         self.n_arms, self.n_choices = self.graph.n_arcs, self.graph.n_nodes
         needed = _BYTES_OF_ARC * self.n_arms + _BYTES_OF_NODE * self.graph.n_nodes
@@ -72,8 +74,12 @@ class SpreadingInfluence(Environment):
             raise ValueError(
                 f"{named} must be an array for {shown(graph)} without its own, got {attribute!r}"
             )
-        given = self.graph.probabilities if attribute is not None else values
-        self.means = frozen(vector(named, given, self.n_arms, 0.0, 1.0))  # type: ignore[arg-type]
+        given: Any = self.graph.probabilities if attribute is not None else values
+        if is_weighted:
+            given = weighted_cascade(self.graph)
+        elif isinstance(values, int | float | np.number):  # the same everywhere
+            given = np.full(self.n_arms, values)
+        self.means = frozen(vector(named, given, self.n_arms, 0.0, 1.0))
         self.k = None if k is None else integer("k", k, 1, self.graph.n_nodes)
         self.feedback = one_of("feedback", feedback, self.shows)
         self.n_rr_sets = integer("n_rr_sets", n_rr_sets, 2)

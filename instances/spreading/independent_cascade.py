@@ -53,8 +53,9 @@ class IndependentCascade(SpreadingInfluence):
     ----------
     graph : networkx graph or DirectedGraph
         Who can activate whom; each edge of an undirected graph is two arcs.
-    probability : str or array_like, shape (n_arms,)
-        Edge attribute of a networkx graph, or the probability of each arm. A `DirectedGraph` that has
+    probability : str, float or array_like, shape (n_arms,)
+        Edge attribute of a networkx graph, or the probability of each arm, or one for all, or
+        ``"weighted_cascade"``: one over the in-degree of the arm's head. A `DirectedGraph` that has
         probabilities of its own needs none.
     k : int, optional
         Number of seeds that `optimum` is about.

@@ -48,9 +48,10 @@ class LinearThreshold(SpreadingInfluence):
     ----------
     graph : networkx graph or DirectedGraph
         Who can influence whom; each edge of an undirected graph is two arcs.
-    edge_weight : str or array_like, shape (n_arms,)
-        Edge attribute of a networkx graph, or the weight of each arm; `weighted_cascade` gives the usual
-        ones. A `DirectedGraph` that has probabilities of its own needs none.
+    edge_weight : str, float or array_like, shape (n_arms,)
+        Edge attribute of a networkx graph, or the weight of each arm, or one for all, or
+        ``"weighted_cascade"``, the usual ones: one over the in-degree of the arm's head. A `DirectedGraph`
+        that has probabilities of its own needs none.
     k : int, optional
         Number of seeds that `optimum` is about.
     feedback : {"edge", "node", "none"}
