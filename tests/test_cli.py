@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cmab import Clairvoyant, cli, simulate
 from cmab._options import parameter_texts, parser_of
+from cmab.plotting._needs import without_noise
 from cmab.results import tables
-from cmab.results.regret import without_noise
 from cmab.studies import _registry
 from cmab.studies._results import regret_row
 from instances import BernoulliArms, SemiBandit

@@ -12,6 +12,7 @@ from cmab import (
     CTS,
     CUCB,
     LUCB1,
+    Clairvoyant,
     Comparison,
     Identification,
     Study,
@@ -290,3 +291,15 @@ def test_a_study_gives_the_same_object(tmp_path):
     numbers = dict(learned.replications, CUCB=np.array([1, 2, 3]))
     (row,) = type(learned)(learned.results, replications=numbers).tests()
     assert row["pairs"] == 2
+
+
+def test_who_knows_the_means_is_no_winner():
+    learners = {"true": Clairvoyant(ORACLE, MEANS), "CUCB": CUCB(ORACLE), "r": UniformlyRandom(ORACLE)}
+    found = compare(learners, ENVIRONMENT, horizon=100, replications=4, rng=0)
+    assert found.best == "CUCB"
+    assert found.rows()[-1]["against the best"] == "knows the means"
+    assert "true" not in found.headline
+    axes = found.plot(log=True)
+    assert axes.get_ylim()[0] > 1e-6  # no rounding of sums
+    alone = compare({"true": learners["true"]}, ENVIRONMENT, horizon=10, replications=2, rng=0)
+    assert alone.best == "true"

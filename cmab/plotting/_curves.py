@@ -11,7 +11,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.intervals import Band, band
 from cmab.plotting._legends import Legend, add_legend
 from cmab.plotting._looks import numbers
-from cmab.plotting._needs import Played
+from cmab.plotting._needs import Played, without_noise
 from cmab.plotting._style import labelled, look, pyplot, style
 
 # Numbers of observations are coloured by their logarithm if they differ by such a factor.
@@ -65,6 +65,11 @@ def regret_curves(
     curves = {
         label: (result.rounds, result.exact_regret if exact else result.regret)
         for label, result in labelled(results).items()
+    }
+    # Rounding would be a curve of its own on logarithmic axes.
+    curves = {
+        label: (rounds, without_noise(values, each.optimum, rounds=rounds))
+        for (label, (rounds, values)), each in zip(curves.items(), results.values(), strict=True)
     }
     return curves_with_bands(
         curves, x_label="Round", y_label=name, band_kind=band_kind, level=level, log=log, ax=ax, legend=legend

@@ -52,7 +52,7 @@ class Finished:
         return cls(
             study,
             missing,
-            policy_comparisons(played),
+            policy_comparisons(played, study.outline.learners),
             explorer_comparisons(by_rule, tables),
             explorer_comparisons(with_budget, tables),
             {pair[0]: told_by(found) for pair, found in tried.items()},

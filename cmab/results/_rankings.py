@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.intervals import Band, band, proportion_interval
-from cmab.plotting._needs import Explored, Played
+from cmab.plotting._needs import Explored, Played, without_noise
 from cmab.results._pairs import DIFFER
-from cmab.results.regret import without_noise
 from cmab.results.tables import Row, decimals, shown
 
 #: The column that says who is best, and who may be.
 VERDICT = "against the best"
 BEST, TIED, WORSE = "best", "not distinguishable", "worse"
-EQUAL, TOO_OFTEN, UNTESTED = "equal", "wrong too often", "not tested"
+EQUAL, TOO_OFTEN, UNTESTED, INFORMED = "equal", "wrong too often", "not tested", "knows the means"
 
 
 def learner_rows(results: Mapping[str, Played], level: float = 0.95, kind: Band = "t") -> list[Row]:
@@ -79,9 +79,12 @@ def with_verdicts(
     names: tuple[str, str],
     *,
     untested: str = UNTESTED,
-    excluded: Set[str] = frozenset(),
+    excluded: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Row]:
-    """Return ranked rows with what the tests say of each against the first; `names` are their two columns."""
+    """Return ranked rows with what the tests say of each against the first; `names` are their two columns.
+
+    Those `excluded`, who stand last, are not told by tests but by a word of their own.
+    """
     if len(rows) < 2:
         return list(rows)
     key = next(iter(rows[0]))
@@ -95,7 +98,7 @@ def with_verdicts(
         for row in tests
         if best in (row[names[0]], row[names[1]])
     }
-    verdicts |= {best: BEST} | dict.fromkeys(excluded, TOO_OFTEN)
+    verdicts |= {best: BEST, **excluded}
     return [{**row, VERDICT: verdicts[row[key]]} for row in rows]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from cmab.intervals import Band
 from cmab.plotting._legends import Legend
 from cmab.results._pairs import corrected, pairs_of_explorers, pairs_of_failures
-from cmab.results._rankings import TIED, UNTESTED, VERDICT, explorer_rows, with_verdicts
+from cmab.results._rankings import TIED, TOO_OFTEN, UNTESTED, VERDICT, explorer_rows, with_verdicts
 from cmab.results.comparison import Comparison, Rows
 from cmab.results.identification import Identification
 from cmab.results.tables import Row
@@ -63,7 +63,7 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
             # Where no replication tells two apart there is no test, and nothing to tell them by.
             return Rows(with_verdicts(rows, self.tests(), self._pair, untested=TIED))
         rows.sort(key=lambda row: row["explorer"] in too_often)
-        rows = with_verdicts(rows, self.tests(), self._pair, excluded=too_often)
+        rows = with_verdicts(rows, self.tests(), self._pair, excluded=dict.fromkeys(too_often, TOO_OFTEN))
         if np.isinf(rows[0]["median"]) and len(rows) > 1:
             rows = [{**row, VERDICT: UNTESTED} for row in rows]
         return Rows(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from cmab.intervals import Band
 from cmab.plotting._legends import Legend
 from cmab.results._pairs import corrected, pairs_of_learners
-from cmab.results._rankings import learner_rows, with_verdicts
+from cmab.results._rankings import INFORMED, learner_rows, with_verdicts
 from cmab.results.comparison import Comparison, Rows
 from cmab.results.simulation import Simulation
 
@@ -27,6 +28,8 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
         What they were compared on.
     replications : dict of str to IntArray
         Which replications each has; the first ones if left out.
+    informed : sequence of str
+        Who was told the true means, as `Clairvoyant`: a yardstick, which stands last and is not the best one.
 
     Raises
     ------
@@ -48,6 +51,8 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
     [('Thompson', 'CUCB', 'yes')]
     """
 
+    informed: Sequence[str] = ()
+
     def __post_init__(self) -> None:
         super().__post_init__()
         for what in ("sense", "horizon"):
@@ -61,7 +66,10 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
     def rows(self, *, level: float = 0.95, band_kind: Band = "t") -> Rows:
         """Return a row of numbers for each learner, the best first, with intervals of `level`."""
         rows = learner_rows(self.results, level, band_kind)
-        return Rows(with_verdicts(rows, self.tests(), self._pair))
+        if not set(self.informed) >= self.results.keys():
+            rows.sort(key=lambda row: row["learner"] in self.informed)
+        excluded = dict.fromkeys(self.informed, INFORMED)
+        return Rows(with_verdicts(rows, self.tests(), self._pair, excluded=excluded))
 
     def tests(self, *, level: float = 0.95) -> Rows:
         """Return a row for each pair: Student's test of differences by replication, corrected by Holm.
@@ -115,6 +123,9 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
     @property
     def _pair(self) -> tuple[str, str]:
         return "less regret", "more regret"
+
+    def _said(self) -> dict[str, Any]:
+        return super()._said() | {"informed": list(self.informed)}
 
     def _test(self) -> str:
         return "paired t tests"

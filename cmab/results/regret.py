@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.validation import shown
-
-# Of the optimum's share of all rounds: the rounding of a sum of millions.
-_NOISE = 1e-11
 
 
 def benchmark(oracle: Oracle, optimum: float) -> float:
@@ -56,8 +51,3 @@ def cumulative_regret(
     """
     difference = rounds * per_round - earned
     return difference if sense == "max" else -difference
-
-
-def without_noise(regret: FloatArray, optimum: float, *, rounds: int) -> FloatArray:
-    """Return regret with 0 for what is the rounding of sums of `rounds` rewards."""
-    return np.where(np.abs(regret) <= _NOISE * abs(optimum) * rounds, 0.0, regret)

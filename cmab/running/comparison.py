@@ -11,6 +11,7 @@ from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.oracle import Oracle
+from cmab.policies.baselines import Clairvoyant
 from cmab.policy import AnyPolicy
 from cmab.results.comparison import Comparison
 from cmab.results.explorer_comparison import ExplorerComparison
@@ -134,7 +135,8 @@ def compare(
         name: simulation.simulate(learner, environment, horizon, checkpoints=checkpoints, **common)
         for name, learner in named.items()
     }
-    return PolicyComparison(played, repr(environment))
+    told = [name for name, learner in named.items() if isinstance(learner, Clairvoyant)]
+    return PolicyComparison(played, repr(environment), informed=told)
 
 
 def _named(learners: object) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from cmab.studies._results import Pair, Row, identification, simulation
 Stored = Mapping[Pair, list[Row]]
 
 
-def policy_comparisons(stored: Stored) -> dict[str, PolicyComparison]:
-    """Return by instance what was found of policies."""
+def policy_comparisons(stored: Stored, tables: Mapping[str, Any]) -> dict[str, PolicyComparison]:
+    """Return by instance what was found of policies, which `tables` describe."""
     return {
         instance: PolicyComparison(
-            {learner: simulation(learner, found) for learner, found in rows.items()}, **_said(instance, rows)
+            {learner: simulation(learner, found) for learner, found in rows.items()},
+            **_said(instance, rows),
+            informed=[name for name in rows if "$means" in tables[name].values()],
         )
         for instance, rows in _by_instance(stored).items()
     }

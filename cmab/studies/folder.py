@@ -187,7 +187,7 @@ class StudyFolder(Generic[Described]):
 
     def comparisons(self) -> dict[str, PolicyComparison]:
         """Return for each instance what `compare` would have found of its policies, where there are any."""
-        return policy_comparisons(self.rows("simulations"))
+        return policy_comparisons(self.rows("simulations"), self.study.outline.learners)
 
     def explorer_comparisons(self) -> dict[str, ExplorerComparison]:
         """Return likewise for each instance what was found of its explorers."""
