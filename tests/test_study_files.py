@@ -179,7 +179,7 @@ def test_an_argument_of_the_wrong_kind_is_named_with_its_place():
         ValueError,
         match=r"learners\.x\.class must be a name .* entry point in the group cmab\.plugins",
     ):
-        Study(specification(learners={"x": {"class": "mine:KLCUCB"}}))
+        Study(specification(learners={"x": {"class": "mine.KLCUCB"}}))
 
 
 @pytest.mark.parametrize("seed", [2**31, 2**63 - 1, 2**63, 2**64 + 1, 2**128 - 1])
