@@ -39,8 +39,10 @@ from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.cucb import CUCB
 from cmab.policies.escb import AESCB, ESCB, OLSUCB
 from cmab.policies.explored import Explored
+from cmab.policies.ftpl import FTPL
 from cmab.policies.gaussian import GaussianCTS
 from cmab.policies.hierarchical import HierarchicalCTS
+from cmab.policies.hybrid import HYBRID
 from cmab.policies.kl_cucb import KLCUCB
 from cmab.policies.llr import LLR
 from cmab.policies.rarely_switching import RarelySwitchingCUCB
@@ -69,6 +71,8 @@ __all__ = [
     "CUCB",
     "EBTCI",
     "ESCB",
+    "FTPL",
+    "HYBRID",
     "KLCUCB",
     "KLLUCB",
     "LLR",

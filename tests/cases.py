@@ -20,6 +20,8 @@ from cmab import (
     CTS,
     CUCB,
     ESCB,
+    FTPL,
+    HYBRID,
     KLCUCB,
     LLR,
     OLSUCB,
@@ -459,8 +461,9 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
     return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], mode="mean")
 
 
-# Rules for oracles with `solve_root`.
+# Rules for oracles with `solve_root`, and for those whose super arms are all sets of k arms.
 JOINT = {"aescb", "escb", "olsucb"}
+UNIFORM = {"hybrid"}
 POLICIES = [
     PolicyCase("aescb", AESCB),
     PolicyCase("bayesucb", BayesUCB),
@@ -482,6 +485,7 @@ POLICIES = [
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
     PolicyCase("explored", lambda oracle: Explored(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))),
     PolicyCase("explored_last", lambda oracle: Explored(CTS(oracle), c=1.0, form="last")),
+    PolicyCase("ftpl", FTPL),
     PolicyCase("gaussiancts", GaussianCTS),
     PolicyCase("gaussiancts_boosted", lambda oracle: GaussianCTS(oracle, coupling="boosted")),
     PolicyCase(
@@ -495,6 +499,7 @@ POLICIES = [
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
+    PolicyCase("hybrid", HYBRID),
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("llr", LLR),
     PolicyCase("olsucb", OLSUCB),

@@ -1,0 +1,128 @@
+"""HYBRID's marginal probabilities on sets of k arms, its draw with these marginals, and its estimates.
+
+`memory` holds the estimated cumulative loss of each arm; then the last marginals and their multiplier, from
+which the next ones are sought.
+"""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+
+#: Places in `reals`: the size of a super arm, the factor gamma, 1 or -1, the support.
+SIZE, GAMMA, SIGN, LOW, HIGH = range(5)
+_STEPS = 200
+_CLOSE = 1e-13
+
+
+@kernel
+@borrows
+def share(slope: float, gamma: float, start: float) -> float:
+    """Return the x in (0, 1) where the regulariser's derivative is ``-slope``: Newton, in a bracket."""
+    low, high, x = 0.0, 1.0, start
+    for _ in range(_STEPS):
+        # Zimmert et al. (2019), the hybrid regulariser sum of -sqrt(x) + gamma (1 - x) ln(1 - x).
+        excess = slope - 0.5 / math.sqrt(x) - gamma * (math.log1p(-x) + 1.0)
+        if excess > 0.0:
+            high = x
+        else:
+            low = x
+        step = excess / (0.25 / (x * math.sqrt(x)) + gamma / (1.0 - x))
+        following = x - step
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if abs(following - x) <= _CLOSE * x or following >= 1.0 or following <= 0.0:
+            return x
+        x = following
+    return x
+
+
+@kernel
+@borrows
+def marginals(
+    losses: FloatArray, k: float, gamma: float, t: int, multiplier: float, out: FloatArray
+) -> float:
+    """Turn `out` from marginals of a round before into those of round t; return the multiplier of their sum.
+
+    They minimise the estimated losses and the regulariser over the rate 1 / sqrt(t).
+    """
+    m = losses.shape[0]
+    if k >= m:
+        out[:] = 1.0
+        return 0.0
+    rate, least = 1.0 / math.sqrt(t), np.inf
+    for loss in losses:
+        least = min(least, loss)
+    # The multiplier of "k in all": more of it makes every share smaller, and Newton's steps are bracketed.
+    low, high = -np.inf, np.inf
+    for step in range(_STEPS):
+        total, change = 0.0, 0.0
+        for i in range(m):
+            x = share(rate * (losses[i] - least) + multiplier, gamma, out[i])
+            out[i] = x
+            total += x
+            change += 1.0 / (0.25 / (x * math.sqrt(x)) + gamma / (1.0 - x))
+        if abs(total - k) <= 1e-11 * k:
+            break
+        if total > k:
+            low = multiplier
+        else:
+            high = multiplier
+        following = multiplier + (total - k) / change
+        if not low < following < high:
+            # Until both ends are known, ever longer steps.
+            following = multiplier + math.copysign(2.0**step, total - k)
+            if low > -np.inf and high < np.inf:
+                following = 0.5 * (low + high)
+        if following == multiplier:
+            break
+        multiplier = following
+    return multiplier
+
+
+@index_kernel
+@borrows
+def drawn_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """Draw k arms with HYBRID's marginals; write the best index for these, and the worst for the others."""
+    m, k = out.shape[0], reals[SIZE]
+    for i in range(m):
+        out[i] = memory[m + i]
+    marginals(memory[:m], k, reals[GAMMA], t, memory[2 * m], out)
+    # Systematic sampling: the marginals are laid side by side, from a random arm on, and k marks at unit
+    # distance are thrown on them. An arm has at most one, with probability x.
+    offset, first = rng.random(), int(rng.random() * m)
+    reached, marks = 0.0, 0.0
+    for j in range(m):
+        i = (first + j) % m
+        reached = k if j == m - 1 else reached + out[i]
+        passed = math.ceil(reached - offset)
+        out[i] = reals[SIGN] if passed > marks else 0.0
+        marks = passed
+
+
+@learn_kernel
+@borrows
+def learn_losses(
+    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
+) -> None:
+    """Add the estimate of each loss that was seen."""
+    m = memory.shape[0] // 2
+    losses, chances = memory[:m], memory[m : 2 * m]
+    memory[2 * m] = marginals(losses, reals[SIZE], reals[GAMMA], t, memory[2 * m], chances)
+    for j in range(n):
+        place = min(max((outcomes[j] - reals[LOW]) / (reals[HIGH] - reals[LOW]), 0.0), 1.0)
+        loss = reals[SIGN] * (1.0 - 2.0 * place)
+        # The "+ 1" of the authors' code: estimates are not negative, and all arms get it on average.
+        losses[arms[j]] += (loss + 1.0) / chances[arms[j]]
