@@ -13,6 +13,9 @@ from cmab.arrays import AnyArray, IntArray
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.certificate import Certificate, Schedule, estimate, lower_bound, secures
 
+# Sets from which on parts of them are taken to validate.
+_WORTH_PARTS = 64
+
 Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]
 
 
@@ -83,16 +86,41 @@ class Plan:
         schedule = replace(self.schedule, first=min(n_sets, self.schedule.last))
         return replace(self, schedule=schedule, keys=keys or self.keys, max_rr_sets=2 * n_sets)
 
+    def validating_sets(self, chosen: IntArray, covered: int, n_sets: int, goal: float) -> int:
+        """Return how many sets are to validate the choice from `n_sets`, 0 where none could be enough.
+
+        The choice's own coverage is optimistic: validation is worth its time only where even that passes.
+        Where seeds are to be better than certain, a quarter of the sets shows nearly as much of them.
+        """
+        shares = (4, 2, 1) if self.least_hits > 0.0 and n_sets >= _WORTH_PARTS else (1,)
+        for share in shares:
+            few = n_sets // share
+            if _is_shown(self.reverse, chosen, covered // share, few, self.schedule.log_term, goal):
+                return few
+        return n_sets // shares[0] if n_sets == self.max_sets else 0
+
     def found(
-        self, chosen: IntArray, secured: float, optimum: float, hits: int, n_sets: int, edges: int
+        self,
+        chosen: IntArray,
+        secured: float,
+        optimum: float,
+        hits: int,
+        n_sets: int,
+        edges: int,
+        *,
+        validating: int | None = None,
     ) -> Found:
-        """Return the components with their ratio, which at the last size needs no test."""
+        """Return the components with their ratio, which at the last size needs no test.
+
+        `hits` are of as many sets as chose them unless `validating` says how many.
+        """
+        tested = n_sets if validating is None else validating
         ratio = min(1.0, secured / max(optimum, secured))
         if n_sets == self.schedule.last:
             ratio = max(ratio, self.ratio)
-        spread, error = estimate(hits, n_sets, self.reverse.total_weight)
+        spread, error = estimate(hits, tested, self.reverse.total_weight)
         spread += float(self.reverse.certain[chosen].sum())
-        return Found(chosen, ratio, spread, error, 2 * n_sets, edges)
+        return Found(chosen, ratio, spread, error, n_sets + tested, edges)
 
 
 def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None = None) -> Found:
@@ -120,16 +148,17 @@ def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], No
         assert n_sets < last or not len(sets.sentinels), "no test follows: sets must be complete"
         chosen, covered, optimum = choose(sets, log_term, n_sets == last)
         goal = wanted * optimum
-        # The choice's own coverage is optimistic: validation is worth its time only where even that passes.
-        if n_sets == plan.max_sets or (
-            covered >= plan.least_hits and _is_shown(reverse, chosen, covered, n_sets, log_term, goal)
-        ):
-            seen = _validated(plan, chosen, n_sets, goal)
+        is_final = n_sets == plan.max_sets
+        enough = is_final or covered >= plan.least_hits
+        validating = plan.validating_sets(chosen, covered, n_sets, goal) if enough else 0
+        if validating:
+            seen = _validated(plan, chosen, validating, goal, is_final=is_final)
             edges += seen.edges_examined
-            if n_sets == plan.max_sets or seen.secured >= goal:
+            if is_final or seen.secured >= goal:
                 break
         n_sets = _next_size(plan, chosen, covered, optimum, n_sets)
-    return plan.found(chosen, seen.secured, optimum, seen.hits, n_sets, edges + sets.edges_examined)
+    edges += sets.edges_examined
+    return plan.found(chosen, seen.secured, optimum, seen.hits, n_sets, edges, validating=validating)
 
 
 def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_sets: int) -> int:
@@ -174,11 +203,13 @@ def secured_by(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, 
     return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)
 
 
-def _validated(plan: Plan, chosen: IntArray, n_sets: int, goal: float) -> _Validation:
+def _validated(
+    plan: Plan, chosen: IntArray, n_sets: int, goal: float, *, is_final: bool = False
+) -> _Validation:
     """Return how many of the first `n_sets` sets of the second key meet `chosen`, and what that secures.
 
-    Stop early when `goal` is out of reach by two standard errors, unless no larger sample may follow: giving
-    up costs no confidence. Success never stops it, which would flatter the estimate of the spread.
+    Stop early when `goal` is out of reach by two standard errors, unless `is_final`: giving up costs no
+    confidence. Success never stops it, which would flatter the estimate of the spread.
     """
     reverse, log_term = plan.reverse, plan.schedule.log_term
     owners = reverse.owners(chosen)
@@ -187,7 +218,7 @@ def _validated(plan: Plan, chosen: IntArray, n_sets: int, goal: float) -> _Valid
     for last in (n_sets // 8, n_sets // 4, n_sets // 2, n_sets):
         more, examined = count_hits(reverse, plan.keys[1], done, last, owners, plan.threads)
         hits, arcs, done = hits + more, arcs + examined, last
-        if done and n_sets < plan.max_sets:
+        if done and n_sets < plan.max_sets and not is_final:
             share, error = estimate(hits, done, 1.0)
             at_best = min(n_sets, math.ceil((share + 2.0 * error) * n_sets))
             if not _is_shown(reverse, chosen, at_best, n_sets, log_term, goal):

@@ -6,7 +6,7 @@ name, a number of sets that each seed meets, a number of sets in each sample as 
 limit (``50ms``). Probabilities are those of the weighted cascade.
 
 Spreads are counted in sets of a key of their own, the same for all seeds of a row, so many that the best
-seeds meet 2^17 of them: differences are good to 0.2 % or so. They are given as shares of the best seeds that
+seeds meet 2^15 of them: differences are good to 0.3 % or so. They are given as shares of the best seeds that
 any call of the row found, in the mean over the calls and in the worst of them; times are the least of the
 calls', in processor time on one thread; `certified` is the mean of `Certificate.ratio`.
 """
@@ -37,7 +37,7 @@ GRAPHS = (
     "epinions_und",
 )
 SETTINGS = ("fast", "good", "best", *(f"2^{power}" for power in range(13, 21)))
-KEY, HITS, MOST_SETS = 77, 2**17, 2**24
+KEY, HITS, MOST_SETS = 77, 2**15, 2**24
 
 
 def options(setting: str) -> dict[str, Any]:
