@@ -71,7 +71,7 @@ def show_defaults(app, what, name, thing, options, signature, returns):
 
 def link_names(app, doctree, page):
     """Make a reference of every name in backquotes that has a page: `CUCB`, `oracles.TopK`, `simulate(...)`."""
-    objects = app.env.domains.python_domain.objects
+    objects = app.env.get_domain("py").objects
     for literal in list(doctree.findall(nodes.literal)):
         name = re.fullmatch(r"([A-Za-z_][\w.]*)(\(.*\))?", literal.astext())
         if not name or isinstance(literal.parent, nodes.reference):

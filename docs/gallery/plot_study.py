@@ -1,9 +1,9 @@
 """
-A study, and its report
-=======================
+A study
+=======
 
-A comparison described as data: instances, learners with a grid, replications. Results are stored as they finish, the
-report is a page with a sentence for each instance, and what stands in it is the same object that `compare` gives.
+A comparison described as data: instances, learners with a grid, replications. Results are stored as they finish, and
+what comes out is the object that `compare` gives; `cmab report` makes a page of them.
 """
 
 import tempfile
@@ -11,7 +11,6 @@ import tempfile
 import matplotlib.pyplot as plt
 
 from cmab import Study
-from cmab.reports.report import write_report
 
 study = Study(
     {
@@ -36,8 +35,7 @@ study = Study(
 with tempfile.TemporaryDirectory() as folder:
     study.run(folder)
     comparison = study.comparisons(folder)["ads"]
-    print(write_report(folder).name)
-print(comparison.headline)
+print(comparison.table())
 
 # %%
 # Bands hold the mean with 95 % confidence.
