@@ -22,7 +22,7 @@ sphinx_gallery_conf = {
     "thumbnail_size": (640, 448),
 }
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
 html_title = "cmab"
