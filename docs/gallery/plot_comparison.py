@@ -40,9 +40,7 @@ left.set_xlim(10, 10_000)
 small = TopK(5, k=2)
 means = np.array([0.3, 0.9, 0.2, 0.8, 0.4])
 gaps = reward_gaps(small, means, super_arms=combinations(range(5), 2))
-result = simulate(
-    CUCB(small), SemiBandit(BernoulliArms(means), small), horizon=50_000, replications=5, rng=0
-)
+result = simulate(CUCB(small), SemiBandit(BernoulliArms(means), small), horizon=50_000, replications=5, rng=0)
 bound = gap_dependent_bound(gaps, Smoothness.linear(2), rounds=result.rounds)
 curves = {"Theorem 1": (result.rounds, bound[None, :]), "CUCB, measured": (result.rounds, result.regret)}
 curves_with_bands(curves, x_label="Round", y_label="Cumulative regret", log=True, ax=right)
