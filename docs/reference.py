@@ -38,7 +38,7 @@ PAGES = {
         "Sets": "oracles",
         "Matroids": "oracles.matroids",
         "Paths": "oracles.paths",
-        "Matchings, knapsacks, programs": "oracles.programs oracles.packing",
+        "Matchings, knapsacks, covers, programs": "oracles.programs oracles.packing oracles.covers",
         "Coverage and other submodular worth": "oracles.coverage oracles.submodular",
         "Influence": "oracles.influence oracles.diffusion",
         "For your own": "cmab.oracle oracles.brute_force cmab.smoothness",

@@ -3,6 +3,7 @@
 from cmab.oracle.memoised import MemoisedOracle
 from oracles.brute_force import BruteForce, BruteForceReward
 from oracles.coverage.coverage import MaxCoverage
+from oracles.covers.covers import SetCover, VertexCover
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.groups import in_degree_groups
 from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel
@@ -51,6 +52,7 @@ __all__ = [
     "PartitionMatroid",
     "PuLPOracle",
     "RepairedInfluence",
+    "SetCover",
     "ShortestPath",
     "SolverCertificate",
     "SolverError",
@@ -60,5 +62,6 @@ __all__ = [
     "TriggeringInfluence",
     "TriggeringModel",
     "UniformMatroid",
+    "VertexCover",
     "in_degree_groups",
 ]

@@ -73,6 +73,7 @@ from oracles import (
     PartitionMatroid,
     PuLPOracle,
     RepairedInfluence,
+    SetCover,
     ShortestPath,
     SubmodularOracle,
     TopK,
@@ -80,6 +81,7 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
     UniformMatroid,
+    VertexCover,
 )
 
 
@@ -255,6 +257,17 @@ def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list
     return [arms for arms in subsets if fits(arms)]
 
 
+# Four parts in four sets; the edges at each of `FRIENDS`.
+PARTS = [(0, 1), (1, 2, 3), (2,), (0, 3)]
+ENDS = [[i for i, edge in enumerate(FRIENDS.edges) if node in edge] for node in FRIENDS]
+
+
+def covering(sets: list[Any], n_elements: int) -> list[tuple[int, ...]]:
+    """Return the choices of sets that hold all elements, by enumeration."""
+    choices = chain.from_iterable(combinations(range(len(sets)), size) for size in range(len(sets) + 1))
+    return [arms for arms in choices if set().union(*(sets[arm] for arm in arms)) == set(range(n_elements))]
+
+
 def knapsack() -> PuLPOracle:
     """Weights 3, 2, 2, 1 and capacity 5."""
     problem = pulp.LpProblem("knapsack", pulp.LpMaximize)
@@ -343,6 +356,11 @@ ORACLES = [
         "brute_force_reward",
         lambda: BruteForceReward(4, [(0, 1), (2,)], reward=lambda means, arms: 1 - np.prod(1 - means[arms])),
         lambda: [(0, 1), (2,)],
+    ),
+    OracleCase("set_cover", lambda: SetCover(PARTS, method="greedy"), lambda: covering(PARTS, 4)),
+    OracleCase("vertex_cover", lambda: VertexCover(FRIENDS), lambda: covering(ENDS, 4), -1.0, 1.0),
+    OracleCase(
+        "vertex_cover_greedy", lambda: VertexCover(FRIENDS, method="greedy"), lambda: covering(ENDS, 4)
     ),
     OracleCase("graphic_matroid", lambda: GraphicMatroid(STREETS), lambda: bases(8, is_forest)),
     OracleCase(

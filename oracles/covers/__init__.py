@@ -1,0 +1,1 @@
+"""Covers at least cost: of elements by sets, of edges by nodes."""
