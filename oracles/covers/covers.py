@@ -27,8 +27,9 @@ class SetCover(Cover):
         The elements of each set, by name or in order; every element must be in one.
     method : {"program", "greedy"}
         ``"program"`` is exact, see `PuLPOracle`. ``"greedy"`` takes the set of least cost for each new
-        element, again and again; ``alpha`` is ``1 + 1/2 + ... + 1/d``, d being the size of the largest set, for costs
-        that are not negative (Chvátal 1979). What is asked with constraints is solved by the program.
+        element, again and again; ``alpha`` is ``1 + 1/2 + ... + 1/d``, d being the size of the largest set,
+        for costs that are not negative (Chvátal 1979). What is asked with constraints is solved by the
+        program.
 
     Raises
     ------
@@ -129,5 +130,5 @@ class VertexCover(Cover):
         left = costs.copy()
         for pair in self._pairs:
             left[pair] -= left[pair].min()
-        touched: BoolArray = self._meets.any(axis=1)
-        return touched & (left == 0.0)
+        is_paid: BoolArray = np.logical_and(self._meets.any(axis=1), left == 0.0)
+        return is_paid
