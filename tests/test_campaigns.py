@@ -243,6 +243,9 @@ def test_contexts_are_kept_by_name(path):
         ({"ann": 7.0}, "must lie in"),
         ({"cy": 1.0}, r"ticket 0, \['ann', \('dan', 4\)\], can trigger, got \['cy'\] besides"),
         ({"ann": "x"}, "must be numbers"),
+        (["ann"], "list of such pairs, got 'ann'"),
+        ([1.0, 0.0], "list of such pairs, got 1.0"),
+        ([("ann", 1.0, 3)], "list of such pairs"),
     ],
 )
 def test_a_refused_report_leaves_no_trace(path, told, wanted):
@@ -558,3 +561,22 @@ def test_another_version_is_written_down(path, monkeypatch):
     monkeypatch.setattr(np, "__version__", "99.0")
     assert events(campaign(path)._records.path)[-1]["versions"]["numpy"] == "99.0"
     assert len(events(campaign(path)._records.path)) == 2
+
+
+def test_what_is_no_report_is_refused_in_words(path):
+    running = campaign(path)
+    request = running.ask()
+    with pytest.raises(ValueError, match=r"got neither: \{\} says"):
+        running.tell(ticket=request, reward=1.0)
+    with pytest.raises(ValueError, match="reward must stand in the Feedback"):
+        running.tell(Feedback(request.ticket, [1.0, 1.0]), request, reward=1.0)
+    running.tell({}, request)
+    for ticket in ([0], "0", None):
+        with pytest.raises(ValueError, match="ticket must be"):
+            running.correct({}, ticket)
+    with pytest.raises(TypeError, match="an oracle such as"):
+        Campaign(FRIENDS, path.with_name("other"))
+    exploring = Campaign(SuccessiveRejects(4, budget=60), path.with_name("third"), rng=0)
+    request = exploring.ask()
+    with pytest.raises(ValueError, match=f"lists of {request.ticket.pulls} each, got .1.0. of 3"):
+        exploring.tell({arm: [1.0] if arm == 3 else [1.0] * request.ticket.pulls for arm in request}, request)

@@ -30,6 +30,11 @@ def learner_of(learner: Any) -> Policy[Any]:
         # People report some edges of a person, not all: each needs a counter of its own.
         oracle.clusters = None
         return CTS(oracle)
+    if hasattr(learner, "nodes") and hasattr(learner, "edges"):
+        raise TypeError(
+            "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the graph"
+            " itself"
+        )
     check_policy_instance(learner)
     return learner  # type: ignore[no-any-return]
 

@@ -15,7 +15,7 @@ from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.ticket import Ticket
-from cmab.validation import shown
+from cmab.validation import integer, shown
 
 
 def restricted(fold: Fold[Any], context: Context | None, available: Collection[Hashable]) -> Context:
@@ -34,7 +34,7 @@ def restricted(fold: Fold[Any], context: Context | None, available: Collection[H
 def feedback_of(fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, seen: dict[str, Any]) -> Feedback:
     """Return a report by name as feedback by numbers."""
     if (outcomes is None) == (not seen):
-        given = "both" if seen else "neither"
+        given = "both" if seen else "neither: {} says that nothing was seen"
         raise ValueError(f"outcomes, or a report in the oracle's words, must be told, got {given}")
     if seen:
         if isinstance(fold.policy, Explorer):
@@ -42,17 +42,33 @@ def feedback_of(fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, seen:
         told: Feedback = fold.policy.oracle.feedback_of(of.super_arm, **seen)
         return told if np.isnan(reward) else Feedback(told.arms, told.outcomes, reward=reward)
     if isinstance(outcomes, Feedback):
+        if not np.isnan(reward):
+            raise ValueError(f"reward must stand in the Feedback, got {shown(reward)} besides")
         return outcomes
-    if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
-        raise TypeError(f"outcomes must be a mapping of names to outcomes, got {shown(outcomes)}")
-    pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
+    pairs = _pairs(outcomes)
     arms = [fold.arms.find(read(name)) for name, _ in pairs]
     values = [outcome for _, outcome in pairs]
     if of.pulls == 1:
         return Feedback(arms, values, reward=reward)
+    for name, drawn_of in pairs:
+        if np.shape(drawn_of) != (of.pulls,):
+            raise ValueError(f"outcomes must be lists of {of.pulls} each, got {shown(drawn_of)} of {name!r}")
     drawn = np.array(values, np.float64).reshape(len(arms), -1)
     pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
     return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
+
+
+def _pairs(outcomes: Any) -> list[tuple[Any, Any]]:
+    """Return names with their outcomes, of a mapping or as they come in JSON."""
+    if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
+        raise TypeError(f"outcomes must be a mapping of names to outcomes, got {shown(outcomes)}")
+    pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(
+                f"outcomes must be a mapping of names to outcomes, or a list of such pairs, got {shown(pair)}"
+            )
+    return pairs
 
 
 @contextmanager
@@ -71,7 +87,9 @@ def by_name(fold: Fold[Any], of: Ticket) -> Iterator[None]:
 
 def told_ticket(fold: Fold[Any], ticket: Ticket | int | None) -> Ticket:
     """Return the told ticket that is meant."""
-    number = ticket.number if isinstance(ticket, Ticket) else ticket
+    if ticket is None:
+        raise ValueError("ticket must be a Request, a Ticket or its number, got None")
+    number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)
     if number not in fold.told:
         raise ValueError(f"ticket must be one that was told, got {shown(number)}")
     of = fold.tickets[number]
