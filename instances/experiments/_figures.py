@@ -75,6 +75,18 @@ def draw_regret(rows: list[Row], out: Path) -> None:
     save(panels_of_bars(panels, x_label="Regret over CombUCB's"), out / "regret")
 
 
+def draw_learners(rows: list[Row], panel: str, out: Path) -> None:
+    """Draw the mean regret of each learner with its 95 % interval, a panel for each value of a column."""
+    from cmab.plotting import panels_of_bars, save
+
+    titled = _grouped(rows, lambda row: f"{row[panel]}, {row['horizon']:,} rounds")
+    panels = {
+        title: {row["learner"]: (row["regret"], row["low"], row["high"]) for row in part}
+        for title, part in titled.items()
+    }
+    save(panels_of_bars(panels, x_label="Regret"), out)
+
+
 def _grouped(rows: Sequence[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
     groups: dict[str, list[Row]] = {}
     for row in rows:

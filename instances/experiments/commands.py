@@ -11,11 +11,22 @@ from instances.experiments._explorations import Row
 from instances.experiments.aggregate import AGGREGATE_REGRET
 from instances.experiments.best_k import LIL_RAND_LUCB
 from instances.experiments.fixed_budget import FIXED_BUDGET
+from instances.experiments.joint_optima import JOINT_OPTIMA
 from instances.experiments.lucb_halving import LUCB_HALVING
 from instances.experiments.semi_bandits import SEMI_BANDITS
+from instances.experiments.shifting_means import SHIFTING_MEANS
 from instances.experiments.two_sets import TWO_SETS
 
-__all__ = ["aggregate_regret", "fixed_budget", "lil_rand_lucb", "lucb_halving", "semi_bandits", "two_sets"]
+__all__ = [
+    "aggregate_regret",
+    "fixed_budget",
+    "joint_optima",
+    "lil_rand_lucb",
+    "lucb_halving",
+    "semi_bandits",
+    "shifting_means",
+    "two_sets",
+]
 
 _TEXT = """{about}
 
@@ -85,4 +96,16 @@ two_sets = _command(
     "Two disjoint super arms of k arms: Thompson sampling with independent draws, one a round, or boosted.",
     sizes="Three sizes, 10 runs; otherwise eight with 40",
     minutes={True: 0.5, False: 5},
+)
+joint_optima = _command(
+    JOINT_OPTIMA,
+    "ESCB and AESCB, optimistic for a super arm as a whole, and CUCB on paths, matchings and spanning trees.",
+    sizes="500 rounds, 2 runs; otherwise 5,000 with 4",
+    minutes={True: 1, False: 15},
+)
+shifting_means = _command(
+    SHIFTING_MEANS,
+    "HYBRID, Thompson sampling, CUCB and FTPL where means stay, and where an adversary shifts them.",
+    sizes="3,000 rounds, 3 runs; otherwise 20,000 with 10",
+    minutes={True: 0.5, False: 8},
 )

@@ -1,0 +1,112 @@
+"""Optimism for a super arm as a whole against optimism arm by arm, on paths, matchings and spanning trees."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cmab import AESCB, CTS, CUCB, ESCB, LinearOracle, simulate
+from cmab.policy import AnyPolicy
+from cmab.seeding import Purpose, stream
+from instances.arms.arms import BernoulliArms
+from instances.arms.semi_bandit import SemiBandit
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row
+from instances.experiments._figures import draw_learners
+from instances.experiments.fixed_budget import is_lower
+from instances.experiments.semi_bandits import sum_up
+from oracles import BruteForce
+
+GOOD, BAD = 0.7, 0.5
+
+
+class Searched(BruteForce):
+    """A list of super arms whose `solve_root` is the search of all linear oracles: it heeds the tolerance."""
+
+    solve_root = LinearOracle.solve_root
+
+
+def learners(family: BruteForce) -> dict[str, AnyPolicy]:
+    """Return the learners: f(t) as in the theorems, and ln t alone."""
+    return {
+        "CUCB": CUCB(family),
+        "ESCB": ESCB(family),
+        "AESCB": AESCB(Searched(family.n_arms, family.super_arms)),
+        "ESCB, ln t": ESCB(family, loglog=0.0),
+        "CTS": CTS(family),
+    }
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the families.
+
+    Examples
+    --------
+    >>> from instances.experiments.joint_optima import cells
+    >>> cells(quick=True)[0]
+    {'family': 'paths', 'horizon': 500}
+    """
+    return [{"family": name, "horizon": 500 if quick else 5_000} for name in ("paths", "matchings", "trees")]
+
+
+def family_of(name: str) -> BruteForce:
+    """Return the ways through 4 x 4 streets, the perfect matchings of K_4,4, or the spanning trees of K_5."""
+    import networkx as nx
+
+    if name == "matchings":
+        return BruteForce(16, [[4 * i + j for i, j in enumerate(order)] for order in permutations(range(4))])
+    if name == "trees":
+        edges = list(nx.complete_graph(5).edges)
+        parts = ((arms, nx.Graph([edges[arm] for arm in arms])) for arms in combinations(range(10), 4))
+        return BruteForce(10, [arms for arms, part in parts if len(part) == 5 and nx.is_connected(part)])
+    streets: Any = nx.DiGraph()
+    for i, j in nx.grid_2d_graph(4, 4):
+        streets.add_edges_from(((i, j), end) for end in ((i + 1, j), (i, j + 1)) if max(end) < 4)
+    number = {edge: arm for arm, edge in enumerate(streets.edges)}
+    ways = nx.all_simple_edge_paths(streets, (0, 0), (3, 3))
+    return BruteForce(len(number), [[number[edge] for edge in way] for way in ways])
+
+
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return the regret of each learner at the horizon, where the arms of one super arm are better."""
+    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, replication))
+    family, labels = family_of(cell["family"]), stream(seed, Purpose.ENVIRONMENT, replication)
+    means = np.full(family.n_arms, BAD)
+    means[family.solve(labels.random(family.n_arms), labels)] = GOOD
+    place, horizon = SemiBandit(BernoulliArms(means), family), cell["horizon"]
+    told = {
+        name: simulate(policy, place, horizon, checkpoints=[horizon], rng=own)
+        for name, policy in learners(family).items()
+    }
+    return [{"learner": name, "regret": float(run.regret[0, -1])} for name, run in told.items()]
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return that rules for the whole have less regret than CUCB on every family."""
+    verdicts: Verdicts = []
+    for name in dict.fromkeys(row["family"] for row in rows):
+        table = {row["learner"]: row for row in rows if row["family"] == name}
+        for rule in ("ESCB", "AESCB", "ESCB, ln t"):
+            text = f"{name}: {rule} has less regret than CUCB"
+            verdicts.append((text, is_lower(table[rule], table["CUCB"])))
+    return verdicts
+
+
+def draw(rows: list[Row], out: Path) -> None:
+    """Draw the mean regret of each learner with its 95 % interval, a panel for each family."""
+    draw_learners(rows, "family", out / "regret")
+
+
+JOINT_OPTIMA = Experiment(
+    name="joint-optima",
+    title="Optimism for a super arm as a whole, and arm by arm",
+    replications={True: 2, False: 4},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw,
+)

@@ -1,0 +1,109 @@
+"""HYBRID, Thompson sampling and CUCB where means stay, and where an adversary shifts them all at once."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from cmab import CTS, CUCB, FTPL, HYBRID, LinearOracle, simulate
+from cmab.policy import AnyPolicy
+from cmab.seeding import Purpose, stream
+from instances.arms.arms import BernoulliArms
+from instances.arms.semi_bandit import SemiBandit
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row
+from instances.experiments._figures import draw_learners
+from instances.experiments.fixed_budget import is_lower
+from instances.experiments.semi_bandits import sum_up
+from oracles import TopK
+
+ARMS, SIZE, GAP = 10, 5, 0.125
+
+
+class ShiftingMeans(SemiBandit):
+    """Means that move up and down together, so that the best super arm stays and its lead too.
+
+    Zimmert et al. (2019), section 5, by the authors' code: losses are higher for half of the time, and lower
+    for the other, in phases that grow by 1.1 to the fifth power.
+    """
+
+    def __init__(self, arms: BernoulliArms, oracle: LinearOracle) -> None:
+        super().__init__(arms, oracle)
+        shifts = (-0.5 * (1.0 - GAP), 0.5 * (1.0 - GAP))
+        self.rounds = [
+            SemiBandit(BernoulliArms(np.clip(self.means + shift, 0.0, 1.0)), oracle) for shift in shifts
+        ]
+
+    def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
+        """Return the round with all means as far down, or up, as they go."""
+        return self.rounds[int(math.log(t) / math.log(1.1)) % 10 >= 5]
+
+
+def learners(oracle: LinearOracle, horizon: int) -> dict[str, AnyPolicy]:
+    """Return the learners."""
+    rules: dict[str, AnyPolicy] = {"HYBRID": HYBRID(oracle), "CTS": CTS(oracle), "CUCB": CUCB(oracle)}
+    return rules | {"FTPL": FTPL(oracle, horizon=horizon)}
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return both worlds.
+
+    Examples
+    --------
+    >>> from instances.experiments.shifting_means import cells
+    >>> cells(quick=True)
+    [{'world': 'steady', 'horizon': 3000}, {'world': 'shifting', 'horizon': 3000}]
+    """
+    return [{"world": name, "horizon": 3_000 if quick else 20_000} for name in ("steady", "shifting")]
+
+
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return the regret of each learner at the horizon, on arms in random order."""
+    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, replication))
+    labels, horizon = stream(seed, Purpose.ENVIRONMENT, replication), cell["horizon"]
+    # Losses of (1 - gap) / 2 and (1 + gap) / 2, as rewards.
+    means = labels.permutation(np.where(np.arange(ARMS) < SIZE, 0.5 * (1 + GAP), 0.5 * (1 - GAP)))
+    oracle = TopK(ARMS, SIZE)
+    place = (SemiBandit if cell["world"] == "steady" else ShiftingMeans)(BernoulliArms(means), oracle)
+    told = {
+        name: simulate(policy, place, horizon, checkpoints=[horizon], rng=own)
+        for name, policy in learners(oracle, horizon).items()
+    }
+    return [{"learner": name, "regret": float(run.regret[0, -1])} for name, run in told.items()]
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return that HYBRID is far ahead of CUCB where means shift, and not far behind CTS where they stay."""
+    steady, shifting = (
+        {row["learner"]: row for row in rows if row["world"] == world} for world in ("steady", "shifting")
+    )
+    tenth, twice = _times(shifting["CUCB"], 0.1), _times(steady["CTS"], 2.0)
+    return [
+        ("shifting: HYBRID has a tenth of CUCB's regret", is_lower(shifting["HYBRID"], tenth)),
+        ("shifting: HYBRID has less regret than CTS", is_lower(shifting["HYBRID"], shifting["CTS"])),
+        ("steady: HYBRID has at most twice CTS's regret", is_lower(steady["HYBRID"], twice)),
+        ("steady: HYBRID has less regret than CUCB", is_lower(steady["HYBRID"], steady["CUCB"])),
+    ]
+
+
+def draw(rows: list[Row], out: Path) -> None:
+    """Draw the mean regret of each learner with its 95 % interval, a panel for each world."""
+    draw_learners(rows, "world", out / "regret")
+
+
+def _times(row: Row, factor: float) -> Row:
+    return row | {name: factor * row[name] for name in ("regret", "low", "high")}
+
+
+SHIFTING_MEANS = Experiment(
+    name="shifting-means",
+    title="HYBRID where means stay, and where an adversary shifts them",
+    replications={True: 3, False: 10},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw,
+)
