@@ -100,12 +100,12 @@ two_sets = _command(
 joint_optima = _command(
     JOINT_OPTIMA,
     "ESCB and AESCB, optimistic for a super arm as a whole, and CUCB on paths, matchings and spanning trees.",
-    sizes="500 rounds, 2 runs; otherwise 5,000 with 4",
-    minutes={True: 1, False: 15},
+    sizes="500 rounds, 2 runs; otherwise 5,000 with 3",
+    minutes={True: 0.5, False: 3},
 )
 shifting_means = _command(
     SHIFTING_MEANS,
     "HYBRID, Thompson sampling, CUCB and FTPL where means stay, and where an adversary shifts them.",
-    sizes="3,000 rounds, 3 runs; otherwise 20,000 with 10",
-    minutes={True: 0.5, False: 8},
+    sizes="3,000 rounds, 3 runs; otherwise 20,000 with 4",
+    minutes={True: 0.5, False: 3},
 )

@@ -60,7 +60,9 @@ def family_of(name: str) -> BruteForce:
         return BruteForce(16, [[4 * i + j for i, j in enumerate(order)] for order in permutations(range(4))])
     if name == "trees":
         edges = list(nx.complete_graph(5).edges)
-        parts = ((arms, nx.Graph([edges[arm] for arm in arms])) for arms in combinations(range(10), 4))
+        parts: list[tuple[tuple[int, ...], Any]] = [
+            (arms, nx.Graph([edges[arm] for arm in arms])) for arms in combinations(range(10), 4)
+        ]
         return BruteForce(10, [arms for arms, part in parts if len(part) == 5 and nx.is_connected(part)])
     streets: Any = nx.DiGraph()
     for i, j in nx.grid_2d_graph(4, 4):
@@ -103,7 +105,7 @@ def draw(rows: list[Row], out: Path) -> None:
 JOINT_OPTIMA = Experiment(
     name="joint-optima",
     title="Optimism for a super arm as a whole, and arm by arm",
-    replications={True: 2, False: 4},
+    replications={True: 2, False: 3},
     cells=cells,
     play=play,
     sum_up=sum_up,

@@ -100,7 +100,7 @@ def _times(row: Row, factor: float) -> Row:
 SHIFTING_MEANS = Experiment(
     name="shifting-means",
     title="HYBRID where means stay, and where an adversary shifts them",
-    replications={True: 3, False: 10},
+    replications={True: 3, False: 4},
     cells=cells,
     play=play,
     sum_up=sum_up,
