@@ -163,4 +163,7 @@ def __getattr__(name: str) -> Any:
         return version()
     if name == "plotting":
         return import_module("cmab.plotting")
+    # Other names of the packages that stand beside this one, for `from cmab import oracles`.
+    if name in ("oracles", "instances"):
+        return import_module(name)
     raise AttributeError(f"module 'cmab' has no attribute {name!r}")

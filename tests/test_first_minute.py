@@ -104,3 +104,10 @@ def test_names_of_others_are_asked_back(call, message):
 def test_signatures_are_still_those_of_the_functions():
     assert list(inspect.signature(simulate).parameters)[:3] == ["policy", "environment", "horizon"]
     assert pickle.loads(pickle.dumps(simulate)) is simulate
+
+
+def test_the_packages_beside_have_a_name_in_cmab():
+    from cmab import instances, oracles
+
+    assert oracles.TopK is TopK
+    assert instances.BernoulliArms is BernoulliArms
