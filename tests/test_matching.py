@@ -190,10 +190,10 @@ def test_a_large_sparse_graph_by_both_methods():
 
 def test_the_fastest_method_is_taken():
     """As measured: assignment on two sides, blossom elsewhere, the program for capacities and solvers."""
-    assert Matching(nx.path_graph(4)).method == "assignment"
-    assert Matching(nx.cycle_graph(5)).method == "blossom"
-    assert Matching(nx.cycle_graph(5), capacity=2).method == "pulp"
-    assert Matching(nx.path_graph(4), solver=pulp.HiGHS(msg=False)).method == "pulp"
+    assert Matching(nx.path_graph(4))._way == "assignment"
+    assert Matching(nx.cycle_graph(5))._way == "blossom"
+    assert Matching(nx.cycle_graph(5), capacity=2)._way == "pulp"
+    assert Matching(nx.path_graph(4), solver=pulp.HiGHS(msg=False))._way == "pulp"
 
 
 def test_ties_do_not_depend_on_the_order_of_edges():

@@ -83,12 +83,12 @@ class Matching(PuLPOracle):
         if loops:
             raise ValueError(f"graph must have no self-loops, got {shown(loops)}")
         self.perfect = bool(perfect)
-        one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
+        self.method = one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
         self._room = _capacities(graph, capacity)
-        self.method = _fastest(graph, self._room, solver) if method == "auto" else method
-        if self.method == "blossom" and (self._room != 1).any():
+        self._way = _fastest(graph, self._room, solver) if method == "auto" else method
+        if self._way == "blossom" and (self._room != 1).any():
             raise ValueError(f"capacity must be 1 for method='blossom', got {shown(self._room.tolist())}")
-        if self.method == "assignment":
+        if self._way == "assignment":
             self._sides = TwoSides.of(graph, self._tails, self._heads, self._room)
         try:
             problem, variables = degree_model(self._tails, self._heads, self._room, self.perfect)
@@ -113,11 +113,11 @@ class Matching(PuLPOracle):
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
         """Return the best matching, its edges in increasing order of index, with its proof."""
-        if self.method == "pulp":
+        if self._way == "pulp":
             return super().solve_certified(means, rng)
         values = self._check_means(means)
         worth = values if self.sense == "max" else -values
-        if self.method == "assignment":
+        if self._way == "assignment":
             chosen = self._sides.best(worth, self.perfect)
         else:
             chosen = best_matching(self._tails, self._heads, worth, self.perfect)
