@@ -16,6 +16,7 @@ import pytest
 from test_cascade_feedback import independent, live_arcs, steps, threshold
 
 from cmab import (
+    CTS,
     Campaign,
     Context,
     Feedback,
@@ -422,6 +423,7 @@ FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan
         ({"joined": [], "carried": [("ann", "bob")]}, "people who joined"),
         ({"joined": {"dan": 1}}, "in the step before, got 'dan' in step 1"),
         ({"joined": {"bob": 0}}, "seeds alone"),
+        ({"joined": {"bob": 10**30}}, r"step of 'bob' must be an integer in \[0, 4\]"),
         ({"joined": {"bob": 1}, "unseen": ["bob"]}, "in both"),
     ],
 )
@@ -580,3 +582,72 @@ def test_what_is_no_report_is_refused_in_words(path):
     request = exploring.ask()
     with pytest.raises(ValueError, match=f"lists of {request.ticket.pulls} each, got .1.0. of 3"):
         exploring.tell({arm: [1.0] if arm == 3 else [1.0] * request.ticket.pulls for arm in request}, request)
+
+
+ORDERS = {
+    "names": lambda turned: Named(NAMES[::-1] if turned else NAMES),
+    "tree": lambda turned: GraphicMatroid(grid(turned)),
+    "route": lambda turned: ShortestPath(grid(turned), "a", "c"),
+    "influence": lambda turned: DegreeHeuristic(nx.DiGraph(grid(turned)), 1),
+    "parallel": lambda turned: DegreeHeuristic(parallel(turned, nx.MultiDiGraph), 1),
+    "both ways": lambda turned: DegreeHeuristic(parallel(turned, nx.MultiGraph), 1),
+    "keys of a tree": lambda turned: GraphicMatroid(parallel(turned, nx.MultiGraph)),
+}
+
+
+def parallel(turned, kind):
+    """Two ties of different kinds between the same people, and one more."""
+    edges = [("a", "b", "calls"), ("a", "b", "mails"), ("b", "c", "calls")]
+    graph = kind()
+    graph.add_edges_from(edges[::-1] if turned else edges)
+    return graph
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_orders_may_alternate_and_each_name_keeps_what_is_its_own(path, name):
+    def opened(turned):
+        oracle = ORDERS[name](turned)
+        oracle.clusters = None
+        return Campaign(CTS(oracle), path, rng=0)
+
+    def own(arm):
+        return frozenset(arm) if is_undirected else arm
+
+    def learned(running):
+        names = map(own, running.policy.oracle.arm_labels())
+        return dict(zip(names, running.session.state.counts.tolist(), strict=True))
+
+    is_undirected = ORDERS[name](False).is_undirected
+    expected = dict.fromkeys(learned(opened(False)), 0)
+    for number in range(6):
+        running = opened(number % 2 == 1)
+        request = running.ask()
+        arms = running.policy.oracle.arm_labels()
+        seen = [
+            arm
+            for arm in arms
+            if arm in request.names or (isinstance(arm, tuple) and arm[0] in request.names)
+        ][number % 2 :]
+        running.tell(dict.fromkeys(seen, 1.0), request)
+        for arm in seen:
+            expected[own(arm)] += 1
+        assert learned(running) == learned(opened(False)) == learned(opened(True)) == expected
+
+
+def test_groups_that_changed_are_noticed_in_an_order_of_before(path):
+    def opened(turned, groups, **accept):
+        oracle = ORDERS["influence"](turned)
+        oracle.clusters = groups(oracle)
+        return Campaign(CTS(oracle), path, rng=0, **accept)
+
+    def none(oracle):
+        return None
+
+    def own(oracle):
+        return oracle.clusters
+
+    opened(False, own)
+    opened(True, own)
+    opened(False, own)
+    with pytest.raises(ValueError, match="clusters"):
+        opened(False, none)

@@ -96,10 +96,21 @@ def _differences_by_name(
         before = [names.form_of(read(name)) for event in kept for name in event[key]]
         same_order = same_order and before == names.own
         words += _new_and_gone(names, before)
-    if words or same_order:
-        # With all names in place, something else differs: groups that share a counter, nodes of a graph.
-        return words or differences(last["arms"], present["arms"])
-    return differences(_plain(last["policy"]), _plain(present["policy"]))
+    if words:
+        return words
+    # In an order that the file knows, something else may differ: groups that share a counter, nodes.
+    orders = [_order(event["arms"]) for event in kept]
+    if _order(present["arms"]) in orders:
+        newest = max(i for i, order in enumerate(orders) if order == _order(present["arms"]))
+        words = differences(kept[newest]["arms"], present["arms"])
+    elif same_order and all(order == orders[0] for order in orders):
+        words = differences(last["arms"], present["arms"])
+    return words or differences(_plain(last["policy"]), _plain(present["policy"]))
+
+
+def _order(arms: dict[str, Any]) -> list[Any]:
+    """Return what tells one order of names from another."""
+    return [arms.get(part) for part in ("labels", "edges", "graph")]
 
 
 def _new_and_gone(names: Names, before: list[Any]) -> list[str]:

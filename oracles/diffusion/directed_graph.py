@@ -64,6 +64,9 @@ class DirectedGraph:
     array([0, 1, 2])
     """
 
+    # What networkx calls the arcs of a multigraph, where it is not their numbers.
+    _keys: list[Hashable] | None = None
+
     def __init__(
         self,
         tails: ArrayLike,
@@ -162,15 +165,16 @@ class DirectedGraph:
 
     @cached_property
     def arc_labels(self) -> list[Hashable]:
-        """Name of each arc: those of its ends, and for parallel ones, which of them it is."""
+        """Name of each arc: those of its ends, and for parallel ones their key, or which of them it is."""
         pairs = [(self.label(u), self.label(v)) for u, v in zip(self.tails, self.heads, strict=True)]
         times = Counter(pairs)
         if len(times) == len(pairs):
             return list(pairs)
         seen: Counter[Hashable] = Counter()
         names: list[Hashable] = []
-        for pair in pairs:
-            names.append((*pair, seen[pair]) if times[pair] > 1 else pair)
+        for arc, pair in enumerate(pairs):
+            which = seen[pair] if self._keys is None else self._keys[arc]
+            names.append((*pair, which) if times[pair] > 1 else pair)
             seen[pair] += 1
         return names
 
@@ -265,9 +269,20 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         chances = None if chances is None else np.repeat(chances, 2)
     if not labels:
         raise ValueError("graph must have at least one node, got none")
-    return DirectedGraph.from_edges(
+    made = DirectedGraph.from_edges(
         ends[:, 0], ends[:, 1], n_nodes=len(labels), labels=labels, probabilities=chances
     )
+    if graph.is_multigraph():
+        # What networkx calls parallel edges stays with them in whatever order they are read.
+        seen: Counter[Hashable] = Counter()
+        keys, numbered = [], True
+        for u, v, key in graph.edges(keys=True):  # type: ignore[call-overload]
+            numbered = numbered and key == seen[u, v]
+            seen[u, v] += 1
+            keys += [key] if graph.is_directed() else [key, key]
+        if not numbered:
+            made._keys = keys
+    return made
 
 
 def _attribute(graph: nx.Graph[Any], name: str) -> FloatArray:

@@ -77,7 +77,8 @@ def feedback_of_steps(
             f" is given, got {shown(joined)}"
         )
     hidden, since = _flags(oracle, "unseen", unseen), np.full(graph.n_nodes, _NEVER)
-    steps = [integer(f"the step of {name!r}", step, 0) for name, step in joined.items()]
+    last = graph.n_nodes - 1
+    steps = [integer(f"the step of {name!r}", step, 0, last) for name, step in joined.items()]
     since[_numbers("joined", joined, graph.node_numbers)] = steps
     if (since[seeds] > 0).any() or (np.delete(since, seeds) == 0).any():
         raise ValueError(f"seeds alone must join in step 0, got {shown(joined)}")
