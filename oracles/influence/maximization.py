@@ -81,10 +81,10 @@ class InfluenceMaximization(InfluenceOracle):
         stopped saves the steps up to there.
     quality : {"fast", "good", "best"} or float, optional
         How good seeds shall be beyond what is certified: `Certificate.ratio` then tells what was shown of
-        them. ``"fast"`` takes no more sets than the certificate does, ``"good"`` so many that seeds were 2 %
-        from the best known on seven networks, ``"best"`` seven times as many, for 0.5 %; a number stands for
-        a multiple of those of ``"good"``. Left out it is ``"good"``, or ``"fast"`` where `epsilon`,
-        `max_rr_sets` or `first_rr_sets` says how much is wanted.
+        them. ``"fast"`` takes no more sets than the certificate does, ``"good"`` so many that seeds were
+        within 3 % of the best known on seven networks, ``"best"`` seven times as many, for 0.5 %; a number
+        stands for a multiple of those of ``"good"``. Left out it is ``"good"``, or ``"fast"`` where
+        `epsilon`, `max_rr_sets` or `first_rr_sets` says how much is wanted.
     time_limit : float, optional
         Seconds that a call may take, about: as many sets as that allows, up to what `quality` asks for where
         it is given. How many that are is up to the clock, so answers are not reproducible; budgets that are
