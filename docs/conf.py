@@ -34,7 +34,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "collapse_navigation": True,
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "algorithms": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "algorithms": [], "problems": []},
 }
 html_show_sourcelink = False
 autodoc_typehints = "signature"
