@@ -53,7 +53,7 @@ from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
-from cmab.running.comparison import compare
+from cmab.running.comparison import ComparisonInterrupted, compare
 from cmab.running.identification import identify
 from cmab.running.simulation import SimulationInterrupted, simulate
 from cmab.session import Session
@@ -89,6 +89,7 @@ __all__ = [
     "Campaign",
     "Clairvoyant",
     "Comparison",
+    "ComparisonInterrupted",
     "CompiledIndexPolicy",
     "Context",
     "Environment",

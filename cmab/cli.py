@@ -129,8 +129,19 @@ def _parser() -> argparse.ArgumentParser:
     study.add_argument(
         "--accept-versions", action="store_true", help="count pieces that other versions of the code played"
     )
+    study.add_argument(
+        "--part",
+        type=_part,
+        default=(1, 1),
+        metavar="I/N",
+        help="only the I-th of N parts, as a job of N does",
+    )
     study.set_defaults(command=_run_study)
     _add_import(study)
+    merging = commands.add_parser("merge", help="put the results of several folders into one")
+    merging.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folders of results")
+    merging.add_argument("--out", type=_folder, required=True, metavar="DIR", help="what becomes of them")
+    merging.set_defaults(command=_merge)
     checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
     checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
     checking.set_defaults(command=_validate)
@@ -143,6 +154,24 @@ def _parser() -> argparse.ArgumentParser:
     reporting.add_argument("--level", type=float, default=0.95, metavar="X", help="their confidence (0.95)")
     reporting.set_defaults(command=_report)
     return parser
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, _, parts = text.partition("/")
+    return int(number), int(parts)
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from cmab.studies.store import Store
+
+    if missing := [folder for folder in options.folders if not (folder / STORE).is_file()]:
+        raise ValueError(f"{missing[0]} must be a folder in which a study ran")
+    _check_output(options.out)
+    with Store(options.out) as store:
+        for folder in options.folders:
+            with Store(folder, reading=True) as other:
+                print(f"{folder}: {store.take(other):,} pieces")
+    return 0
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
@@ -193,7 +222,7 @@ def _run_study(options: argparse.Namespace) -> int:
         message, status = "", 0
         try:
             with backend(options.backend, options.address), contextlib.closing(progress):
-                folder.run(n_jobs=n_jobs, report=progress)
+                folder.run(n_jobs=n_jobs, report=progress, part=options.part)
         except StudyFailed as failed:
             message, status = str(failed), 1
         except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from cmab import (
     LUCB1,
     Clairvoyant,
     Comparison,
+    ComparisonInterrupted,
     Identification,
     Study,
     UniformAllocation,
@@ -303,3 +304,17 @@ def test_who_knows_the_means_is_no_winner():
     assert axes.get_ylim()[0] > 1e-6  # no rounding of sums
     alone = compare({"true": learners["true"]}, ENVIRONMENT, horizon=10, replications=2, rng=0)
     assert alone.best == "true"
+
+
+def test_what_was_finished_outlives_ctrl_c(monkeypatch):
+    class Stopping(UniformlyRandom):
+        def start(self):
+            raise KeyboardInterrupt
+
+    learners = {"CUCB": CUCB(ORACLE), "stops": Stopping(ORACLE), "never": CUCB(ORACLE)}
+    with pytest.raises(ComparisonInterrupted) as caught:
+        compare(learners, ENVIRONMENT, horizon=20, replications=2, rng=0)
+    assert list(caught.value.partial.results) == ["CUCB"]
+    assert caught.value.partial["CUCB"].rewards.shape[0] == 2
+    with pytest.raises(KeyboardInterrupt):
+        compare({"stops": learners["stops"]}, ENVIRONMENT, horizon=20, rng=0)

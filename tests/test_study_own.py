@@ -9,6 +9,7 @@ from test_study import MEANS, specification
 
 from cmab import CUCB, Study
 from cmab.cli import main
+from cmab.studies.store import Store
 from instances import BernoulliArms, IndependentCascade, SemiBandit, weighted_cascade
 from oracles import InfluenceMaximization, TopK
 from oracles.diffusion.directed_graph import as_directed_graph
@@ -151,3 +152,29 @@ def test_titles_are_texts_and_in_no_key():
     assert [piece.key for piece in plain.pieces] == [piece.key for piece in titled.pieces]
     with pytest.raises(ValueError, match="title must be a text, got 3"):
         Study(specification() | {"title": 3})
+
+
+def test_parts_of_a_study_merge_into_the_whole(tmp_path, capsys):
+    study = Study(specification(replications=3))
+    for number in (1, 2):
+        study.run(tmp_path / f"part-{number}", part=(number, 2))
+    whole = len(study.pieces)
+    lacking = [len(study.missing(tmp_path / f"part-{number}")) for number in (1, 2)]
+    assert sum(lacking) == whole
+    assert abs(lacking[0] - lacking[1]) <= 1
+    parts = [str(tmp_path / f"part-{number}") for number in (1, 2)]
+    assert main(["merge", *parts, "--out", str(tmp_path / "all")]) == 0
+    assert f"{whole - lacking[0]} pieces" in capsys.readouterr().out
+    assert study.missing(tmp_path / "all") == []
+    assert Study.open(tmp_path / "all").specification == study.specification
+    study.run(tmp_path / "alone")
+    alone = study.results(tmp_path / "alone")
+    for pair, result in study.results(tmp_path / "all").items():
+        np.testing.assert_array_equal(result.rewards, alone[pair].rewards)
+    # Of a damaged one nothing is taken.
+    with Store(tmp_path / "part-1") as store:
+        store._file.execute("UPDATE simulations SET seconds = 7.0")
+    assert main(["merge", *parts, "--out", str(tmp_path / "other")]) == 2
+    assert "is damaged" in capsys.readouterr().err
+    assert len(study.missing(tmp_path / "other")) == whole
+    assert main(["merge", str(tmp_path), "--out", str(tmp_path / "other")]) == 2

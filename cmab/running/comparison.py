@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -20,6 +21,28 @@ from cmab.running import identification, simulation
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
 from cmab.validation import check_jobs, integer, shown
+
+
+class ComparisonInterrupted(KeyboardInterrupt):
+    """Ctrl-C during `compare`; what was finished by then is in `partial`.
+
+    Attributes
+    ----------
+    partial : Comparison
+        Of the learners that were finished.
+
+    Examples
+    --------
+    >>> from cmab import ComparisonInterrupted
+    >>> try:
+    ...     pass  # comparison = compare(...)
+    ... except ComparisonInterrupted as stopped:
+    ...     comparison = stopped.partial
+    """
+
+    def __init__(self, finished: Comparison[Any]) -> None:
+        super().__init__("interrupted; the finished learners are in .partial")
+        self.partial = finished
 
 
 @overload
@@ -95,6 +118,8 @@ def compare(
         super arm of the environment; and where `simulate` or `identify` refuses a learner, which is named.
     TypeError
         If `learners` is no mapping, or holds explorers and policies.
+    ComparisonInterrupted
+        On Ctrl-C, once a learner is finished; its `partial` compares those that are.
 
     Examples
     --------
@@ -122,21 +147,34 @@ def compare(
     }
     if horizon is None:
         _check_explorers(named, environment, checkpoints)
-        found = {
-            name: identification.identify(learner, environment, max_samples=max_samples, **common)
-            for name, learner in named.items()
-        }
+        run: Any = partial(
+            identification.identify, environment=environment, max_samples=max_samples, **common
+        )
         said = {"deltas": _declared(named, "delta"), "budgets": _declared(named, "budget")}
-        return ExplorerComparison(found, repr(environment), **said)
+        return _compared(named, run, partial(ExplorerComparison, environment=repr(environment), **said))
     if max_samples is not None:
         raise ValueError(f"max_samples is for explorers, without a horizon; got {max_samples} with {horizon}")
     _check_policies(named, environment)
-    played = {
-        name: simulation.simulate(learner, environment, horizon, checkpoints=checkpoints, **common)
-        for name, learner in named.items()
-    }
+    run = partial(
+        simulation.simulate, environment=environment, horizon=horizon, checkpoints=checkpoints, **common
+    )
     told = [name for name, learner in named.items() if isinstance(learner, Clairvoyant)]
-    return PolicyComparison(played, repr(environment), informed=told)
+    return _compared(named, run, partial(PolicyComparison, environment=repr(environment), informed=told))
+
+
+def _compared(
+    named: Mapping[str, Any], run: Callable[[Any], Any], make: Callable[[dict[str, Any]], Comparison[Any]]
+) -> Comparison[Any]:
+    """Run one after the other; what Ctrl-C leaves unfinished loses nothing that was finished."""
+    found: dict[str, Any] = {}
+    try:
+        for name, learner in named.items():
+            found[name] = run(learner)
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        raise ComparisonInterrupted(make(found)) from None
+    return make(found)
 
 
 def _named(learners: object) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from cmab.studies._specification import key_of
 from cmab.studies._trials import Told, told_by
 from cmab.studies._workers import limited_threads, spread
 from cmab.studies.store import Kind, Store
-from cmab.validation import check_jobs
+from cmab.validation import check_jobs, integer
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Described = TypeVar("Described", bound=DescribedStudy)
@@ -99,14 +99,24 @@ class StudyFolder(Generic[Described]):
         """Remove damaged pieces, as `run` does first; return their number."""
         return sum(self.store.remove_damaged(kind) for kind in KINDS)
 
-    def run(self, *, n_jobs: int = 1, report: Callable[[Piece, Score], object] | None = None) -> None:
+    def run(
+        self,
+        *,
+        n_jobs: int = 1,
+        report: Callable[[Piece, Score], object] | None = None,
+        part: tuple[int, int] = (1, 1),
+    ) -> None:
         """Play what is missing, and store each piece as it finishes: see `Study.run`."""
-        with closing(self.play(n_jobs=n_jobs)) as played:  # workers end with it, whatever `report` raises
+        with closing(
+            self.play(n_jobs=n_jobs, part=part)
+        ) as played:  # workers end with it, whatever `report` raises
             for piece, found in played:
                 if report is not None:
                     report(piece, found)
 
-    def play(self, *, n_jobs: int = 1, progress: bool = False) -> Generator[tuple[Piece, Score], None, None]:
+    def play(
+        self, *, n_jobs: int = 1, progress: bool = False, part: tuple[int, int] = (1, 1)
+    ) -> Generator[tuple[Piece, Score], None, None]:
         """Yield each missing piece and its score once it is stored; raise what `Study.run` does.
 
         With `progress`, a terminal shows on a line how many are done and how long the others take.
@@ -114,7 +124,7 @@ class StudyFolder(Generic[Described]):
         missing, total = len(self.missing()), len(self.study.pieces)
         line = Progress(total, total - missing, sys.stderr) if progress and sys.stderr.isatty() else None
         try:
-            for piece, found in self._played(n_jobs):
+            for piece, found in self._played(n_jobs, part):
                 if line is not None:
                     line(piece, found)
                 yield piece, found
@@ -122,15 +132,18 @@ class StudyFolder(Generic[Described]):
             if line is not None:
                 line.close()
 
-    def _played(self, n_jobs: int) -> Iterator[tuple[Piece, Score]]:
+    def _played(self, n_jobs: int, part: tuple[int, int]) -> Iterator[tuple[Piece, Score]]:
         check_jobs(n_jobs)
+        number, parts = integer("part[0]", part[0], 1, part[1]), integer("part[1]", part[1], 1)
+        # By their places in the study, whatever is stored already: the parts never meet.
+        mine = set(self.study.pieces[number - 1 :: parts])
         _ = self.study.plan  # which one opened from results has not
         self.study.check_current()
         failures: dict[Piece, str] = {}
         with limited_threads():
             self._note()
             self.repair()
-            for outcome in self._outcomes(self.missing(), n_jobs):
+            for outcome in self._outcomes([piece for piece in self.missing() if piece in mine], n_jobs):
                 if outcome.interrupted:
                     raise KeyboardInterrupt
                 if outcome.failure is not None:

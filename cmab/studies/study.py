@@ -180,6 +180,7 @@ class Study(DescribedStudy):
         *,
         n_jobs: int = 1,
         report: Callable[[Piece, Score], object] | None = None,
+        part: tuple[int, int] = (1, 1),
     ) -> None:
         """Play what is missing in `folder`, and store each piece as it finishes.
 
@@ -193,6 +194,9 @@ class Study(DescribedStudy):
         report : callable, optional
             Called with each piece when it is stored, and its score: ``measure`` (regret; where the optimum is
             unknown, reward or cost; samples of an explorer) and ``value``.
+        part : (int, int)
+            Which of how many parts of the study to play, such as (2, 8): jobs of a cluster that have a folder
+            each; `Store.take` and ``cmab merge`` put them together.
 
         Raises
         ------
@@ -208,7 +212,7 @@ class Study(DescribedStudy):
         """
         _ = self.plan  # refused before a store is made
         with self.at(folder) as found:
-            found.run(n_jobs=n_jobs, report=report)
+            found.run(n_jobs=n_jobs, report=report, part=part)
 
     def results(self, folder: str | os.PathLike[str]) -> dict[Pair, Simulation]:
         """Return the finished replications of policies by (instance, learner), where there are any."""
