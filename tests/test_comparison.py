@@ -308,7 +308,7 @@ def test_who_knows_the_means_is_no_winner():
 
 def test_what_was_finished_outlives_ctrl_c(monkeypatch):
     class Stopping(UniformlyRandom):
-        def start(self):
+        def start(self, rng):
             raise KeyboardInterrupt
 
     learners = {"CUCB": CUCB(ORACLE), "stops": Stopping(ORACLE), "never": CUCB(ORACLE)}
