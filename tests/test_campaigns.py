@@ -651,3 +651,14 @@ def test_groups_that_changed_are_noticed_in_an_order_of_before(path):
     opened(False, own)
     with pytest.raises(ValueError, match="clusters"):
         opened(False, none)
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_what_was_corrected_is_summed_up_at_once(path, undone):
+    running = campaign(path)
+    play(running, 3)
+    running.tell({}, running.ask())
+    running.correct({}, running.history()[-1]["ticket"])
+    if undone:
+        running.undo()
+    assert str(running.summary()) == str(campaign(path).summary())

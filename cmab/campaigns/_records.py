@@ -69,7 +69,8 @@ class Records:
         changed_past = Fold(self._policy, self.path)
         changed_past.extend([*self.fold.events, event])
         self._is_whole = False
-        changed_past.events[-1] = self._write(event)
+        # In place, for the correction stands in what it corrects too.
+        changed_past.events[-1].update(self._write(event))
         self.fold, self._is_whole = changed_past, True
 
     def append(self, event: Event) -> None:
