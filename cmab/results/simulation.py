@@ -113,10 +113,16 @@ class Simulation:
 
     def __repr__(self) -> str:
         n_replications, last = self.rewards.shape[0], int(self.rounds[-1])
-        final = self.regret[:, -1]
-        final = final[np.isfinite(final)]
-        text = f"{final.mean():.4g}" if final.size else "unknown"
-        return f"Simulation({self.policy}: {n_replications} x {last} rounds, mean regret {text})"
+        regrets = {"regret": self.exact_regret}
+        # Against a part of the optimum only, and so perhaps below 0: said beside the other, as what it is.
+        if self.alpha * self.beta != 1.0:
+            regrets["(alpha, beta)-regret"] = self.regret
+        final = {name: values[:, -1][np.isfinite(values[:, -1])] for name, values in regrets.items()}
+        told = ", ".join(
+            f"mean {name} {f'{values.mean():.4g}' if values.size else 'unknown'}"
+            for name, values in final.items()
+        )
+        return f"Simulation({self.policy}: {n_replications} x {last} rounds, {told})"
 
     def _repr_html_(self) -> str:
         from cmab.results._html import escape, table
