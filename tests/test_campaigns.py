@@ -25,6 +25,7 @@ from cmab import (
     MemoisedOracle,
     Session,
     SuccessiveRejects,
+    read_journal,
 )
 from cmab.campaigns.journal import events
 from oracles import (
@@ -203,6 +204,60 @@ def test_new_and_gone_arms_are_matched_when_that_is_said(path):
     play(before, 4)
     assert changed.pending == before.pending
     assert campaign(path, names).pending == changed.pending
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_who_is_gone_is_gone_in_any_order(path, is_old, monkeypatch):
+    """Compared with who was there at the last change, not with all who ever were."""
+    fewer = ["cy", 5, "bob", "ann"]
+    with monkeypatch.context() as patch:
+        if is_old:  # a journal whose lines do not say who is gone
+            patch.setattr("cmab.campaigns._names.Names.gone", lambda _: [])
+        play(campaign(path), 9)
+        campaign(path, fewer, accept_changes=True)
+    counts = dict(zip(fewer, campaign(path, fewer).session.state.counts.tolist(), strict=True))
+    for names in (fewer[::-1], sorted(fewer, key=str), fewer):
+        again = campaign(path, names).session
+        assert dict(zip(names, again.state.counts.tolist(), strict=True)) == counts
+    with pytest.raises(ValueError, match=r"new \(\[\('dan', 4\)\]\)"):
+        campaign(path)
+    play(campaign(path, accept_changes=True), 2)
+    with pytest.raises(ValueError, match=r"gone \(\[\('dan', 4\)\]\)"):
+        campaign(path, fewer[::-1])
+    assert campaign(path, NAMES[::-1]).pending == campaign(path).pending
+
+
+def test_names_of_another_type_are_told(path):
+    campaign(path, ["ann", 5, (1, 2)])
+    with pytest.raises(ValueError, match=r"2 base arms of another type, 5 in the file, 5\.0 here"):
+        campaign(path, ["ann", 5.0, (1, 2.0)])
+    play(campaign(path, ["ann", 5.0, (1, 2.0)], accept_changes=True), 2)
+
+
+def test_a_campaign_stays_where_it_was_begun(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    running = campaign("campaign.jsonl")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    running.ask()
+    assert running.pending == campaign(tmp_path / "campaign.jsonl").pending == (0,)
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", [b"x", float("nan"), ("ann", b"x"), ("ann", ["x"]), ["x"], {}, ("ann", TopK)]
+)
+def test_a_name_that_cannot_be_written_leaves_no_file(path, name):
+    with pytest.raises(ValueError, match="texts, numbers or tuples"):
+        campaign(path, ["ann", name, "bob"])
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b'{"event":', b'{"event":"campaign",', b"hello"])
+def test_what_is_no_journal_has_no_events(path, text):
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match="must be the journal of a campaign"):
+        read_journal(path)
 
 
 def test_arms_without_names_are_not_matched(path):
@@ -425,11 +480,44 @@ FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan
         ({"joined": {"bob": 0}}, "seeds alone"),
         ({"joined": {"bob": 10**30}}, r"step of 'bob' must be an integer in \[0, 4\]"),
         ({"joined": {"bob": 1}, "unseen": ["bob"]}, "in both"),
+        (
+            {"joined": {"bob": 1, "cy": 2}, "carried": [("ann", "bob"), ("ann", "cy")]},
+            "from step 0 to step 2",
+        ),
+        ({"joined": {"bob": 2}, "carried": [("ann", "bob")]}, "from step 0 to step 2"),
+        ({"joined": {"bob": 1, "dan": 1}, "carried": [("ann", "bob"), ("bob", "dan")]}, "'dan' in step 1"),
+        ({"joined": {"bob": 0}, "carried": [("ann", "bob")]}, "seeds alone"),
+        ({"joined": {"bob": None}, "carried": [("ann", "bob")]}, "step of 'bob' must be an integer"),
+        ({"joined": [("ann", ["x"])], "carried": []}, "names of the graph, got .'ann', .'x'.."),
+        ({"joined": [("ann", {})], "carried": []}, "names of the graph, got .'ann', {}."),
+        ({"joined": ["bob"], "carried": [("bob", "ann")]}, r"is \('ann', 'bob'\) meant"),
     ],
 )
 def test_reports_that_cannot_be_are_refused(report, wanted):
     with pytest.raises(ValueError, match=wanted):
         DegreeHeuristic(FRIENDS, 1).feedback_of([0], **report)
+
+
+def test_steps_and_ties_of_a_cascade_agree():
+    """All that an environment can show is taken, live edges to people who had joined already as well."""
+    rng = np.random.default_rng(1)
+    for trial in range(60):
+        environment = independent(rng)
+        names, oracle = environment.graph.arc_labels, InfluenceMaximization(environment.graph, 3)
+        seeds = rng.choice(10, 3, replace=False)
+        shown, live = environment.play(seeds, np.random.default_rng(trial)), live_arcs(environment, trial)
+        _, since = steps(environment.graph, live, seeds.tolist())
+        carried = [names[arm] for arm in shown.arms[shown.outcomes == 1.0]]
+        told = oracle.feedback_of(seeds, joined=since, carried=carried)
+        assert (told.arms.tolist(), told.outcomes.tolist(), told.reward) == (
+            sorted(shown.arms.tolist()),
+            [float(live[arm]) for arm in sorted(shown.arms)],
+            shown.reward,
+        )
+        later = next((node for node, step in since.items() if step), None)
+        if later is not None:
+            with pytest.raises(ValueError, match="step"):
+                oracle.feedback_of(seeds, joined=since | {later: since[later] + 1}, carried=carried)
 
 
 def test_what_was_not_seen_is_left_out():
@@ -443,6 +531,9 @@ def test_what_was_not_seen_is_left_out():
     first = {("ann", "bob"): 1.0, ("ann", "cy"): 0.0}
     assert told(joined=["bob"], carried=[["ann", "bob"]]) == first | {("bob", "dan"): 0.0}
     assert told(joined=["bob"], carried=[("ann", "bob")], unseen=["bob"]) == first
+    assert told(joined={"bob": 1, "dan": 2}, carried=[("ann", "bob")], unseen=["bob"]) == first | {
+        ("dan", "eve"): 0.0
+    }
     # Whether cy joined is not known: so it is not either who told dan.
     assert told(joined={"bob": 1, "dan": 2}, unseen=["cy"]) == {("ann", "bob"): 1.0, ("dan", "eve"): 0.0}
 
@@ -498,6 +589,11 @@ def test_edges_without_direction_have_two_names(path, make):
     assert learned(after) == learned(before)
     assert (last["event"], last["choices"], last["names"]) == ("changed", [], [])
     assert isinstance(again.ask().names[0], tuple)
+
+
+def test_ends_of_an_edge_may_be_turned_in_place(path):
+    for edge in (("a", "b"), ("b", "a")):
+        play(Campaign(Noisy(GraphicMatroid(nx.Graph([edge]))), path, rng=0), 1)
 
 
 def test_directed_edges_are_not_turned(path):
@@ -573,7 +669,7 @@ def test_what_is_no_report_is_refused_in_words(path):
     with pytest.raises(ValueError, match="reward must stand in the Feedback"):
         running.tell(Feedback(request.ticket, [1.0, 1.0]), request, reward=1.0)
     running.tell({}, request)
-    for ticket in ([0], "0", None):
+    for ticket in ([0], "0", None, 0.0, np.float64(0.0), False):
         with pytest.raises(ValueError, match="ticket must be"):
             running.correct({}, ticket)
     with pytest.raises(TypeError, match="an oracle such as"):

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab._ask_tell import interval_of
 from cmab.campaigns._fold import Fold
-from cmab.campaigns._names import Names, read
+from cmab.campaigns._names import Names, read, written
 from cmab.campaigns.journal import Event
 from cmab.oracle import Oracle
 from cmab.policies.thompson import CTS
@@ -52,10 +52,12 @@ def beginning(fold: Fold[Any], generator: np.random.Generator, support: Any) -> 
 
 
 def changed(fold: Fold[Any]) -> Event:
-    """Return what the campaign is made of now, with the names that have no place yet."""
+    """Return what the campaign is made of now, with names without a place yet, and places that are gone."""
     versions = {"cmab": metadata.version("cmab"), "numpy": np.__version__}
     new = {"choices": fold.choices.unknown(), "names": fold.arms.unknown()}
-    return {"event": "changed", **fingerprint(fold.policy), "versions": versions, **new}
+    gone = {"choices": fold.choices.gone(), "names": fold.arms.gone()}
+    made_of = {**fingerprint(fold.policy), "versions": versions}
+    return {"event": "changed", **made_of, **({"gone": gone} if any(gone.values()) else {}), **new}
 
 
 def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bool) -> None:
@@ -83,7 +85,7 @@ def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bo
 def _differences_by_name(
     fold: Fold[Any], kept: list[Event], present: dict[str, Any], last: Event
 ) -> list[str]:
-    """Return in words how names differ, and nothing if they have another order only."""
+    """Return in words how names differ from those of the last change, nothing if only in their order."""
     is_numbered = fold.arms.own == list(range(len(fold.arms.own)))
     parts = ("edges", "graph") if fold.choices.own == fold.arms.own else ("edges", "graph", "labels")
     if is_numbered and any(last["arms"].get(part) != present["arms"].get(part) for part in parts):
@@ -91,11 +93,13 @@ def _differences_by_name(
             f"the base arms of {fold.policy!r} must have names to be matched with those of {fold.path}, got"
             " numbers and another graph: define arm_labels, or read the graph in its former order"
         )
-    words, same_order = [], True
+    words, types, same_order = [], [], True
     for names, key in ((fold.choices, "choices"), (fold.arms, "names")):
-        before = [names.form_of(read(name)) for event in kept for name in event[key]]
+        listed, gone = (name for event in kept for name in event[key]), set(last.get("gone", {}).get(key, ()))
+        before = [read(name) for place, name in enumerate(listed) if place not in gone]
         same_order = same_order and before == names.own
-        words += _new_and_gone(names, before)
+        words += _new_and_gone(names, [names.form_of(name) for name in before])
+        types += _of_other_types(names, before)
     if words:
         return words
     # In an order that the file knows, something else may differ: groups that share a counter, nodes.
@@ -104,7 +108,7 @@ def _differences_by_name(
         newest = max(i for i, order in enumerate(orders) if order == _order(present["arms"]))
         words = differences(kept[newest]["arms"], present["arms"])
     elif same_order and all(order == orders[0] for order in orders):
-        words = differences(last["arms"], present["arms"])
+        words = types + differences(last["arms"], present["arms"])
     return words or differences(_plain(last["policy"]), _plain(present["policy"]))
 
 
@@ -117,6 +121,17 @@ def _new_and_gone(names: Names, before: list[Any]) -> list[str]:
     new, gone = [n for n in names.own if n not in set(before)], [n for n in before if n not in names.number]
     told = ((new, "new"), (gone, "gone"))
     return [f"{len(some)} {names.what} {word} ({shown(some)})" for some, word in told if some]
+
+
+def _of_other_types(names: Names, before: list[Any]) -> list[str]:
+    """Return in words which names are equal to those of the file, but written otherwise, as 1.0 is to 1."""
+    pairs = zip(names.own, before, strict=False)
+    others = [(new, old) for new, old in pairs if new == old and repr(written(new)) != repr(written(old))]
+    if not others:
+        return []
+    return [
+        f"{len(others)} {names.what} of another type, {others[0][1]!r} in the file, {others[0][0]!r} here"
+    ]
 
 
 def _plain(described: Any, within: bool = False) -> Any:

@@ -95,7 +95,7 @@ class Fold(Generic[State]):
         self._changed(0, event)
 
     def _changed(self, _: int, event: Event) -> None:
-        self.described = {name: event[name] for name in ("arms", "policy", "versions")}
+        self.described = {name: event.get(name) for name in ("arms", "policy", "versions", "gone")}
         self.choices.grow(event["choices"])
         self.arms.grow(event["names"])
 

@@ -22,7 +22,12 @@ class Names:
 
     def __init__(self, what: str, own: list[Hashable], is_undirected: bool = False) -> None:
         self.what, self.own, self._is_undirected = what, own, is_undirected
-        self.number = {name: i for i, name in enumerate(own)}
+        try:
+            self.number = {name: i for i, name in enumerate(own)}
+        except TypeError:
+            for name in own:  # one that has no hash is none that can be written, which says it in words
+                written(name)
+            raise
         if len(self.number) < len(own):
             twice = next(name for i, name in enumerate(own) if self.number[name] != i)
             raise ValueError(f"names of {what} must differ from each other, got {shown(twice)} twice")
@@ -50,9 +55,9 @@ class Names:
         """Return the names without a place yet, as they are written."""
         return [written(name) for name in self.own if name not in self.known]
 
-    def gone(self) -> list[Hashable]:
-        """Return the names with a place that the learner has no more."""
-        return [name for name in self.known if name not in self.number]
+    def gone(self) -> list[int]:
+        """Return the places of the names that the learner has no more."""
+        return [place for place, number in enumerate(self._numbers) if number < 0]
 
     def places(self, numbers: IntArray) -> list[int]:
         """Return where the things of these numbers stand."""

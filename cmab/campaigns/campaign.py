@@ -46,7 +46,7 @@ class Campaign:
     learner : Policy, Explorer or Oracle
         The learner; for an oracle, Thompson sampling (`CTS`) with a counter for each base arm.
     path : str or path-like
-        The journal, begun if there is no such file.
+        The journal, begun if there is no such file. A relative path is taken from the folder of now.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Seed of a new campaign; one that goes on has its own. A generator is not advanced.
     support : tuple of float, optional
@@ -60,7 +60,8 @@ class Campaign:
     TypeError
         If `learner` is none.
     ValueError
-        If two things have one name; or the file is damaged, no journal, or one of another learner.
+        If two things have one name, or one is no text, number or tuple of these; or the file is damaged, no
+        journal, or one of another learner.
     OSError
         If the file cannot be read and written.
 
@@ -95,21 +96,23 @@ class Campaign:
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         support_of(self.policy, interval_of(support))
         self._records = Records(self.policy, path)
+        is_there = self._records.path.exists()
+        first = None if is_there else beginning(self._records.fold, generator, support)
         with self._records.begun() as events:
             fold = self._records.fold
             if events:
                 admit(fold, events, support, accept_changes)
                 fold.extend(events)
             else:
-                self._records.append(beginning(fold, generator, support))
+                self._records.append(first or beginning(fold, generator, support))
             now = changed(fold)
-            is_new = any(now[key] != of for key, of in fold.described.items())
+            is_new = any(now.get(key) != of for key, of in fold.described.items())
             if now["choices"] or now["names"] or is_new:
                 self._records.append(now)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies, also in other processes, are campaigns on the same file.
-        return Campaign, (self.policy, str(self._records.path.absolute()))
+        return Campaign, (self.policy, str(self._records.path))
 
     def __repr__(self) -> str:
         return f"Campaign({self.policy!r}, {str(self._records.path)!r})"

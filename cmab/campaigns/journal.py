@@ -46,7 +46,7 @@ def events(path: str | os.PathLike[str]) -> list[Event]:
     Raises
     ------
     ValueError
-        If a line is damaged, or the file is none of a campaign.
+        If a line is damaged, or the file is none of a campaign, such as an empty one.
     OSError
         If it cannot be read.
 
@@ -62,14 +62,19 @@ def events(path: str | os.PathLike[str]) -> list[Event]:
     ...     [event["event"] for event in events(path)]
     ['campaign', 'ask']
     """
-    return Journal(path).parse(Path(path).read_bytes())[0]
+    journal = Journal(path)
+    found, _ = journal.parse(journal.path.read_bytes())
+    if not found:
+        raise ValueError(f"{journal.path} must be the journal of a campaign, got no whole line")
+    return found
 
 
 class Journal:
     """A file of events, and how far it was read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        # Whatever folder the process goes to later.
+        self.path = Path(path).absolute()
         self.rewind()
 
     def rewind(self) -> None:
@@ -133,7 +138,7 @@ class Journal:
             _write(descriptor, line)
             os.fsync(descriptor)
             if self._lines == 0:
-                sync_folder(self.path.absolute().parent)
+                sync_folder(self.path.parent)
         except BaseException:
             with suppress(OSError):
                 os.ftruncate(descriptor, self._offset)

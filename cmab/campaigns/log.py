@@ -186,7 +186,7 @@ def read_journal(path: str | os.PathLike[str]) -> Log:
     Raises
     ------
     ValueError
-        If a line is damaged, or the file is none of a campaign.
+        If a line is damaged, or the file is none of a campaign, such as an empty one.
     OSError
         If it cannot be read.
 

@@ -46,7 +46,10 @@ def feedback_of_ties(
     if len(strange):
         edge = graph.arc_labels[int(strange[0])]
         raise ValueError(f"carried must be edges between people who joined, got {edge!r}")
-    _check_reached(oracle, seeds, np.flatnonzero(active), live | hidden[graph.tails])
+    usable = live | hidden[graph.tails]
+    _check_reached(oracle, seeds, np.flatnonzero(active), usable)
+    if isinstance(joined, Mapping):
+        _check_steps(oracle, _steps_of(oracle, seeds, joined), live, usable)
     arms = np.flatnonzero(active[graph.tails] & ~hidden[graph.tails])
     return Feedback(arms, live[arms].astype(np.float64), reward=_worth(oracle, active))
 
@@ -63,6 +66,40 @@ def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable:
         raise ValueError(f"joined must be people whom the edges that carried lead to, got {name!r} besides")
 
 
+def _check_steps(oracle: Spreading, since: IntArray, live: BoolArray, usable: BoolArray) -> None:
+    """Raise if the edges that carried, or that nobody looked at, do not make people join in these steps."""
+    graph = oracle.graph
+    tails, heads = since[graph.tails], since[graph.heads]
+    # A live edge may lead to somebody who had joined already, but lets nobody join later than by itself.
+    late = np.flatnonzero(live & (heads > tails + 1))
+    if len(late):
+        edge = int(late[0])
+        raise ValueError(
+            f"carried must be edges whose head joined in the step after their tail, or before, got"
+            f" {graph.arc_labels[edge]!r} from step {tails[edge]} to step {heads[edge]}"
+        )
+    told = np.zeros(graph.n_nodes, np.bool_)
+    told[graph.heads[usable & (tails != _NEVER) & (heads == tails + 1)]] = True
+    untold = np.flatnonzero((since > 0) & ~told)
+    if len(untold):
+        name = graph.label(int(untold[0]))
+        raise ValueError(
+            f"joined must be people to whom an edge carried from the step before, got {name!r} in step"
+            f" {since[untold[0]]}"
+        )
+
+
+def _steps_of(oracle: Spreading, seeds: IntArray, joined: Mapping[Hashable, int]) -> IntArray:
+    """Return in which step each node joined, the seeds in step 0."""
+    since, last = np.full(oracle.graph.n_nodes, _NEVER), oracle.graph.n_nodes - 1
+    steps = [integer(f"the step of {name!r}", step, 0, last) for name, step in joined.items()]
+    since[_numbers("joined", joined, oracle.graph.node_numbers)] = steps
+    if (since[seeds] > 0).any() or (np.delete(since, seeds) == 0).any():
+        raise ValueError(f"seeds alone must join in step 0, got {shown(joined)}")
+    since[seeds] = 0
+    return since
+
+
 def feedback_of_steps(
     oracle: Spreading,
     seeds: IntArray,
@@ -76,13 +113,7 @@ def feedback_of_steps(
             "joined must say in which step each person joined, a mapping of names to integers, unless carried"
             f" is given, got {shown(joined)}"
         )
-    hidden, since = _flags(oracle, "unseen", unseen), np.full(graph.n_nodes, _NEVER)
-    last = graph.n_nodes - 1
-    steps = [integer(f"the step of {name!r}", step, 0, last) for name, step in joined.items()]
-    since[_numbers("joined", joined, graph.node_numbers)] = steps
-    if (since[seeds] > 0).any() or (np.delete(since, seeds) == 0).any():
-        raise ValueError(f"seeds alone must join in step 0, got {shown(joined)}")
-    since[seeds] = 0
+    hidden, since = _flags(oracle, "unseen", unseen), _steps_of(oracle, seeds, joined)
     active = since != _NEVER
     hidden[seeds] = False
     if (active & hidden).any():
@@ -135,12 +166,18 @@ def _numbers(what: str, names: Any, numbers: Mapping[Hashable, int]) -> IntArray
         raise ValueError(f"{what} must be a list of names, got {shown(names)}")
     found = []
     for name in names:
-        # A form that came as JSON has lists for the pairs.
-        key = tuple(name) if isinstance(name, list) else name
-        if key not in numbers:
-            raise ValueError(f"{what} must hold names of the graph, got {shown(name)}{meant(key, numbers)}")
-        found.append(numbers[key])
+        key = _as_name(name)
+        try:
+            found.append(numbers[key])
+        except (KeyError, TypeError) as error:  # TypeError: what has no hash
+            hint = meant(key, numbers) if isinstance(error, KeyError) else ""
+            raise ValueError(f"{what} must hold names of the graph, got {shown(name)}{hint}") from None
     return np.array(found, np.int64)
+
+
+def _as_name(name: Any) -> Any:
+    """Return a name of a form that came as JSON, which has lists for tuples, at any depth."""
+    return tuple(map(_as_name, name)) if isinstance(name, list | tuple) else name
 
 
 def _worth(oracle: Spreading, active: BoolArray) -> float:

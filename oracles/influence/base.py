@@ -301,7 +301,7 @@ class InfluenceOracle(Oracle):
         super_arm : IntArray, shape (size,)
             The seeds. They joined in step 0, whether or not `joined` has them.
         joined : collection or mapping
-            Names of the people who joined, or the step of each.
+            Names of the people who joined, or the step of each, which `carried` must agree with.
         carried : collection, optional
             Names of the edges that carried the message, whether or not their head had joined already.
         unseen : collection
@@ -313,8 +313,8 @@ class InfluenceOracle(Oracle):
         Raises
         ------
         ValueError
-            If a name is unknown, somebody joined whom nobody can have told, or steps are missing. Under
-            linear thresholds, if `carried` is given.
+            If a name is unknown, somebody joined whom nobody can have told, or not in that step, or steps are
+            missing. Under linear thresholds, if `carried` is given.
 
         Examples
         --------
