@@ -1,6 +1,7 @@
 """`compare` against `simulate` and `identify` by hand, its tests against scipy's, its files and refusals."""
 
 import sys
+from dataclasses import replace
 from itertools import combinations
 
 import networkx as nx
@@ -104,6 +105,21 @@ def test_one_replication_tests_nothing():
     )
     assert found.headline == "Best: a. Not tested against it: b."
     assert "1 replication on" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("gap", "spread", "word"), [(0.1, 4e-16, "not tested"), (0.0, 4e-16, "equal"), (0.1, 1e-6, "worse")]
+)
+def test_rounding_is_no_evidence(found, gap, spread, word):
+    """Gaps that are equal but for the last digits of the sums have no spread, thus no test and no p."""
+    first = found["CUCB"]
+    noise = 1.0 + spread * np.linspace(-1.0, 1.0, len(first.rewards))[:, None]
+    second = replace(first, expected_rewards=(first.expected_rewards - gap) * noise)
+    compared = type(found)({"first": first, "second": second})
+    (row,) = compared.tests()
+    assert row["differ at 5 %"] == ("yes" if word == "worse" else None)
+    assert np.isnan(row["p"]) == (word != "worse")
+    assert [each["against the best"] for each in compared.rows()] == ["best", word]
 
 
 def test_numbers_have_commas():
