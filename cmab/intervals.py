@@ -7,9 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 
 _RESAMPLES = 2000
+# Of the optimum's share of all rounds: the rounding of a sum of millions.
+_NOISE = 1e-11
 Band = Literal["t", "bootstrap"]
 
 
@@ -117,3 +119,8 @@ def band(
     low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     single = counts < 2
     return mean, np.where(single, np.nan, low), np.where(single, np.nan, high)
+
+
+def without_noise(regret: FloatArray, optimum: float, *, rounds: int | IntArray) -> FloatArray:
+    """Return regret with 0 for what is the rounding of sums of `rounds` rewards."""
+    return np.where(np.abs(regret) <= _NOISE * abs(optimum) * rounds, 0.0, regret)

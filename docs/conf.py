@@ -20,6 +20,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "min_reported_time": 60,
     "thumbnail_size": (640, 448),
+    "reset_modules": ("matplotlib", "seaborn", "fresh_looks.forget"),
 }
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

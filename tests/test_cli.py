@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cmab import Clairvoyant, cli, simulate
 from cmab._options import parameter_texts, parser_of
-from cmab.plotting._needs import without_noise
+from cmab.intervals import without_noise
 from cmab.results import tables
 from cmab.studies import _registry
 from cmab.studies._results import regret_row

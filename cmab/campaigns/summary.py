@@ -118,7 +118,7 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
         )
         axes.set_xlabel("Mean outcome and its standard error")
         of = (
-            f"\n{len(arms):,} of {len(summary.learned):,} base arms seen"
+            f"\n{len(arms):,} of the {len(summary.learned):,} base arms that were seen"
             if len(summary.learned) > most
             else ""
         )

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.intervals import Band, band
+from cmab.intervals import Band, band, without_noise
 from cmab.plotting._legends import Legend, add_legend
 from cmab.plotting._looks import numbers
-from cmab.plotting._needs import Played, without_noise
+from cmab.plotting._needs import Played
 from cmab.plotting._style import labelled, look, pyplot, style
 
 # Numbers of observations are coloured by their logarithm if they differ by such a factor.

@@ -24,15 +24,16 @@ def numbers(names: Iterable[str]) -> dict[str, int]:
     asked = list(dict.fromkeys(names))
     known = _known.get(_EVERYWHERE)
     # Those with a look of their own first: the others take what is left.
-    for name in sorted(asked, key=lambda name: name not in _RESERVED):
+    in_turn = sorted(asked, key=lambda name: name not in _RESERVED)
+    for name in in_turn:
         if name not in known:
             known[name] = _free(set(known.values()), _RESERVED.get(name))
     found: dict[str, int] = {}
-    for name in asked:
+    for name in in_turn:
         # After 49 names looks come again, but never twice in a figure that can do without.
         taken = set(found.values())
         found[name] = _free(taken, known[name]) if known[name] in taken else known[name]
-    return found
+    return {name: found[name] for name in asked}
 
 
 def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:

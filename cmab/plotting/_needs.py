@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.oracle import Sense
-
-# Of the optimum's share of all rounds: the rounding of a sum of millions.
-_NOISE = 1e-11
 
 
 class Played(Protocol):
@@ -83,8 +78,3 @@ class Explored(Protocol):
     @property
     def seconds(self) -> FloatArray:
         """Seconds in all, shape (R,)."""
-
-
-def without_noise(regret: FloatArray, optimum: float, *, rounds: int | IntArray) -> FloatArray:
-    """Return regret with 0 for what is the rounding of sums of `rounds` rewards."""
-    return np.where(np.abs(regret) <= _NOISE * abs(optimum) * rounds, 0.0, regret)

@@ -210,7 +210,7 @@ class OLSUCB(JointlyOptimistic):
     >>> from instances import GaussianArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=3, k=2)
-    >>> environment = SemiBandit(GaussianArms([1.0, 5.0, 9.0], [1.0, 1.0, 2.0]), oracle)
+    >>> environment = SemiBandit(GaussianArms([1.0, 5.0, 9.0], sigma=1.0), oracle)
     >>> policy = OLSUCB(oracle, sigma=[1.0, 1.0, 2.0])
     >>> simulate(policy, environment, horizon=1000, rng=0).super_arms
     [array([1, 2])]

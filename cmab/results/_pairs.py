@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.intervals import holm, paired_p_value, sign_p_value
-from cmab.plotting._needs import Explored, Played
 from cmab.results._summaries import mean_and_interval
 from cmab.results.tables import Row
+
+if TYPE_CHECKING:
+    from cmab.plotting._needs import Explored, Played
 
 #: Chance of a single false "yes" in a table of pairs.
 ERROR = 0.05

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.intervals import Band, band, proportion_interval
-from cmab.plotting._needs import Explored, Played, without_noise
+from cmab.intervals import Band, band, proportion_interval, without_noise
 from cmab.results._pairs import DIFFER
 from cmab.results.tables import Row, decimals, shown
+
+if TYPE_CHECKING:
+    from cmab.plotting._needs import Explored, Played
 
 #: The column that says who is best, and who may be.
 VERDICT = "against the best"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cmab.intervals import Band
-from cmab.plotting._legends import Legend
 from cmab.results._pairs import corrected, pairs_of_explorers, pairs_of_failures
 from cmab.results._rankings import TIED, TOO_OFTEN, UNTESTED, VERDICT, explorer_rows, with_verdicts
 from cmab.results.comparison import Comparison, Rows
 from cmab.results.identification import Identification
 from cmab.results.tables import Row
+
+if TYPE_CHECKING:
+    from cmab.plotting._legends import Legend
 
 
 @dataclass(frozen=True, eq=False, repr=False)

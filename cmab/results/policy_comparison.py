@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cmab.intervals import Band
-from cmab.plotting._legends import Legend
 from cmab.results._pairs import corrected, pairs_of_learners
 from cmab.results._rankings import INFORMED, learner_rows, with_verdicts
 from cmab.results.comparison import Comparison, Rows
 from cmab.results.simulation import Simulation
+
+if TYPE_CHECKING:
+    from cmab.plotting._legends import Legend
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.plotting._needs import without_noise
+from cmab.intervals import without_noise
 from cmab.results._columns import IDENTIFIED, SIMULATED, gathered, restored
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
