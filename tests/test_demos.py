@@ -10,7 +10,7 @@ from cmab import CUCB, Study, plotting, simulate
 from cmab.cli import main
 from cmab.studies import _pieces
 from instances import BernoulliArms, IndependentCascade, SemiBandit
-from instances.demos import _files
+from instances.demos import _files, commands
 from instances.demos._comparison import late_rewards
 from instances.demos.influence import draw_cascade
 from oracles import DirectedGraph, TopK
@@ -79,12 +79,14 @@ def test_names_and_weights_in_a_csv(tmp_path, capsys, monkeypatch):
     assert main(["demo", "influence", *arguments, "--jobs", "1"]) == 0
     printed = capsys.readouterr().out
     for said in (
-        "friends.csv is a list of edges with a header, parted by commas\nties go both ways, as asked for\n"
+        "friends.csv is a list of edges parted by commas, with a header: person1, person2, weight\n"
+        "ties go both ways, as asked for\n"
         "column weight (1 to 9) is taken for weights",
         "9 people, 36 ways from one to another; 2 seeds are chosen in a round",
         "After 3 rounds, seeds chosen by Thompson sampling with a prior reach ",
-        " of 9 people, random ones ",
-        "  arms observed: share of the 36 base arms",
+        " of 9 people, the oracle's for probabilities drawn at random ",
+        "  Random probabilities  learns nothing: every round the oracle's choice for probabilities drawn",
+        "  arms observed         share of the 36 base arms",
         "written to cmab-influence: arms.csv",
     ):
         assert said in printed
@@ -119,6 +121,15 @@ def test_without_matplotlib_there_are_numbers(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.startswith(
         "Davis's Southern women: 18 women, 14 events, 3 hosts in a round"
     )
+
+
+@pytest.mark.parametrize("name", commands.__all__)
+def test_what_is_called_random_is_said_to_be_the_oracles_choice(name):
+    """Random super arms earn less than what an oracle, which sees the graph, makes of random numbers."""
+    made = getattr(commands, name)
+    assert "drawn at random" in made.demo.sentence
+    assert made.demo.yardstick == "Random probabilities"
+    assert "Random probabilities learns nothing: every round the oracle's choice for prob" in made.__doc__
 
 
 @pytest.mark.parametrize("name", ["top-k", "spanning-tree", "coverage", "matching", "routing", "knapsack"])
@@ -180,7 +191,8 @@ def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_pat
     assert main(arguments) == 130
     rows = {row["learner"] for row in table(tmp_path)}
     assert rows == {"Thompson"} | {
-        f"{name} (interrupted)" for name in ("CUCB", "CUCB, radius / 4", "Epsilon-greedy", "Random")
+        f"{name} (interrupted)"
+        for name in ("CUCB", "CUCB, radius / 4", "Epsilon-greedy", "Random probabilities")
     }
     assert "the same command goes on" in capsys.readouterr().err
     assert {row["replication"] for row in table(tmp_path, "curves")} == {"0", "1"}

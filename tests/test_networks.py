@@ -41,6 +41,7 @@ def said(network):
         ("x,y,{'weight': 0.5}\n", [("x", "y", 0.5)]),
         ("a,b\nb,c\n", [("a", "b", None), ("b", "c", None)]),
         ("id,friend\n7,9\n9,30\n", [(7, 9, None), (9, 30, None)]),
+        ("a,1 b\nc d\ne f\n", [("a,1", "b", None), ("c", "d", None), ("e", "f", None)]),
         ('from,to\n"a ""b"" c",d\n', [('a "b" c', "d", None)]),
     ],
 )
@@ -114,6 +115,7 @@ def test_json_graph6_and_names_of_nodes(tmp_path):
         ("# Directed graph\n0 1\n", None, True, "its first lines say so"),
         ("from,to\na,b\n", None, True, "its header says from"),
         ("source,target,type\na,b,Undirected\n", None, False, "its column type says so"),
+        ("from,to,type\na,b,Directed\nb,c,Undirected\n", False, False, "both ways, as asked for"),
         ("a b\nb a\n", False, True, "has each of them in both directions"),
     ],
 )
@@ -133,13 +135,41 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
         ("a,c,1\nb,c,1\n", {"probability_column": "3"}, [1.0, 1.0], "probabilities are column 3"),
         ("from,to,x,p,note\na,c,5,0.3,hm\n", {}, [0.3], "columns x, note are not used"),
         ("from,to,x,y\na,c,0.5,0.3\n", {"probability_column": "y"}, [0.3], "column x is not used"),
+        ("id,source,target\n7,a,c\n8,b,c\n", {}, None, "column id is not used"),
+        ("Edge ID,source,target,x\n7,a,c,3\n8,b,c,1\n", {}, [0.75, 0.25], "column Edge ID is not used"),
+        ("id,source,target\n3,a,c\n1,b,c\n", {"weight_column": "id"}, [0.75, 0.25], "column id (1 to 3)"),
+        (",source,target,p2\n0,a,c,0.5\n1,b,c,1\n", {}, [0.5, 1.0], "column 1 is not used"),
+        # A fault in a number of the first line: the cells show that it was taken for a header.
+        ("a,b,x\nb,c,0.3\n", {}, [0.3], "with a header: a, b, x /"),
         ("a,c,0\n", {"weight_column": "3"}, [0.0], "taken for weights"),
     ],
 )
 def test_columns_of_numbers_are_used_and_told(text, asked, expected, words, tmp_path):
     network = read_network(write(tmp_path / "net.csv", text), **asked)
-    np.testing.assert_allclose(network.graph.probabilities, expected)
+    if expected is None:
+        assert network.graph.probabilities is None
+    else:
+        np.testing.assert_allclose(network.graph.probabilities, expected)
     assert words in said(network)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from,to\na,b\nlonely\n",
+        "a;b\nlonely\n",
+        "from to\na b\n# c\nlonely\n",
+        "from\tto\tp\na\tb\t0.5\nlonely\n",
+        "p,from,to\n0.5,a,b\nlonely\n",
+        "Ann A,b\nCy C,d\nlonely one\n",
+    ],
+)
+def test_a_line_with_one_name_is_a_node_without_ties(text, tmp_path):
+    network = read_network(write(tmp_path / "net.csv", text))
+    assert "1 name has no tie" in said(network)
+    names = {network.graph.label(node) for node in range(network.graph.n_nodes)}
+    assert names & {"lonely", "lonely one"}
+    assert len(ties(network)) == network.graph.n_nodes // 2
 
 
 @pytest.mark.parametrize(
@@ -172,7 +202,15 @@ def test_loops_are_left_out_and_told(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "asked", "message"),
     [
-        ("net.csv", "a,b\nb\n", {}, r"net.csv, line 2: must have 2 columns .* parted by commas, got \['b'\]"),
+        ("net.csv", "b\na,b\n", {}, r"net.csv, line 1: must have 2 columns .*, got \['b'\]"),
+        (
+            "net.csv",
+            "a,b,1\na,b\n",
+            {},
+            r"net.csv, line 2: must have 3 columns .* parted by commas, got \['a",
+        ),
+        ("net.csv", "from,to,Type\na,b,Directed\nb,c,Undirected\n", {}, "directed must be given .*Type has"),
+        ("net.csv", "from,to,Type\na,b,Undirected\nb,c,\n", {}, "column Type has Undirected, nothing:"),
         ("net", "a b\n\n# c\na b c d\n", {}, r"net, line 4: must have 2 columns"),
         ("net.csv", "from,to,p\na,b,1.5\n", {}, r"line 2, column p: a probability must lie in \[0, 1\]"),
         ("net.csv", "from,to,weight\na,b,-1\n", {}, "line 2, column weight: a weight must be .* got '-1'"),
@@ -186,7 +224,10 @@ def test_loops_are_left_out_and_told(tmp_path):
         ("net.csv", "from,to\n", {}, "a header and no more"),
         ("net.graphml", "<graphml>\n<x></graphml>", {}, "must be GraphML, got ParseError: .* line 2"),
         ("net.gml", "graph [\n node [\n id 0\n", {}, r"must be GML, .* at \("),
-        ("net.json", '{"nodes": 3}', {}, "must be JSON"),
+        ("net.json", '{"nodes": 3}', {}, r"must be JSON with lists of nodes .*, got {'nodes': 3}"),
+        ("net.json", "[1, 2]", {}, r"must be JSON with lists of nodes and of links .*, got \[1, 2\]"),
+        ("net.json", '{"nodes": [{"id": 1}], "links": [{"from": 1}]}', {}, "from a source to a target"),
+        ("net.json", "{,}", {}, "must be JSON, got JSONDecodeError: .* line 1"),
         ("net.csv", b"a,\x81\xe9\n", {}, "must be text in UTF-8"),
     ],
 )

@@ -9,12 +9,12 @@ from typing import Any, get_type_hints
 
 from cmab import Study
 from instances.demos import _comparison
-from instances.demos._demo import Demo, Problem
+from instances.demos._demo import YARDSTICK, Demo, Problem
 
-_TEXT = """horizon : int
+_TEXT = f"""horizon : int
     Rounds of a replication
 replications : int
-    Independent replications of each learner
+    Independent replications of each learner, of which Random probabilities {YARDSTICK}
 n_jobs : int
     Worker processes, -1 for all cores
 out : Path

@@ -13,6 +13,8 @@ from cmab import Environment, Oracle, Study
 from cmab.arrays import IntArray
 from cmab.validation import integer
 
+# What `UniformlyRandom` is. Super arms drawn at random themselves would earn less: the oracle sees the graph.
+YARDSTICK = "learns nothing: every round the oracle's choice for probabilities drawn at random"
 Learners = dict[str, dict[str, Any]]
 
 
@@ -65,6 +67,11 @@ class Demo:
     featured: str
     sentence: str
     further: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def yardstick(self) -> str:
+        """The learner that learns nothing, by name."""
+        return next(name for name, table in self.learners.items() if table["class"] == "UniformlyRandom")
 
     def study(
         self,

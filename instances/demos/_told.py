@@ -7,7 +7,7 @@ from typing import Any
 
 from cmab import Study
 from cmab.arrays import IntArray
-from instances.demos._demo import Demo, Problem
+from instances.demos._demo import YARDSTICK, Demo, Problem
 
 
 def opening(demo: Demo, study: Study) -> Iterator[str]:
@@ -24,7 +24,7 @@ def opening(demo: Demo, study: Study) -> Iterator[str]:
 def closing(
     demo: Demo, study: Study, rows: Sequence[Mapping[str, Any]], chosen: IntArray | None
 ) -> Iterator[str]:
-    """Yield what the columns are, what was found, and whom the featured learner chose."""
+    """Yield what the columns and the yardstick are, what was found, and whom the featured learner chose."""
     problem = study.plan.demos[demo.name]
     assert isinstance(problem, Problem)
     assert study.rounds is not None
@@ -37,6 +37,7 @@ def closing(
         "of best known": f"the same, as a multiple of the {demo.reward} of the {best} choice that is known",
         "arms observed": f"share of the {arms:,} base arms that were seen at least once",
         "ms a round": "median time of a round in milliseconds, without compiling",
+        demo.yardstick: YARDSTICK,
     }
     widest = max(map(len, about))
     yield ""
@@ -45,7 +46,7 @@ def closing(
     values = {row["learner"]: row[late] for row in rows}
     yield f"After {last:,} rounds, " + demo.sentence.format(
         value=f"{values[demo.featured]:.1f}",
-        random=f"{values['Random']:.1f}",
+        random=f"{values[demo.yardstick]:.1f}",
         best=f"{study.plan.problems[demo.name].optimum:.1f}",
         whole=problem.whole,
     )

@@ -29,8 +29,8 @@ _MOST_STREETS = 500
     learners=NONLINEAR,
     reward="reward",
     unit="events",
-    sentence="women chosen by Thompson sampling bring people to {value} of {whole}, random ones to {random} "
-    "(the best, {best}).",
+    sentence="women chosen by Thompson sampling bring people to {value} of {whole}, the oracle's for "
+    "probabilities drawn at random to {random} (the best, {best}).",
     featured="Thompson",
     horizon=1000,
     replications=5,
@@ -81,8 +81,8 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="reward",
     unit="pairs",
-    sentence="{value} pairs of Thompson sampling's matching succeed, and {random} of a random one "
-    "(of the best, {best}).",
+    sentence="{value} pairs of Thompson sampling's matching succeed, and {random} of the best for "
+    "probabilities drawn at random (of the best, {best}).",
     featured="Thompson",
     horizon=1000,
     replications=5,
@@ -133,8 +133,8 @@ def matching(*, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="cost",
     unit="congested streets",
-    sentence="the way that Thompson sampling chooses meets {value} congested streets, a random one {random} "
-    "(the best, {best}).",
+    sentence="the way that Thompson sampling chooses meets {value} congested streets, the best for "
+    "probabilities drawn at random {random} (the best, {best}).",
     featured="Thompson",
     horizon=1000,
     replications=5,

@@ -24,8 +24,8 @@ _MOST_PROJECTS, _DEAREST = 10_000, 20
     learners=LINEAR,
     reward="reward",
     unit="successes",
-    sentence="{value} of {whole} that Thompson sampling pays for succeed, {random} of a random choice "
-    "(of the best, {best}).",
+    sentence="{value} of {whole} that Thompson sampling pays for succeed, {random} of the best for "
+    "probabilities drawn at random (of the best, {best}).",
     featured="Thompson",
     horizon=2000,
     replications=10,

@@ -24,9 +24,9 @@ NONLINEAR: Learners = {
     "CUCB": {"class": "CUCB"},
     "CUCB, radius / 4": {"class": "CUCB", "radius_factor": 0.25},
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
-    "Random": {"class": "UniformlyRandom"},
+    "Random probabilities": {"class": "UniformlyRandom"},
 }
-_ORDER = ("Thompson", "CUCB", "CUCB, radius / 4", "LLR", "Epsilon-greedy", "Random")
+_ORDER = ("Thompson", "CUCB", "CUCB, radius / 4", "LLR", "Epsilon-greedy", "Random probabilities")
 LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORDER}
 
 
@@ -34,7 +34,8 @@ LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORD
     learners=LINEAR,
     reward="reward",
     unit="clicks",
-    sentence="{whole} chosen by CUCB get {value} clicks a round, random ones {random} (the best, {best}).",
+    sentence="{whole} chosen by CUCB get {value} clicks a round, the best for click rates drawn at "
+    "random {random} (the best, {best}).",
     featured="CUCB",
     horizon=3000,
     replications=10,
@@ -74,8 +75,8 @@ def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="reward",
     unit="ties that hold",
-    sentence="{value} of {whole} hold in the tree that Thompson sampling chooses, {random} in a random one "
-    "(in the best, {best}).",
+    sentence="{value} of {whole} hold in the tree that Thompson sampling chooses, {random} in the best for "
+    "probabilities drawn at random (in the best, {best}).",
     featured="Thompson",
     horizon=2000,
     replications=8,

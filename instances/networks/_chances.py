@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,9 @@ from instances.networks._edge_table import EdgeTable, number_of
 # they can be.
 _PROBABILITIES = ("p", "prob", "probs", "probability", "probabilities", "chance", "activation_probability")
 _WEIGHTS = ("weight", "weights", "w", "strength", "value", "count", "counts")
+# Columns of numbers that only tell edges apart; the last two are pandas's, without a name and read again.
+_IDS = {"id", "edgeid", "index", "edgeindex", "idx", "key", "edgekey", "line", "lineno", "linenumber"}
+_IDS |= {"row", "rowid", "rownumber", "1", "unnamed0"}
 
 
 def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> tuple[str | None, str]:
@@ -40,7 +44,8 @@ def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> 
     numeric = [
         name
         for name, values in table.columns.items()
-        if not any(math.isnan(number_of(value)) for value in values)
+        if re.sub(r"[\W_]+", "", name.lower()) not in _IDS
+        and not any(math.isnan(number_of(value)) for value in values)
     ]
     if len(numeric) > 1:
         raise ValueError(

@@ -19,6 +19,8 @@ from instances.networks._edge_table import EdgeTable, number_of
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", " ": "blanks"}
 # Lines that show which delimiter it is.
 _SHOWN = 50
+# Columns of a header that are told.
+_SHOWN_CELLS = 10
 # What the two columns of ends are called, and the pairs that say which way an edge goes.
 _ONE_WAY = {"from": "to", "tail": "head", "sender": "receiver", "follower": "followed", "src": "dst"}
 # No single letters, which are names of nodes in many a small file.
@@ -48,9 +50,10 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
     edges = rows[1:] if has_header else rows
     if not edges:
         raise ValueError(f"{file} must hold at least one edge, got a header and no more")
+    first, second = _places_of_ends(names) if has_header else (0, 1)
+    edges = [_widened(row, len(names), first) for row in edges]
     for row in edges:
         _check(file, row, names, delimiter)
-    first, second = _places_of_ends(names) if has_header else (0, 1)
     alone = [row for row in edges if _is_alone(row, first)]
     edges = [row for row in edges if not _is_alone(row, first)] if alone else edges
     columns: dict[str, list[object]] = {
@@ -63,13 +66,14 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
     for key in dict.fromkeys(key for row in edges for key in row.data):
         columns[key] = [row.data.get(key) for row in edges]
     directed, why = _direction(text, columns, names[first] if has_header else "")
-    what = "with a header" if has_header else "without a header"
+    # The cells, for a tie with a fault in its number looks like a header, and would be missed.
+    what = f"with a header: {', '.join(names[:_SHOWN_CELLS])}" if has_header else "without a header"
     if n_nodes is not None:
         what = "below a line of their sizes"
     ends: list[tuple[Hashable, Hashable]] = [(row.fields[first], row.fields[second]) for row in edges]
     return EdgeTable(
         file=file,
-        form=f"a list of edges {what}, parted by {_DELIMITERS[delimiter]}",
+        form=f"a list of edges parted by {_DELIMITERS[delimiter]}, {what}",
         n_nodes=n_nodes,
         ends=ends,
         places=[f"line {row.line}" for row in edges],
@@ -77,11 +81,15 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
         nodes=[row.fields[first] for row in alone],
         directed=directed,
         why=why,
+        mixed=_mixed(columns),
     )
 
 
 def _delimiter(file: Path, text: str) -> str:
-    """Return what parts the columns: what gives all of the first lines equally many, two or more."""
+    """Return what parts the columns: what gives all of the first lines equally many, two or more.
+
+    But for those of a single cell, which are names without ties: these are fewer than the others.
+    """
     head = "\n".join(text.split("\n")[: 4 * _SHOWN])
     is_possible = {}
     for delimiter in _DELIMITERS:
@@ -90,7 +98,7 @@ def _delimiter(file: Path, text: str) -> str:
         except ValueError:
             widths = []
         if widths and widths[0] >= 2:
-            is_possible[delimiter] = len(set(widths)) == 1
+            is_possible[delimiter] = len({*widths} - {1}) == 1 and 2 * widths.count(1) < len(widths)
     for delimiter, is_even in is_possible.items():
         if is_even:
             return delimiter
@@ -140,7 +148,8 @@ def _rows_with_data(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
 
 def _is_header(rows: Sequence[_Row]) -> bool:
     """Say whether the first line names columns: by its words, or as the one without a number in one."""
-    first, below = rows[0].fields, [row.fields for row in rows[1 : _SHOWN + 1]]
+    first = rows[0].fields
+    below = [row.fields for row in rows[1 : _SHOWN + 1] if len(row.fields) > 1]
     words = [_word(cell) for cell in first]
     if any(_ENDS.get(word) in words for word in words):
         return True
@@ -166,6 +175,13 @@ def _names(first: Sequence[str], has_header: bool) -> list[str]:
         name if name and name not in first[:at] else f"{name} {at + 1}".lstrip()
         for at, name in enumerate(first)
     ]
+
+
+def _widened(row: _Row, width: int, first: int) -> _Row:
+    """Return a row of one cell as one with nothing but a name."""
+    if len(row.fields) > 1 or width < 2:
+        return row
+    return row._replace(fields=[row.fields[0] if at == first else "" for at in range(width)])
 
 
 def _is_alone(row: _Row, first: int) -> bool:
@@ -208,3 +224,12 @@ def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple
     if _word(first) in _ONE_WAY:
         return True, f"its header says {first}"
     return None, ""
+
+
+def _mixed(columns: dict[str, list[object]]) -> str:
+    """Return what is told of a column of Gephi's by which not all ties go alike."""
+    for name, values in columns.items():
+        kinds = {str(value).lower(): str(value) or "nothing" for value in values}
+        if _word(name) == "type" and len(kinds) > 1 and not kinds.keys().isdisjoint(_DIRECTED):
+            return f"column {name} has {', '.join([*kinds.values()][:_SHOWN_CELLS])}"
+    return ""

@@ -31,6 +31,8 @@ class EdgeTable:
         Whether the file says that an edge goes one way.
     why : str
         By what it says so.
+    mixed : str
+        How it says so of some edges and not of others.
     n_nodes : int, optional
         What the first line gives as the number of nodes, whose names are numbers below it.
     """
@@ -43,6 +45,7 @@ class EdgeTable:
     nodes: list[Hashable] = field(default_factory=list)
     directed: bool | None = None
     why: str = ""
+    mixed: str = ""
     n_nodes: int | None = None
 
     def fault(self, row: int, column: str, requirement: str) -> ValueError:

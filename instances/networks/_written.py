@@ -8,10 +8,15 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
+from cmab.validation import shown
 from instances.networks._edge_table import EdgeTable
 
 # What nodes are called by, where they have it and it tells them apart.
 _NAMES = ("label", "name", "v_name")
+
+
+class _OtherJSONError(Exception):
+    """JSON of something else."""
 
 
 def form_of(file: Path, text: str) -> str | None:
@@ -42,6 +47,8 @@ def written(file: Path, text: str, form: str) -> EdgeTable:
     """
     try:
         graph = _READERS[form](text)
+    except _OtherJSONError as error:
+        raise ValueError(f"{file} must be {error}") from None
     except Exception as error:  # readers of other people's files raise whatever they stumble over
         raise ValueError(f"{file} must be {form}, got {type(error).__name__}: {error}") from None
     names = _names(graph)
@@ -84,7 +91,18 @@ def _json(text: str) -> Any:
     import networkx as nx
 
     data = json.loads(text)
+    is_table = isinstance(data, dict)
+    nodes, links = (data.get("nodes"), data.get("links", data.get("edges"))) if is_table else (None, None)
+    if not (_are_tables(nodes) and _are_tables(links, "source", "target")):
+        raise _OtherJSONError(
+            "JSON with lists of nodes and of links (or edges) from a source to a target, "
+            f"as networkx writes it, got {shown(data)}"
+        )
     return nx.node_link_graph(data, edges="links" if "links" in data else "edges")
+
+
+def _are_tables(found: object, *keys: str) -> bool:
+    return isinstance(found, list) and all(isinstance(table, dict) and {*keys} <= {*table} for table in found)
 
 
 def _by(name: str, take: Callable[[str], Any]) -> Callable[[str], Any]:

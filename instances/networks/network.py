@@ -63,8 +63,8 @@ def read_network(
     quotes; UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is told), GraphML, GML, GEXF, Pajek,
     node-link JSON, and what networkx writes: edge lists with data in braces, adjacency lists (``.adjlist``)
     and graph6.
-    Lines that begin with ``#`` are skipped, and so are ties from a node to itself. A line of a CSV with one
-    name and nothing else is a node without ties.
+    Lines that begin with ``#`` are skipped, and so are ties from a node to itself. A line behind the
+    first with one name and nothing else is a node without ties.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ def read_network(
         out, what the file says, and where it says nothing, one way.
     probability_column : str, optional
         The column, or the data of edges, with probabilities in [0, 1]. If left out, one called probability,
-        weight or the like, or the only one of numbers; columns without names are called 3, 4 and so on.
+        weight or the like, or the only one of numbers that is not called id, index, key or line; columns
+        without names are called 3, 4 and so on.
     weight_column : str, optional
         The same for weights of 0 or more. The probability of an arc is its weight over the sum of those into
         its head (weighted cascade); so it is without being asked for where a column that is not called
@@ -106,7 +107,7 @@ def read_network(
     >>> network.graph, network.graph.label(0), network.graph.probabilities
     (DirectedGraph(n_nodes=3, n_arcs=2), 'Meyer, Anna', array([0.3, 0.2]))
     >>> print(*network.told, sep=chr(10))
-    friends.csv is a list of edges with a header, parted by commas
+    friends.csv is a list of edges parted by commas, with a header: from, to, probability
     ties go one way, from the first name to the second: its header says from
     probabilities are column probability (0.2 to 0.3)
     """
@@ -204,6 +205,11 @@ def _is_integer(name: Hashable) -> bool:
 
 def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[bool, str]:
     """Return whether ties go one way, and why."""
+    if asked is None and table.mixed:
+        raise ValueError(
+            f"{table.file}: directed must be given (--directed, or --undirected), for {table.mixed}: "
+            "all ties of a network go one way, or all go both"
+        )
     pairs = set(map(tuple, ends.tolist()))
     is_doubled = len(pairs) > 0 and all((v, u) in pairs for u, v in pairs)
     if asked is not True and is_doubled and table.directed is None:
