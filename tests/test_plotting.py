@@ -285,6 +285,10 @@ CELLS = [
     "import matplotlib.pyplot as plt\nfrom cmab import plotting\n"
     "plotting.curves_with_bands({'a': ([1, 2], [[1.0, 2.0], [2.0, 2.5]])}, x_label='x', y_label='y');",
     "plotting.curves_with_bands({'a': ([1, 2], [[1.0, 2.0], [2.0, 2.5]])}, x_label='x', y_label='y');",
+    "from cmab import CUCB, compare, simulate\nfrom instances import BernoulliArms, SemiBandit\n"
+    "from oracles import TopK\ntop = TopK(3, 1)\narms = SemiBandit(BernoulliArms([0.2, 0.7, 0.4]), top)\n"
+    "simulate(CUCB(top), arms, 20, replications=2, rng=0).plot();",
+    "compare({'CUCB': CUCB(top)}, arms, horizon=20, replications=2, rng=0).plot();",
     "plt.plot([1, 2]);",
 ]
 
