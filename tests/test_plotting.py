@@ -14,6 +14,7 @@ from scipy import stats
 
 from cmab import CUCB, LUCB1, identify, plotting, simulate
 from cmab.plotting._style import look
+from cmab.results.identification import Identification
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -361,3 +362,55 @@ def test_bars_of_cut_off_runs_are_medians_without_an_interval():
     assert axes.patches[0].get_width() == np.median(runs.samples)
     dots = {line.get_marker(): len(line.get_xdata()) for line in axes.get_lines()}
     assert dots == {"o": runs.stopped.sum(), ">": (~runs.stopped).sum()}
+
+
+def _explored(samples, stopped=None, correct=None):
+    """Return the runs of an explorer that drew so many samples."""
+    n = len(samples)
+    flags = {"stopped": stopped or [True] * n, "correct": correct or [True] * n}
+    arrays = {name: np.array(value) for name, value in flags.items()}
+    return Identification("A", [np.array([0])] * n, np.array(samples), **arrays, certified=arrays["stopped"],
+                          seconds=np.zeros(n))  # fmt: skip
+
+
+def test_samples_stand_against_delta_at_their_means():
+    found = {"A": {0.01: _explored([10, 14]), 0.1: _explored([6, 8])}, "B": {0.1: _explored([1, 3])}}
+    axes = plotting.parameter_curves(found, parameter="delta")
+    curves = {line.get_label(): line.get_xydata().tolist() for line in axes.get_lines()}
+    assert curves["A"] == [[0.01, 12.0], [0.1, 7.0]]
+    assert curves["B"] == [[0.1, 2.0]]
+    assert axes.get_xscale() == "log"
+    assert axes.xaxis_inverted()
+    (bars,) = (part for part in axes.collections if len(part.get_segments()) == 2)
+    half = stats.t.ppf(0.975, 1) * 2.0  # a half-width of 2 / sqrt(2) * sqrt(2)
+    np.testing.assert_allclose(bars.get_segments()[0][:, 1], [12 - half, 12 + half])
+
+
+def test_cut_off_runs_are_medians_and_in_no_mean():
+    runs = _explored([5, 9, 9, 9], stopped=[True, True, True, False])
+    capped = _explored([5, 9, 9], stopped=[True, False, False])
+    axes = plotting.parameter_curves({"A": {4: runs, 8: capped, 16: _explored([3, 4])}}, parameter="n")
+    line, hollow = axes.get_lines()[0], next(each for each in axes.get_lines() if len(each.get_xdata()) == 2)
+    np.testing.assert_allclose(line.get_ydata(), [np.nan, np.nan, 3.5])
+    assert hollow.get_xydata().tolist() == [[4, 9], [8, 9]]
+    assert hollow.get_markerfacecolor() == "white"
+    assert [text.get_text() for text in axes.texts] == ["75 % ended", "33 % ended ↑"]
+
+
+def test_regret_and_failures_against_categories(results):
+    axes = plotting.parameter_curves(
+        {"CUCB": {"wide": results["CUCB"], None: results["narrow"]}}, parameter="w"
+    )
+    expected = [results[name].exact_regret[:, -1].mean() for name in ("CUCB", "narrow")]
+    np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), expected)
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["wide", "None"]
+    found = {"A": {1: _explored([5, 5], correct=[True, False])}}
+    axes = plotting.parameter_curves(found, parameter="k", measure="failures")
+    assert axes.get_lines()[0].get_ydata() == [0.5]
+    for wrong, settings in (
+        (found | {"B": {1: results["CUCB"]}}, {}),
+        (found, {"measure": "regret"}),
+        ({}, {}),
+    ):
+        with pytest.raises(ValueError, match="got"):
+            plotting.parameter_curves(wrong, parameter="k", **settings)

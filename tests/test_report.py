@@ -19,9 +19,10 @@ from cmab import CUCB, Study, identify, plotting, simulate
 from cmab.cli import main
 from cmab.confidence.radii import LogRadius
 from cmab.intervals import holm, paired_p_value, proportion_interval, sign_p_value
-from cmab.reports._figures import drawn_names, slugs
+from cmab.reports._labels import drawn_names, slugs
 from cmab.reports.report import write_report
 from cmab.studies._bounds import regret_bounds
+from cmab.studies._grids import grids
 from cmab.theory import Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -123,6 +124,7 @@ def test_files_and_page(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     stems = set(re.findall(r"<code>figures/([^<]+)</code>", page))
     kinds = ("bounds-cucb-radius-factor-1-0", "failures", "regret", "regret-log", "samples", "seconds")
+    kinds += ("final-by-radius-factor", "samples-by-delta")
     assert stems == {f"ads-b-more-b-{kind}" for kind in kinds}
     files = {path.name for path in (folder / "figures").iterdir()}
     assert files == {f"{stem}{suffix}" for stem in stems for suffix in (".svg", ".png", ".pdf")}
@@ -132,6 +134,26 @@ def test_files_and_page(folder):
     assert "Seconds in the oracle are not known of learners that ran compiled" in page
     assert not re.search(r'(?:src|href)="(?!data:|#)', page)  # nothing from outside
     assert all(base64.b64decode(data) for data in re.findall(r"base64,([^\"]+)", page))
+
+
+def test_results_by_parameter_are_those_of_the_grid(folder):
+    study, (instance,) = Study.open(folder), SPECIFICATION["instances"]
+    found = study.by_parameter(folder, "delta")[instance]
+    assert list(found) == ["LUCB"]
+    samples = study.identifications(folder)
+    for delta, each in found["LUCB"].items():
+        np.testing.assert_array_equal(each.samples, samples[instance, f"LUCB delta={delta}"].samples)
+    with pytest.raises(ValueError, match=r"budget.*delta.*radius_factor"):
+        study.by_parameter(folder, "k")
+
+
+def test_two_parameters_make_a_curve_for_each_value_of_the_other():
+    tables = {"A": {"grid": {"a": [1, 2], "b": ["x", {"class": "C"}], "c": [0]}}, "B": {}}
+    found = grids(tables)
+    table = "{'class': 'C'}"
+    assert found["a"] == {f"A b={b} c=0": {a: f"A a={a} b={b} c=0" for a in (1, 2)} for b in ("x", table)}
+    assert found["b"]["A a=2 c=0"] == {"x": "A a=2 b=x c=0", table: f"A a=2 b={table} c=0"}
+    assert list(found) == ["a", "b"]
 
 
 def test_names_that_look_alike_keep_their_own_files():
@@ -194,7 +216,10 @@ def test_an_unknown_optimum_leaves_rewards(tmp_path):
     del specification["explorers"], specification["max_samples"]
     Study(specification | {"horizon": 5, "replications": 2}).run(tmp_path)
     page = write_report(tmp_path).read_text(encoding="utf-8")
-    assert re.findall(r"<code>figures/([^<]+)</code>", page) == ["cascade-reward"]
+    assert re.findall(r"<code>figures/([^<]+)</code>", page) == [
+        "cascade-reward",
+        "cascade-final-by-radius-factor",
+    ]
     assert "in the oracle</th>" in page
     assert "ran compiled" not in page
 
@@ -248,7 +273,7 @@ def test_a_browser_shows_all_of_it(folder, tmp_path, width):
     page = (folder / "report.html").read_text(encoding="utf-8")
     (tmp_path / "page.html").write_text(page.replace("<head>", f"<head>{probe}"), encoding="utf-8")
     seen = _browse(tmp_path, width, f"file://{tmp_path / 'page.html'}")
-    assert len(seen["sizes"]) == 6
+    assert len(seen["sizes"]) == 8
     assert min(seen["sizes"]) > 100
     assert seen["overflow"] <= 0
     assert seen["faults"] == []

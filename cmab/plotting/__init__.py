@@ -11,6 +11,7 @@ from cmab.plotting._exploration import failure_curves, sample_bars
 from cmab.plotting._graphs import draw_graph, layout
 from cmab.plotting._looks import looks, own_looks
 from cmab.plotting._panels import panels_of_bars, panels_of_curves
+from cmab.plotting._parameters import parameter_curves
 from cmab.plotting._style import pyplot, save, style
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "own_looks",
     "panels_of_bars",
     "panels_of_curves",
+    "parameter_curves",
     "pyplot",
     "regret_curves",
     "sample_bars",

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cmab._streams import printable
-from cmab.plotting import Band, curves_with_bands, pyplot, regret_curves, style
+from cmab.plotting import Band, curves_with_bands, regret_curves, style
 from cmab.plotting._exploration import failure_curves, sample_bars
 from cmab.plotting._legends import add_legend
+from cmab.reports._against_parameters import against_parameters
 from cmab.reports._finished import Finished
+from cmab.reports._labels import drawn_names, new_axes, slugs
 from cmab.results.simulation import Simulation
-
-# Two stand side by side on a screen, and letters are letters on a phone.
-_WIDTH, _HEIGHT = 4.6, 2.9
-_LINE = 0.17
-_LONGEST_SLUG = 60
-_LONGEST_LABEL = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,46 +30,13 @@ class Figure:
 def figures(finished: Finished, instance: str, kind: Band, level: float) -> Iterator[Figure]:
     """Yield the figures of an instance; each has to be saved (and so closed) before the next."""
     stem = slugs(finished.instances)[instance]
-    for part in (_of_learners(finished, instance, kind, level), _of_explorers(finished, instance, level)):
+    for part in (
+        _of_learners(finished, instance, kind, level),
+        _of_explorers(finished, instance, level),
+        against_parameters(finished, instance, kind, level),
+    ):
         for name, caption, axes in part:
             yield Figure(f"{stem}-{name}", caption, axes)
-
-
-def slugs(names: Iterable[str]) -> dict[str, str]:
-    """Return for each name a text fit for the name of a file and for an anchor, all different."""
-    found: dict[str, str] = {}
-    for name in names:
-        text = plain = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST_SLUG].strip("-") or "unnamed"
-        number = 1
-        # Names that differ in capitals or signs only must not share a file.
-        while text in found.values():
-            number += 1
-            text = f"{plain}-{number}"
-        found[name] = text
-    return found
-
-
-def drawn_names(names: Iterable[str]) -> dict[str, str]:
-    """Return for each name what a figure shows: without line breaks, formulas, great length or doubles."""
-    found: dict[str, str] = {}
-    for name in names:
-        text = printable(name)
-        if len(text) > _LONGEST_LABEL:
-            text = f"{text[: _LONGEST_LABEL - 15]}…{text[-14:]}"
-        text = plain = text.replace("$", r"\$")
-        number = 1
-        while text in found.values():
-            number += 1
-            text = f"{plain} ({number})"
-        # A label that begins with an underscore is left out of legends.
-        found[name] = f" {text}" if text.startswith("_") else text
-    return found
-
-
-def _axes(n_names: int = 0, height: float = _HEIGHT) -> Any:
-    """Return axes with room for so many names below them."""
-    with style():
-        return pyplot().figure(figsize=(_WIDTH, height + _LINE * n_names)).add_subplot()
 
 
 def _of_learners(
@@ -93,7 +55,7 @@ def _of_learners(
     if not all(np.isfinite(result.optimum) for result in results.values()):
         curves = {name: (r.rounds, r.expected_rewards / r.rounds) for name, r in results.items()}
         axes = curves_with_bands(
-            curves, x_label="Round", y_label="Expected reward a round", **settings, ax=_axes(n)
+            curves, x_label="Round", y_label="Expected reward a round", **settings, ax=new_axes(n)
         )
         yield "reward", f"Expected reward a round up to now; the optimum is unknown. {bands}", axes
         return
@@ -102,12 +64,12 @@ def _of_learners(
     against = "the optimum" if is_exact else "the best known super arm"
     # Both kinds of axes: on logarithmic ones a power of the time is a line.
     for log, name in ((False, "regret"), (True, "regret-log")):
-        axes = regret_curves(results, exact=True, log=log, **settings, ax=_axes(n))
+        axes = regret_curves(results, exact=True, log=log, **settings, ax=new_axes(n))
         note = " Logarithmic axes; values at or below 0 have no place there." if log else ""
         yield name, f"Regret against {against}. {bands}{note}", axes
     # At alpha = beta = 1 this regret is the one just drawn.
     if any(result.alpha != 1.0 or result.beta != 1.0 for result in results.values()):
-        axes = regret_curves(results, **settings, ax=_axes(n))
+        axes = regret_curves(results, **settings, ax=new_axes(n))
         yield (
             "approximation-regret",
             f"(α, β)-regret: against what the oracle guarantees. Below 0, the learner does better. {bands}",
@@ -116,7 +78,12 @@ def _of_learners(
     yield from _bounds(finished, instance, played, settings)
     seconds = {name: (_clock(result), result.exact_regret) for name, result in results.items()}
     axes = curves_with_bands(
-        seconds, x_label="Wall-clock seconds", y_label="Cumulative regret", **settings, log=True, ax=_axes(n)
+        seconds,
+        x_label="Wall-clock seconds",
+        y_label="Cumulative regret",
+        **settings,
+        log=True,
+        ax=new_axes(n),
     )
     yield (
         "seconds",
@@ -143,7 +110,7 @@ def _bounds(
         if not bounds:
             continue
         unsaid = settings | {"legend": False}
-        axes = regret_curves({drawn_names([name])[name]: result}, log=True, **unsaid, ax=_axes(3))
+        axes = regret_curves({drawn_names([name])[name]: result}, log=True, **unsaid, ax=new_axes(3))
         for (theorem, values), dashes in zip(bounds.items(), ("--", ":"), strict=False):
             # Bounds lie orders of magnitude above what is played, hence logarithmic axes only.
             axes.plot(rounds, values, color="black", linestyle=dashes, label=theorem)
@@ -169,7 +136,7 @@ def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[t
             sample_bars(
                 {shown[name]: found for name, found in results.items()},
                 level=level,
-                ax=_axes(height=0.8 + 0.36 * len(results)),
+                ax=new_axes(height=0.8 + 0.36 * len(results)),
             ),
         )
     curves: dict[str, list[tuple[float, int, int]]] = {}
@@ -185,5 +152,5 @@ def _of_explorers(finished: Finished, instance: str, level: float) -> Iterator[t
             "failures",
             f"Share of wrong answers against the budget, with {100 * level:g} % Clopper-Pearson intervals."
             " Where nothing went wrong there is no point, only the interval.",
-            failure_curves(ordered, level=level, ax=_axes(len(curves)), legend="below"),
+            failure_curves(ordered, level=level, ax=new_axes(len(curves)), legend="below"),
         )

@@ -17,8 +17,9 @@ import numpy as np
 from markupsafe import Markup
 
 from cmab.plotting import Band, own_looks, save
-from cmab.reports._figures import Figure, figures, slugs
+from cmab.reports._figures import Figure, figures
 from cmab.reports._finished import Finished
+from cmab.reports._labels import slugs
 from cmab.results._html import table
 from cmab.results._summaries import told_rows
 from cmab.results.comparison import Comparison

@@ -205,4 +205,9 @@ def _spread_grids(kind: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, d
         grid = _grid(kind, name, table)
         for values in product(*grid.values()):
             chosen = dict(zip(grid, values, strict=True))
-            yield " ".join([name, *(f"{key}={value}" for key, value in chosen.items())]), fixed | chosen
+            yield spread_name(name, chosen), fixed | chosen
+
+
+def spread_name(name: str, chosen: Mapping[str, Any]) -> str:
+    """Return the name of a learner with these entries of its grid."""
+    return " ".join([name, *(f"{key}={value}" for key, value in chosen.items())])

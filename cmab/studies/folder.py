@@ -16,6 +16,7 @@ from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
 from cmab.studies._compared import explorer_comparisons, policy_comparisons
 from cmab.studies._described import DescribedStudy
+from cmab.studies._grids import by_parameter
 from cmab.studies._notes import describe
 from cmab.studies._pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
 from cmab.studies._plan import Pair
@@ -205,6 +206,10 @@ class StudyFolder(Generic[Described]):
     def explorer_comparisons(self) -> dict[str, ExplorerComparison]:
         """Return likewise for each instance what was found of its explorers."""
         return explorer_comparisons(self.rows("identifications"), self.study.outline.explorers)
+
+    def by_parameter(self, parameter: str) -> dict[str, dict[str, dict[Any, Any]]]:
+        """Return by instance what `parameter_curves` draws against a parameter of grids: see `Study`."""
+        return by_parameter(self.study.specification, self.results() | self.identifications(), parameter)
 
     def trials(self, *, trial: str | None = None) -> dict[str, list[Told]]:
         """Return what the finished replications of all trials, or of one, told, where there are any."""

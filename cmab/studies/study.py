@@ -234,6 +234,22 @@ class Study(DescribedStudy):
         with self._read(folder) as found:
             return found.explorer_comparisons()
 
+    def by_parameter(
+        self, folder: str | os.PathLike[str], parameter: str
+    ) -> dict[str, dict[str, dict[Any, Any]]]:
+        """Return for each instance what `cmab.plotting.parameter_curves` draws against a parameter of grids.
+
+        These are the results of learners that differ in nothing else, by its value, under the name that they
+        have in common: ``parameter_curves(study.by_parameter(folder, "delta")["easy"], parameter="delta")``.
+
+        Raises
+        ------
+        ValueError
+            If no grid has several values of the parameter.
+        """
+        with self._read(folder) as found:
+            return found.by_parameter(parameter)
+
     def table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         """Return a row for each instance and learner that has finished replications."""
         with self._read(folder) as found:

@@ -1,0 +1,59 @@
+"""The figures of a report against each parameter that has a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cmab.plotting import Band, parameter_curves
+from cmab.reports._finished import Finished
+from cmab.reports._labels import drawn_names, new_axes, slugs
+from cmab.studies._grids import along, grids
+
+_SAMPLES = " Hollow where runs were cut off: the median, and how many ended; with an arrow, at least that."
+
+
+def against_parameters(
+    finished: Finished, instance: str, kind: Band, level: float
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield name, caption and axes of a figure for each parameter that has several values in a grid."""
+    for table, stem, comparisons in (
+        ("learners", "final", finished.learned),
+        ("explorers", "samples", finished.ruled),
+        ("explorers", "failures", finished.budgeted),
+    ):
+        if instance not in comparisons:
+            continue
+        found = grids(finished.study.specification.get(table, {}))
+        for name, slug in slugs(found).items():
+            curves = along(found[name], comparisons[instance].results)
+            # A budget has a figure of its own; and where a study has just begun there is no curve yet.
+            if (stem == "failures" and name == "budget") or max(map(len, curves.values()), default=0) < 2:
+                continue
+            settings: dict[str, Any] = {"measure": "failures"} if stem == "failures" else {}
+            axes = parameter_curves(
+                _drawn(curves),
+                parameter=drawn_names([name])[name],
+                band_kind=kind,
+                level=level,
+                legend="below",
+                ax=new_axes(len(curves) + 1),
+                **settings,
+            )
+            intervals = "Clopper-Pearson" if stem == "failures" else kind
+            caption = f"{axes.get_ylabel()} against {name}, with {100 * level:g} % {intervals} intervals."
+            yield f"{stem}-by-{slug}", caption + (_SAMPLES if stem == "samples" else ""), axes
+
+
+def _drawn(curves: Mapping[str, Mapping[Any, Any]]) -> dict[str, dict[Any, Any]]:
+    """Return the curves under names and values that a figure can show."""
+    names = drawn_names(curves)
+    texts = drawn_names(
+        dict.fromkeys(value for points in curves.values() for value in points if isinstance(value, str))
+    )
+    return {
+        names[curve]: {
+            texts[value] if isinstance(value, str) else value: each for value, each in points.items()
+        }
+        for curve, points in curves.items()
+    }
