@@ -146,7 +146,10 @@ class Subject:
         """Return the names of what can be called, with the names of their arguments."""
         found = inspect.getmembers(type(self.thing), inspect.isfunction)
         return {
-            name: [p.name for p in inspect.signature(method).parameters.values()][1:]
+            # What takes keywords of any name, as reports do, has no name to be handed over by.
+            name: [p.name for p in inspect.signature(method).parameters.values() if p.kind != p.VAR_KEYWORD][
+                1:
+            ]
             for name, method in found
             if not name.startswith("_")
         }
@@ -161,6 +164,11 @@ class Subject:
             "super_arm": self.super_arm,
             "basis": self.super_arm,
             "means": np.array([self.means] * 2) if method == "solve_batch" else np.array(self.means),
+            "squares": np.full(self.n_arms, 0.01),
+            "tolerance": 0.0,
+            "joined": {},
+            "carried": None,
+            "unseen": (),
             "arms": self.arms,
             "include": self.super_arm[:0],
             "exclude": self.super_arm[:0],
@@ -188,12 +196,14 @@ class Subject:
 
     def wrong(self, method, name):
         """Return what an argument must not be."""
+        if method == "propensity":
+            return ()  # None, unknown, is the answer of all that do not define it
         if name in ("super_arm", "basis"):
             return wrong_entries(self.n_choices, self.super_arm)
         if name in ("include", "exclude", "arms"):
             many = name == "arms" and self.kind == "ENVIRONMENTS"
             return wrong_entries(self.n_arms, self.arms, not many)
-        if name == "means":
+        if name in ("means", "squares"):
             each = wrong_numbers(self.means)
             return map(a_row, each) if method == "solve_batch" else each
         if name == "uniforms":

@@ -1,6 +1,7 @@
 """Reproductions of papers: verdicts from rows, the page and the figure; public classes are known by name."""
 
 import inspect
+from html import unescape
 from types import SimpleNamespace
 
 import numpy as np
@@ -127,7 +128,7 @@ def test_an_experiment_is_a_study_with_a_report(tmp_path):
     assert FIXED_BUDGET.sum_up({"problem": 4}, told[0])[0]["replications"] == 3
     page = write_report(tmp_path / "1").read_text(encoding="utf-8")
     assert "SequentialHalving" in page
-    assert "{&#x27;problem&#x27;: 4}" in page
+    assert "{'problem': 4}" in unescape(page)
     assert Study.open(tmp_path / "1").missing(tmp_path / "1") == []
 
 

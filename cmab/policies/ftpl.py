@@ -13,7 +13,7 @@ from cmab.oracle import LinearOracle
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import integer, interval
+from cmab.validation import arm_indices, integer, interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class FTPL(IndexPolicy):
 
     def waits(self, state: ArmStatistics, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return how many super arms were drawn until each of `arms` came, at most the cap."""
-        cap = self.cap(state.rounds + 1)
+        arms, cap = arm_indices("arms", arms, self.oracle.n_arms), self.cap(state.rounds + 1)
         waits, waiting = np.full(len(arms), float(cap)), np.ones(len(arms), bool)
         for drawn in range(1, cap + 1):
             if not waiting.any():
