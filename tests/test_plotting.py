@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 from cmab import CUCB, LUCB1, identify, plotting, simulate
+from cmab.plotting import _looks
 from cmab.plotting._style import look
 from cmab.results.identification import Identification
 from instances import BernoulliArms, SemiBandit
@@ -22,6 +23,12 @@ plt = pytest.importorskip("matplotlib.pyplot")
 to_rgb = pytest.importorskip("matplotlib.colors").to_rgb
 plt.switch_backend("Agg")
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def fresh_looks(monkeypatch):
+    """Looks as in a new program: which names the tests before have drawn is theirs."""
+    monkeypatch.setattr(_looks, "_EVERYWHERE", {})
 
 
 @pytest.fixture(autouse=True)
