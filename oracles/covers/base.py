@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -54,9 +55,9 @@ class Cover(PuLPOracle):
         costs = self._check_means(means, 0.0)
         return np.flatnonzero(self._pruned(self._quickly(costs), costs))
 
+    @abstractmethod
     def _quickly(self, costs: FloatArray) -> BoolArray:
         """Return which arms are in a cover that keeps the ratio."""
-        raise NotImplementedError
 
     def _pruned(self, chosen: BoolArray, costs: FloatArray) -> BoolArray:
         """Leave out, the dearest first, arms without which every element is still met."""
