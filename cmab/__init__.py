@@ -23,6 +23,7 @@ from cmab.exploration.phases import PhasedExplorer
 from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
 from cmab.exploration.ruled import RuledExplorer
+from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.exploration.top_two import EBTCI, TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop
 from cmab.exploration.ugape import MultiBanditUGapEc, UGapEc, UGapEcV
@@ -30,31 +31,46 @@ from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import Goal
+from cmab.linear.statistics import LinearStatistics
+from cmab.offline import OfflineChoice, clcb
 from cmab.oracle import LinearOracle, Oracle
 from cmab.oracle.memoised import MemoisedOracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
 from cmab.policies.bayes_ucb import BayesUCB
 from cmab.policies.bc_ucb import BCUCB
+from cmab.policies.budgets import BudgetState, PrimalDualCUCB
 from cmab.policies.cucb import CUCB
+from cmab.policies.discounted import DiscountedCUCB
 from cmab.policies.escb import AESCB, ESCB, OLSUCB
 from cmab.policies.explored import Explored
+from cmab.policies.fairness import LFG
 from cmab.policies.ftpl import FTPL
 from cmab.policies.gaussian import GaussianCTS
 from cmab.policies.hierarchical import HierarchicalCTS
 from cmab.policies.hybrid import HYBRID
 from cmab.policies.kl_cucb import KLCUCB
+from cmab.policies.linear_thompson import CombLinTS
+from cmab.policies.linear_ucb import C2UCB, CombLinUCB
 from cmab.policies.llr import LLR
+from cmab.policies.logistic import LogisticTS
+from cmab.policies.mnl_ucb import MNLUCB
+from cmab.policies.over_windows import BanditOverWindows, BlockState
+from cmab.policies.pbm_ucb import PBMUCB
 from cmab.policies.rarely_switching import RarelySwitchingCUCB
+from cmab.policies.restarting import Restarting, RestartState
 from cmab.policies.thompson import CTS
+from cmab.policies.windowed import Windowed, WindowStatistics
 from cmab.policy import IndexPolicy, Policy
 from cmab.results.comparison import Comparison
 from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
+from cmab.results.sample_plan import SamplePlan
 from cmab.results.simulation import Simulation
 from cmab.running.comparison import ComparisonInterrupted, compare
 from cmab.running.identification import identify
+from cmab.running.plan import plan
 from cmab.running.simulation import SimulationInterrupted, simulate
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
@@ -65,6 +81,7 @@ from cmab.ticket import Ticket
 __all__ = [
     "AESCB",
     "BCUCB",
+    "C2UCB",
     "CLUCB",
     "CSAR",
     "CTS",
@@ -75,23 +92,32 @@ __all__ = [
     "HYBRID",
     "KLCUCB",
     "KLLUCB",
+    "LFG",
     "LLR",
     "LUCB1",
+    "MNLUCB",
     "OLSUCB",
+    "PBMUCB",
     "SAR",
     "TTUCB",
     "UCBE",
     "AdaptiveTopK",
     "AdaptiveTopKBudget",
     "ArmStatistics",
+    "BanditOverWindows",
     "BayesUCB",
     "BernsteinRace",
+    "BlockState",
+    "BudgetState",
     "Campaign",
     "Clairvoyant",
+    "CombLinTS",
+    "CombLinUCB",
     "Comparison",
     "ComparisonInterrupted",
     "CompiledIndexPolicy",
     "Context",
+    "DiscountedCUCB",
     "Environment",
     "EpsilonGreedy",
     "ExploreThenCommit",
@@ -116,22 +142,29 @@ __all__ = [
     "LilRandLUCB",
     "LilUCB",
     "LinearOracle",
+    "LinearStatistics",
     "Log",
     "LogRadius",
     "LoggedRound",
+    "LogisticTS",
     "MemoisedOracle",
     "MixtureGLR",
     "MultiBanditUGapEb",
     "MultiBanditUGapEc",
+    "OfflineChoice",
     "OptMAI",
     "Oracle",
     "PhasedExplorer",
     "Policy",
     "PolicyComparison",
+    "PrimalDualCUCB",
     "RadiusRule",
     "RarelySwitchingCUCB",
     "Request",
+    "RestartState",
+    "Restarting",
     "RuledExplorer",
+    "SamplePlan",
     "SequentialHalving",
     "Session",
     "Simulation",
@@ -140,6 +173,7 @@ __all__ = [
     "StudyFailed",
     "SuccessiveRejects",
     "Summary",
+    "SuperArmGLR",
     "Ticket",
     "TrackAndStop",
     "UGapEb",
@@ -147,8 +181,12 @@ __all__ = [
     "UGapEcV",
     "UniformAllocation",
     "UniformlyRandom",
+    "WindowStatistics",
+    "Windowed",
+    "clcb",
     "compare",
     "identify",
+    "plan",
     "read_journal",
     "round_key",
     "simulate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes, check_told
 from cmab.guards import unguarded
+from cmab.oracle import Oracle
 from cmab.policy import Policy, State
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
@@ -45,6 +47,24 @@ def range_of_choices(policy: Policy[Any]) -> tuple[int, str]:
     if isinstance(policy, Explorer):
         return policy.n_arms, "super_arm"
     return policy.oracle.n_choices, f"the super arm of {type(policy.oracle).__name__}.solve"
+
+
+def names_of(oracle: Oracle) -> tuple[list[Hashable], list[Hashable]]:
+    """Return the names of what super arms choose from, and those of base arms."""
+    return oracle.labels(np.arange(oracle.n_choices)), oracle.arm_labels()
+
+
+def in_form(names: list[Hashable], known: list[Hashable]) -> list[Hashable]:
+    """Return names of edges without direction from the end by which they are known, if they are."""
+    numbers = set(known)
+
+    def form(name: Hashable) -> Hashable:
+        if name in numbers or not isinstance(name, tuple) or len(name) < 2:
+            return name
+        turned: Hashable = (name[1], name[0], *name[2:])
+        return turned if turned in numbers else name
+
+    return [form(name) for name in names]
 
 
 class StrangeArms(ValueError):

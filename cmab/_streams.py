@@ -51,6 +51,11 @@ class Lossy:
         """Return whether somebody looks on."""
         return self._stream is not None and not self._stream.closed and self._stream.isatty()
 
+    @property
+    def closed(self) -> bool:
+        """Whether what is written raises an error."""
+        return self._stream is not None and self._stream.closed
+
     def _drop(self) -> None:
         """Have the rest go nowhere: what is buffered would otherwise fail again when Python ends."""
         with suppress(OSError, ValueError):

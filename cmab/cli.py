@@ -203,7 +203,6 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _run_study(options: argparse.Namespace) -> int:
-    from cmab.studies._progress import Progress
     from cmab.studies.study import Study
 
     _import_all(options.modules)
@@ -214,15 +213,13 @@ def _run_study(options: argparse.Namespace) -> int:
             print(f"cmab: {damaged} damaged pieces are played again", file=sys.stderr)
         missing, total = len(folder.missing()), len(study.pieces)
         print(f"{study}: {missing} of {total} pieces to do", file=sys.stderr)
-        progress = Progress(total, total - missing, sys.stderr)
-        progress.recall({**folder.results(), **folder.identifications()})
         # Who names a cluster wants all of it.
         default = 1 if options.backend == "loky" else -1
         n_jobs = default if options.jobs is None else options.jobs
         message, status = "", 0
         try:
-            with backend(options.backend, options.address), contextlib.closing(progress):
-                folder.run(n_jobs=n_jobs, report=progress, part=options.part)
+            with backend(options.backend, options.address):
+                folder.run(n_jobs=n_jobs, progress=True, part=options.part)
         except StudyFailed as failed:
             message, status = str(failed), 1
         except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class Context:
         Features of each base arm.
     values : FloatArray or None, shape (n_arms,)
         Known worth of an outcome of each base arm in this round, a price or a length; None stands for 1.
+    costs : FloatArray or None, shape (n_arms,)
+        Known cost of each base arm in this round, whatever its outcome; None stands for 0.
 
     Raises
     ------
@@ -44,11 +46,24 @@ class Context:
     features: FloatArray | None = None
     _: KW_ONLY
     values: FloatArray | None = None
+    costs: FloatArray | None = None
+
+    if TYPE_CHECKING:  # what is given may be anything that arrays are made of
+
+        def __init__(
+            self,
+            available: ArrayLike | None = None,
+            features: ArrayLike | None = None,
+            *,
+            values: ArrayLike | None = None,
+            costs: ArrayLike | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "available", _flags(self.available))
         object.__setattr__(self, "features", _numbers("features", self.features, 2))
         object.__setattr__(self, "values", _numbers("values", self.values, 1))
+        object.__setattr__(self, "costs", _numbers("costs", self.costs, 1))
 
     def __repr__(self) -> str:
         parts = (f"{name} of shape {getattr(self, name).shape}" for name in self.parts)
@@ -67,14 +82,41 @@ class Context:
 
     def check(self, n_arms: int, n_choices: int) -> None:
         """Raise ``ValueError`` unless the arrays are as long as an oracle's arms and choices are many."""
-        for name, length in (("available", n_choices), ("features", n_arms), ("values", n_arms)):
-            part = getattr(self, name)
-            if part is not None and len(part) != length:
+        for name in self.parts:
+            part, length = getattr(self, name), n_choices if name == "available" else n_arms
+            if len(part) != length:
                 raise ValueError(f"context.{name} must have {length} rows, got shape {part.shape}")
+
+    def worth(self, means: FloatArray, sense: Literal["max", "min"] = "max") -> FloatArray:
+        """Return what arms with these means are worth in this round: mean x value - cost.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            Means, or indices in their place.
+        sense : {"max", "min"}
+            Of an oracle; for ``"min"``, where means are costs themselves, known costs are added.
+
+        Returns
+        -------
+        FloatArray, shape (n_arms,)
+            `means` itself where there are neither values nor costs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cmab import Context
+        >>> Context(values=[10.0, 2.0], costs=[1.0, 0.0]).worth(np.array([0.5, 0.5]))
+        array([4., 1.])
+        """
+        worth = means if self.values is None else means * self.values
+        if self.costs is None:
+            return worth
+        return worth - self.costs if sense == "max" else worth + self.costs
 
 
 # In this order they are told and refused.
-_PARTS = ("available", "features", "values")
+_PARTS = ("available", "features", "values", "costs")
 
 
 def _flags(values: ArrayLike | None) -> BoolArray | None:

@@ -42,6 +42,9 @@ class Environment(ABC):
         Expected reward of the best super arm, ``nan`` where it is unknown.
     context : Context or None
         What a policy is told of the round before it chooses; None, the default, is nothing.
+    allowance : FloatArray or None, shape (n_resources,)
+        What budgets allow to be used up of each resource a round, on average. Where it is given, `optimum` is
+        that of the best mixture of super arms within it, which single ones may exceed.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Environment(ABC):
     support: tuple[float, float] = (0.0, 1.0)
     optimum: float = float("nan")
     context: Context | None = None
+    allowance: FloatArray | None = None
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Guard the public methods of every subclass against arguments that are none."""

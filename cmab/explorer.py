@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cmab.arrays import IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel
 from cmab.goals import Goal
 from cmab.policy import Policy, State
@@ -108,6 +108,22 @@ class Explorer(Policy[State]):
     def is_certified(self, state: State) -> bool:
         """Return whether the recommended arms carry a guarantee: the rule holds, and is proven."""
         return self.is_proven and self.is_done(state)
+
+    def intervals(self, state: State) -> tuple[FloatArray, FloatArray] | None:  # noqa: ARG002
+        """Return the lower and upper bounds that the rule compares, for certificates; None by default."""
+        return None
+
+    def witness(self, state: State, named: IntArray) -> tuple[int, int] | None:
+        """Return the arm among `named` and the other arm that are the hardest to tell apart.
+
+        They are those of least lower and of largest upper bound; None where there are no `intervals`.
+        """
+        ends = self.intervals(state)
+        if ends is None:
+            return None
+        lower, upper = ends
+        others = np.setdiff1d(np.arange(self.n_arms), named)
+        return int(named[np.argmin(lower[named])]), int(others[np.argmax(upper[others])])
 
     @abstractmethod
     def recommend(self, state: State) -> IntArray:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.validation import arm_indices, check_vector, shown
+from cmab.validation import arm_indices, check_vector, real_array, shown
 
 #: Largest size of an outcome: squares of it can still be summed up over any number of rounds.
 LARGEST = 1e100
@@ -41,12 +41,18 @@ class Feedback:
         How many outcomes of each arm are summed up (batches in pure exploration); one of each if left out.
     squares : array_like, shape (n,), optional
         Sums of the squared outcomes, needed by rules that use variances when `pulls` is given.
+    costs : array_like, shape (n, n_resources), optional
+        What each of the arms used up of each resource, for rules with budgets.
+    used : array_like, shape (n_resources,), optional
+        What the round used up of each resource, one number a resource: the sums of `costs`, and what these do
+        not tell. Left out it is unknown beyond them.
 
     Raises
     ------
     ValueError
         If lengths differ, an arm is repeated, negative or no integer, an outcome is not finite or too large,
-        squares are less than their outcomes allow, or an array is masked.
+        squares are less than their outcomes allow, costs are negative or not finite, less was used than they
+        sum up to, or an array is masked.
 
     Examples
     --------
@@ -60,6 +66,9 @@ class Feedback:
     reward: float
     pulls: IntArray | None
     squares: FloatArray | None
+    # Of the class where there are none, so that rounds without resources cost no more than ever.
+    costs: FloatArray | None = field(default=None, repr=False)
+    used: FloatArray | None = field(default=None, repr=False)
 
     def __init__(
         self,
@@ -69,7 +78,11 @@ class Feedback:
         reward: float = float("nan"),
         pulls: ArrayLike | None = None,
         squares: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        used: ArrayLike | None = None,
     ) -> None:
+        if costs is not None or used is not None:
+            self.__dict__.update(_resources(costs, used, len(np.atleast_1d(np.asarray(arms)))))
         if pulls is None and squares is None and are_plain(arms, outcomes, MOST_ARMS + 1):
             self.__dict__.update(
                 arms=np.array(arms),
@@ -173,6 +186,30 @@ def _check_squares(outcomes: FloatArray, squares: FloatArray, pulls: IntArray | 
         raise ValueError(f"squares must be at least outcomes**2 / pulls, {least[at]:g}, got {squares[at]:g}")
 
 
+def _resources(costs: ArrayLike | None, used: ArrayLike | None, n_arms: int) -> dict[str, FloatArray]:
+    """Return copies of what was used up, refused where it cannot be."""
+    found: dict[str, FloatArray] = {}
+    for name, values, ndim in (("costs", costs, 2), ("used", used, 1)):
+        if values is None:
+            continue
+        found[name] = np.array(real_array(name, values))
+        if found[name].ndim != ndim or (ndim == 2 and len(found[name]) != n_arms):
+            wanted = (
+                f"of shape ({n_arms}, n_resources), a row for each arm"
+                if ndim == 2
+                else "a number a resource"
+            )
+            raise ValueError(f"{name} must be {wanted}, got shape {found[name].shape}")
+        # NaN makes every comparison false, so the test is written for what is allowed.
+        if not ((found[name] >= 0.0) & (found[name] <= LARGEST)).all():
+            raise ValueError(f"{name} must lie in [0, {LARGEST:g}], got {shown(found[name].tolist())}")
+    if len(found) == 2:
+        sums = found["costs"].sum(axis=0)
+        if sums.shape != found["used"].shape or (found["used"] < sums * (1.0 - 1e-12)).any():
+            raise ValueError(f"used must be at least the sums of costs, {sums}, got {found['used']}")
+    return found
+
+
 def _reward(value: object) -> float:
     if type(value) is float and math.isfinite(value):
         return value
@@ -207,6 +244,8 @@ def check_arrays(feedback: Feedback) -> None:
 
 def check_told(feedback: Feedback) -> None:
     """Check again what the constructor checked: somebody may have written to it, or made it unchecked."""
+    if feedback.costs is not None or feedback.used is not None:
+        _resources(feedback.costs, feedback.used, len(feedback.arms))
     if feedback.pulls is None and feedback.squares is None:
         if are_plain(feedback.arms, feedback.outcomes, MOST_ARMS + 1):
             return

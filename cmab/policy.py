@@ -39,6 +39,9 @@ class Policy(ABC, Generic[State]):
         Interval that the rule takes outcomes to lie in; None where it takes any.
     learns : bool
         Whether feedback changes what is played: true, but for baselines, which say so.
+    may_rest : bool
+        Whether it may play nothing, an empty super arm, though that is none of the family: rules with budgets
+        do when these are spent.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Policy(ABC, Generic[State]):
     oracle: Oracle
     support: tuple[float, float] | None = None
     learns: ClassVar[bool] = True
+    may_rest: ClassVar[bool] = False
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Guard all methods that take a state, or a generator after it."""
@@ -121,6 +125,18 @@ class Policy(ABC, Generic[State]):
         refuse_parts(self, context)
         return self.select(state, rng)
 
+    def is_done(self, state: State) -> bool:  # noqa: ARG002
+        """Return whether nothing will be played any more; false unless overridden."""
+        return False
+
+    def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
+        """Take note, in `state`, that a ticket is handed out whose feedback may come late.
+
+        `Session` calls it with each ticket, `simulate` where feedback is late. The default does nothing;
+        rules with budgets put aside what the ticket may use up until they are told.
+        """
+        return
+
     def propensity(
         self,
         state: State,  # noqa: ARG002
@@ -171,6 +187,27 @@ def refuse_parts(policy: AnyPolicy, context: Context | None, understood: tuple[s
             f"context must {knows} for {type(policy).__name__}, which knows no more of a round, got"
             f" {' and '.join(unknown)} besides; a policy for it defines select_for(state, context, rng)"
         )
+
+
+def best_within(
+    oracle: Oracle, indices: FloatArray, context: Context | None, rng: np.random.Generator
+) -> IntArray:
+    """Return an oracle's answer to indices of the means, by what arms are worth, among what is available.
+
+    Raises
+    ------
+    ValueError
+        If a value is negative, of which an index on the optimistic side would be a pessimistic worth; or no
+        super arm is available.
+    """
+    if context is None:
+        return oracle.solve(indices, rng)
+    if context.values is not None and (context.values < 0.0).any():
+        raise ValueError(f"context.values must not be negative, got {shown(float(context.values.min()))}")
+    worth = context.worth(indices, oracle.sense)
+    if context.available is None:
+        return oracle.solve(worth, rng)
+    return oracle.solve_within(worth, context.available, rng)
 
 
 AnyPolicy = Policy[Any]
@@ -225,12 +262,21 @@ def check_policy_instance(policy: object) -> None:
         raise TypeError(f"policy must be a Policy, got {shown(policy)}")
 
 
+def refuse_resting(policy: AnyPolicy) -> None:
+    """Raise ``ValueError`` if a policy may play nothing: one around it would play on, beyond its budgets."""
+    if policy.may_rest:
+        raise ValueError(
+            f"policy must be one without budgets, which another would not keep to, got {policy!r}"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class IndexPolicy(Policy[ArmStatistics]):
     """A policy that hands one index a base arm to its oracle.
 
     Most policies are a subclass that defines `indices` and nothing else. Where a context says what is
-    available, the oracle is asked for the best of that; other parts of a context are refused.
+    available, the oracle is asked for the best of that; where it has values or costs and rewards are sums,
+    for what is worth most; features are refused.
 
     Parameters
     ----------
@@ -249,6 +295,8 @@ class IndexPolicy(Policy[ArmStatistics]):
     oracle: Oracle
     #: Parameters that the memory depends on, None for all: with others, what a file remembers is refused.
     memory_parameters: ClassVar[tuple[str, ...] | None] = None
+    #: Parts of a context that the rule knows what to do with, the last two where rewards are sums.
+    understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
 
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
@@ -275,13 +323,13 @@ class IndexPolicy(Policy[ArmStatistics]):
 
     @checks_itself
     def select_for(self, state: ArmStatistics, context: Context | None, rng: np.random.Generator) -> IntArray:
-        """Return the oracle's answer to the indices, among what is available.
+        """Return the oracle's answer to the indices, among what is available, by what it is worth.
 
         Raises
         ------
         ValueError
-            If the context has features or values, or leaves no super arm; or if the policy has a `select` of
-            its own, which does not know what is available.
+            If the context has features, or values or costs where rewards are no sums, or leaves no super
+            arm; or if the policy has a `select` of its own, which does not know what is available.
         TypeError
             If the oracle cannot do without what is not available.
         """
@@ -290,9 +338,8 @@ class IndexPolicy(Policy[ArmStatistics]):
         # Who overrides `select` alone has a rule that knows of no context.
         if not is_current(self, "select", form="select_for"):
             refuse_parts(self, context)
-        refuse_parts(self, context, ("available",))
-        assert context.available is not None  # the one part that there is
-        return self.oracle.solve_within(self.indices(state, rng), context.available, rng)
+        refuse_parts(self, context, self.understood if self.oracle.is_linear else ("available",))
+        return best_within(self.oracle, self.indices(state, rng), context, rng)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
         """Take in one round of feedback, changing `state`."""

@@ -6,7 +6,7 @@ import os
 import secrets
 import threading
 import zlib
-from copy import deepcopy
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any, Generic
 
@@ -16,20 +16,25 @@ from cmab._ask_tell import (
     check_context,
     check_feedback,
     choose,
+    in_form,
     interval_of,
+    names_of,
     range_of_choices,
     support_of,
 )
-from cmab.arrays import IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
+from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.policy import Policy, State, check_policy_instance
+from cmab.results.certificate import Certificate
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state
 from cmab.saving._sessions import check_header, header_of, listed
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
+from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, shown
 
@@ -109,9 +114,23 @@ class Session(Generic[State]):
 
     @property
     def is_done(self) -> bool:
-        """Whether an explorer's stopping rule holds; always false for other policies."""
+        """Whether an explorer's stopping rule holds, or budgets are spent; false for other policies."""
         with self._lock:
-            return isinstance(self.policy, Explorer) and self.policy.is_done(self.state)
+            return self.policy.is_done(self.state)
+
+    @property
+    def budgets_left(self) -> FloatArray:
+        """What is left of each budget at least (`PrimalDualCUCB`); empty for policies without budgets."""
+        with self._lock:
+            left = getattr(self.policy, "budgets_left", None)
+            return np.empty(0) if left is None else np.array(left(self.state), np.float64)
+
+    @property
+    def change_points(self) -> IntArray:
+        """Rounds after which the policy began anew, as `Restarting` does when it finds a change."""
+        with self._lock:
+            # The state of any rule may keep them under this name.
+            return np.array(getattr(self.state, "restarts", ()), np.int64)
 
     def recommend(self) -> IntArray:
         """Return the arms that the explorer would name now.
@@ -125,6 +144,19 @@ class Session(Generic[State]):
             raise TypeError(f"only an Explorer recommends arms, got {type(self.policy).__name__}")
         with self._lock:
             return self.policy.recommend(self.state)
+
+    def certificate(self) -> Certificate:
+        """Return what the explorer can say now: which arms, with what guarantee, and how close it is.
+
+        Raises
+        ------
+        TypeError
+            If the policy is no `Explorer`.
+        """
+        if not isinstance(self.policy, Explorer):
+            raise TypeError(f"only an Explorer has a certificate, got {type(self.policy).__name__}")
+        with self._lock:
+            return certificate(self.policy, self.state)
 
     def ask(self, context: Context | None = None) -> Ticket:
         """Return a new ticket with the super arm to play.
@@ -152,7 +184,9 @@ class Session(Generic[State]):
                 raise
             number = self._asked
             # The caller may write to his; what is told is compared with ours.
-            ours = self._open[number] = self._ticket(number, super_arm.copy(), pulls, context)
+            ours = self._ticket(number, super_arm.copy(), pulls, context)
+            self.policy.reserve(self.state, ours)
+            self._open[number] = ours
             self._asked += 1
             return Ticket(number, super_arm, pulls, ours.session, context)
 
@@ -206,6 +240,56 @@ class Session(Generic[State]):
                 self.state, self.rng.bit_generator.state = before, drawn
                 raise
             del self._open[told.number]
+
+    def with_policy(self, policy: Policy[Any]) -> Session[Any]:
+        """Return a session that goes on with another policy: what was learned is matched by name.
+
+        For arms, people and edges that are new or gone, and for another rule on the same counts. This session
+        stays as it is. What was learned of arms that are gone is left out; a `Campaign` keeps it.
+
+        Parameters
+        ----------
+        policy : Policy
+            A policy whose state is plain `ArmStatistics`, as this one's. Arms are matched by `arm_labels` of
+            its oracle: nodes and edges of a graph, what `Oracle.named` says, numbers otherwise.
+
+        Raises
+        ------
+        TypeError
+            If `policy` is no policy.
+        ValueError
+            If a state is another one; or a ticket is pending while arms change their numbers, by which its
+            feedback is told.
+
+        Examples
+        --------
+        >>> from cmab import CUCB, Feedback, Session
+        >>> from oracles import TopK
+        >>> session = Session(CUCB(TopK(2, k=1).named(["tea", "milk"])), rng=0)
+        >>> session.tell(Feedback(session.ask(), [1.0]))
+        >>> session = session.with_policy(CUCB(TopK(3, k=1).named(["milk", "juice", "tea"])))
+        >>> session.state.counts
+        array([0, 0, 1])
+        """
+        check_policy_instance(policy)
+        with self._lock:
+            other: Session[Any] = copy(self)
+        for one in (self.policy, policy):
+            start = one.initial_state()
+            if isinstance(one, Explorer) or type(start) is not ArmStatistics or len(start.memory):
+                raise ValueError(f"policy must have plain ArmStatistics to be matched by name, got {one!r}")
+        names = [names_of(one.oracle) for one in (self.policy, policy)]
+        if other._open and any(had != has[: len(had)] for had, has in zip(*names, strict=True)):
+            raise ValueError(
+                f"tickets must be told or cancelled before names change places, got {other.pending} pending"
+            )
+        (_, old), (_, new) = names
+        if self.policy.oracle.is_undirected:
+            new = in_form(new, old)
+        other.state = other.state.relabelled(old, new, policy.initial_state().clusters)
+        other.policy = policy
+        other._set_support(other._declared)
+        return other
 
     def _ticket(self, number: int, super_arm: IntArray, pulls: int, context: Context | None) -> Ticket:
         """Return a ticket that knows its session, and its super arm even if somebody writes to it."""

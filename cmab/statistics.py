@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -34,7 +35,8 @@ def _layout(array: object) -> str:
     return f"dtype {array.dtype.str}{traits}"
 
 
-def _alike(array: object, fresh: AnyArray) -> bool:
+def alike(array: object, fresh: AnyArray) -> bool:
+    """Return whether `array` has the form of a fresh state's: an array of its shape and type."""
     return isinstance(array, np.ndarray) and array.shape == fresh.shape and array.dtype == fresh.dtype
 
 
@@ -163,6 +165,117 @@ class ArmStatistics:
                 " policy is made, so that each arm has a counter of its own"
             )
 
+    def relabelled(
+        self,
+        old: Sequence[Hashable],
+        new: Sequence[Hashable],
+        clusters: IntArray | None = None,
+    ) -> ArmStatistics:
+        """Return the statistics of other arms, each with what was learned under its name.
+
+        New arms have nothing, and what was learned of arms that are gone is left out. `rounds` stays.
+
+        Parameters
+        ----------
+        old, new : sequence of hashable
+            Names of the arms of these statistics, and of the others, each all different.
+        clusters : IntArray, shape (number of new names,), optional
+            Clusters of the others (see `Oracle.clusters`).
+
+        Returns
+        -------
+        ArmStatistics
+
+        Raises
+        ------
+        ValueError
+            If names are too few or come twice; arms of one cluster were not counted alike before; or there is
+            a memory, or more, that belongs to the rule and not to arms.
+
+        Examples
+        --------
+        >>> from cmab import ArmStatistics, Feedback
+        >>> stats = ArmStatistics.empty(2)
+        >>> stats.update(Feedback([0, 1], [1.0, 0.5]))
+        >>> stats.relabelled(["tea", "milk"], ["juice", "milk"]).means
+        array([0. , 0.5])
+        """
+        if type(self) is not ArmStatistics or len(self.memory):
+            raise ValueError(
+                "statistics must be counts, means and deviations alone to be matched by name, got"
+                f" {self!r}, in which a rule keeps more; a Campaign learns it anew from its journal"
+            )
+        number = {name: i for i, name in enumerate(old)}
+        if not len(number) == len(old) == self.n_arms or len(set(new)) < len(new):
+            raise ValueError(
+                f"old must be {self.n_arms} different names, and new names must differ, got {shown(old)} and"
+                f" {shown(new)}"
+            )
+        known = np.array([i for i, name in enumerate(new) if name in number], np.int64)
+        places = np.array([number[new[i]] for i in known], np.int64)
+        other = ArmStatistics.empty(len(new), clusters)
+        other.means[known], other.deviations[known] = self.means[places], self.deviations[places]
+        counts = np.zeros(len(new), np.int64)
+        counts[known] = self.counts[places]
+        other.counters[clusters if clusters is not None else slice(None)] = counts
+        if not np.array_equal(other.counts, counts):
+            raise ValueError(
+                "arms of one cluster must have been seen equally often before, got arms that are new in a"
+                " cluster that is known, or clusters that were put together; leave clusters out"
+            )
+        other.rounds = self.rounds
+        return other
+
+    def merge(self, other: ArmStatistics) -> ArmStatistics:
+        """Return the statistics of both: what they would be if the outcomes had been told to one.
+
+        Counts are exact, means and deviations up to rounding. Both stay as they are.
+
+        Parameters
+        ----------
+        other : ArmStatistics
+            Of the same arms and clusters, as those of another shop, or of a log.
+
+        Raises
+        ------
+        ValueError
+            If arms or clusters differ, counts would overflow, or a rule keeps more than counts, means and
+            deviations.
+
+        Examples
+        --------
+        >>> from cmab import ArmStatistics, Feedback
+        >>> monday, tuesday = ArmStatistics.empty(2), ArmStatistics.empty(2)
+        >>> monday.update(Feedback([0, 1], [1.0, 0.0]))
+        >>> tuesday.update(Feedback([0], [0.0]))
+        >>> both = monday.merge(tuesday)
+        >>> both.counts, both.means, both.rounds
+        (array([2, 1]), array([0.5, 0. ]), 2)
+
+        References
+        ----------
+        T. F. Chan, G. H. Golub, R. J. LeVeque: Updating Formulae and a Pairwise Algorithm for Computing
+        Sample Variances, COMPSTAT 1982.
+        """
+        for part in (self, other):
+            if type(part) is not ArmStatistics or len(part.memory):
+                raise ValueError(
+                    f"statistics to merge must be counts, means and deviations alone, got {shown(part)}"
+                )
+        if self.n_arms != other.n_arms or not _equal(self.clusters, other.clusters):
+            raise ValueError(f"other must have the arms and clusters of {self!r}, got {other!r}")
+        if (self.counters > MOST_PULLS - other.counters).any():
+            raise ValueError(f"counts must stay at most {MOST_PULLS}, got more")
+        merged = ArmStatistics.empty(self.n_arms, self.clusters)
+        merged.counters += self.counters + other.counters
+        share = other.counts / np.maximum(merged.counts, 1)
+        apart = other.means - self.means
+        # Chan, Golub and LeVeque (1982), equations 1.5: the mean by shares, and M2 by n1 n2 / n (y - x)^2.
+        merged.means += np.where(self.counts == 0, other.means, self.means + apart * share)
+        merged.deviations += self.deviations + other.deviations + apart**2 * share * self.counts
+        merged.rounds = self.rounds + other.rounds
+        return merged
+
     def check_layout(self) -> None:
         """Refuse arrays that compiled code cannot be called with: others than it was compiled for.
 
@@ -232,7 +345,7 @@ class ArmStatistics:
         ValueError
             If a size, sign or number is wrong, or counts, means and rounds contradict each other.
         """
-        same = all(_alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3])
+        same = all(alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3])
         if not same or not _equal(self.clusters, fresh.clusters):
             raise ValueError(f"the arms and clusters must be those of {fresh!r}, got {self!r}")
         count("rounds", self.rounds)
@@ -248,7 +361,7 @@ class ArmStatistics:
             raise ValueError("arms without outcomes must have mean 0 and no deviations")
         if self.rounds == 0 and self.counters.any():
             raise ValueError("there must be a round where there are outcomes, got rounds = 0")
-        if not _alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
+        if not alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
             raise ValueError(f"memory must be {len(fresh.memory)} numbers, got {shown(self.memory)}")
 
     def sharing(self) -> tuple[IntArray, IntArray]:

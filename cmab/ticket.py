@@ -31,6 +31,8 @@ class Ticket:
         for another super arm under the same number.
     context : Context or None
         What was known of the round when it was asked for.
+    gone : int
+        How many entries it had besides when it was asked for, which are there no more (`Campaign`).
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Ticket:
     pulls: int = 1
     session: str = field(default="", repr=False)
     context: Context | None = field(default=None, repr=False)
+    gone: int = field(default=0, repr=False)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         return np.array(self.super_arm, dtype=dtype, copy=copy)

@@ -78,6 +78,12 @@ def real(
     return number
 
 
+def check_flag(name: str, value: object) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+
+
 def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
     """Return `value`, refused unless it is among `choices`."""
     if value not in choices:
@@ -92,6 +98,15 @@ def vector(
     array = np.array(real_array(name, values))
     check_vector(name, array, length, low, high)
     return array
+
+
+def per_arm(
+    name: str, value: ArrayLike, n_arms: int, low: float = -math.inf, high: float = math.inf
+) -> FloatArray:
+    """Return `value`, one number or one for each base arm, as a new array of shape (n_arms,)."""
+    if np.ndim(value) == 0:
+        return np.full(n_arms, real(name, value, low, high))
+    return vector(name, value, n_arms, low, high)
 
 
 def real_array(name: str, values: ArrayLike) -> FloatArray:
@@ -205,3 +220,36 @@ def _interval(low: float | None, high: float | None, left: str, right: str) -> s
     opening, smallest = ("(", "-inf") if low is None else (left, f"{low:g}")
     closing, largest = (")", "inf") if high is None else (right, f"{high:g}")
     return f" in {opening}{smallest}, {largest}{closing}"
+
+
+def place_of(word: str, entry: object, names: list[Hashable]) -> int | None:
+    """Return the place of `entry` among the names of what was played, None for None.
+
+    A truth value is no answer to which one: it would pass for the number 0 or 1.
+    """
+    if entry is None:
+        return None
+    if isinstance(entry, Hashable):
+        for place, name in enumerate(names):
+            if name == entry and isinstance(name, bool) == isinstance(entry, bool | np.bool_):
+                return place
+    raise ValueError(f"{word} must be one of {shown(names)} or None, got {shown(entry)}")
+
+
+def check_name(name: object) -> None:
+    """Raise unless `name` can be kept in a file: a text, a finite number or a tuple of these."""
+    if isinstance(name, tuple):
+        for part in name:
+            check_name(part)
+        return
+    plain = name.item() if isinstance(name, np.generic) else name
+    if isinstance(plain, str):
+        # Halves of a character beyond the first plane come back from a file as one character.
+        good = not any("\ud800" <= letter <= "\udfff" for letter in plain)
+    else:
+        good = isinstance(plain, int) or (isinstance(plain, float) and math.isfinite(plain))
+    if not good:
+        raise ValueError(
+            "names must be texts, numbers or tuples of these, finite, to be kept in a file, got"
+            f" {shown(name)}"
+        )

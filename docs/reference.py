@@ -27,7 +27,7 @@ PAGES = {
     "Explorers": {
         "The k best arms, with confidence": "cmab.exploration",
         "One best arm": "cmab.exploration.lil_ucb cmab.exploration.top_two cmab.exploration.track_and_stop",
-        "The best super arm": "cmab.exploration.clucb",
+        "The best super arm": "cmab.exploration.clucb cmab.exploration.super_arm_glr",
         "With a budget": "cmab.exploration.gap_based cmab.exploration.rejects cmab.exploration.ugape_budget "
         "cmab.exploration.halving.SequentialHalving cmab.exploration.halving.UniformAllocation",
         "Nearly the best": "cmab.exploration.aggregate",
@@ -37,7 +37,7 @@ PAGES = {
     "Oracles": {
         "Sets": "oracles",
         "Matroids": "oracles.matroids",
-        "Paths": "oracles.paths",
+        "Paths, flows, cuts and trees": "oracles.paths oracles.flows oracles.trees",
         "Matchings, knapsacks, covers, programs": "oracles.programs oracles.packing oracles.covers",
         "Coverage and other submodular worth": "oracles.coverage oracles.submodular",
         "Influence": "oracles.influence oracles.diffusion",
@@ -53,7 +53,7 @@ PAGES = {
     "Theory": {
         "Regret": "cmab.theory",
         "Samples": ": cmab.theory.sample_bounds cmab.theory.lower_bounds cmab.theory.hardness "
-        "cmab.theory.characteristic_time cmab.theory.best_k_time cmab.theory.width",
+        "cmab.theory.characteristic_time cmab.theory.best_k_time cmab.theory.super_arm_time cmab.theory.width",
         "Radii": "cmab.confidence : cmab.confidence.radii cmab.confidence.kl",
     },
     "Checks, pictures, tools": {

@@ -10,6 +10,11 @@ from instances.best_k import (
     power_gap_means,
     two_groups,
 )
+from instances.changing import PiecewiseStationary
+from instances.choices.multinomial_logit import MultinomialLogit
+from instances.contexts.linear import LinearSemiBandit
+from instances.contexts.sleeping import SleepingSemiBandit
+from instances.corrupted import Corrupted
 from instances.coverage import Coverage
 from instances.graphs import (
     constant_probabilities,
@@ -18,8 +23,13 @@ from instances.graphs import (
     uniform_probabilities,
     weighted_cascade,
 )
+from instances.lists.cascade_model import CascadeModel
+from instances.lists.position_based import position_based_model
+from instances.moving import MovingMeans
 from instances.networks.network import Network, read_network
+from instances.resources import ResourceSemiBandit
 from instances.spreading.base import SpreadingInfluence
+from instances.spreading.deadline import DeadlineCascade
 from instances.spreading.independent_cascade import IndependentCascade
 from instances.spreading.linear_threshold import LinearThreshold
 
@@ -27,18 +37,28 @@ __all__ = [
     "Arms",
     "BernoulliArms",
     "BetaArms",
+    "CascadeModel",
+    "Corrupted",
     "Coverage",
+    "DeadlineCascade",
     "EmpiricalArms",
     "GaussianArms",
     "IndependentCascade",
+    "LinearSemiBandit",
     "LinearThreshold",
+    "MovingMeans",
+    "MultinomialLogit",
     "Network",
+    "PiecewiseStationary",
+    "ResourceSemiBandit",
     "SemiBandit",
+    "SleepingSemiBandit",
     "SpreadingInfluence",
     "audibert_bubeck_munos",
     "constant_probabilities",
     "lil_exponential",
     "lucb_lower_bound",
+    "position_based_model",
     "power_gap_means",
     "read_edge_list",
     "read_network",

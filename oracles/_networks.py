@@ -42,3 +42,19 @@ def network_of(graph: nx.Graph[Any], *, undirected: bool = False) -> Network:
     number = {node: i for i, node in enumerate(graph)}
     tails, heads = (np.array([number[edge[end]] for edge in edges], np.int64) for end in (0, 1))
     return Network(number, edges, tails, heads)
+
+
+def node_number(name: str, node: Hashable, number: dict[Hashable, int]) -> int:
+    """Return the number of a node that an argument called `name` gives, refused if there is none."""
+    try:
+        return number[node]
+    except (KeyError, TypeError):  # what cannot be hashed, such as a list, is no node
+        raise ValueError(f"{name} must be a node of graph, got {shown(node)}") from None
+
+
+def end_numbers(source: Hashable, target: Hashable, number: dict[Hashable, int]) -> tuple[int, int]:
+    """Return the numbers of two nodes that must differ."""
+    start, end = node_number("source", source, number), node_number("target", target, number)
+    if start == end:
+        raise ValueError(f"source and target must differ, got {shown(source)} twice")
+    return start, end

@@ -90,10 +90,16 @@ class BruteForce(LinearOracle):
         rng: np.random.Generator,  # noqa: ARG002
         *,
         tolerance: float = 0.0,
+        available: BoolArray | None = None,
     ) -> IntArray:
         """Return the best super arm by its sum and root; the `tolerance` is not used."""
         real("tolerance", tolerance, 0.0)
         values = self.sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
+        if available is not None:
+            left = ~self._contains[:, ~self._check_available(available)].any(axis=1)
+            if not left.any():
+                raise self._none_within(available)
+            values = np.where(left, values, -np.inf)
         return self.super_arms[np.argmax(values)].copy()
 
     def _best(self, means: FloatArray, left: BoolArray) -> IntArray:

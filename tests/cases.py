@@ -5,8 +5,8 @@ rounds.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from itertools import chain, combinations, permutations
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import chain, combinations, permutations, product
 from typing import Any
 
 import networkx as nx
@@ -17,16 +17,24 @@ import cmab
 from cmab import (
     AESCB,
     BCUCB,
+    C2UCB,
     CTS,
     CUCB,
     ESCB,
     FTPL,
     HYBRID,
     KLCUCB,
+    LFG,
     LLR,
+    MNLUCB,
     OLSUCB,
+    PBMUCB,
+    BanditOverWindows,
     BayesUCB,
     Clairvoyant,
+    CombLinTS,
+    CombLinUCB,
+    DiscountedCUCB,
     Environment,
     EpsilonGreedy,
     Explored,
@@ -34,10 +42,14 @@ from cmab import (
     GaussianCTS,
     Greedy,
     HierarchicalCTS,
+    LogisticTS,
     MemoisedOracle,
     Oracle,
+    PrimalDualCUCB,
     RarelySwitchingCUCB,
+    Restarting,
     UniformlyRandom,
+    Windowed,
 )
 from cmab.confidence.radii import LogRadius
 from cmab.explorer import AnyExplorer
@@ -45,19 +57,31 @@ from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,
     BetaArms,
+    CascadeModel,
+    Corrupted,
     Coverage,
+    DeadlineCascade,
     EmpiricalArms,
     GaussianArms,
     IndependentCascade,
     LinearThreshold,
+    MovingMeans,
+    MultinomialLogit,
+    PiecewiseStationary,
+    ResourceSemiBandit,
     SemiBandit,
 )
 from oracles import (
+    Arborescence,
+    Assortment,
     BruteForce,
     BruteForceReward,
     BudgetedInfluence,
+    DeadlineInfluence,
     DegreeHeuristic,
     DirectedGraph,
+    DisjointPaths,
+    GeneralizedAssignment,
     GraphicMatroid,
     IndependentTriggering,
     InfluenceMaximization,
@@ -67,14 +91,18 @@ from oracles import (
     Matching,
     Matroid,
     MaxCoverage,
+    MinCostFlow,
+    MinimumCut,
     MonteCarloGreedy,
     MostReliablePath,
     MultidimensionalKnapsack,
     PartitionMatroid,
     PuLPOracle,
+    RankedTopK,
     RepairedInfluence,
     SetCover,
     ShortestPath,
+    SteinerTree,
     SubmodularOracle,
     TopK,
     TransversalMatroid,
@@ -169,6 +197,10 @@ INFLUENCE = [
     ),
     InfluenceCase("repaired", RepairedInfluence),
     InfluenceCase("budget", _within_a_budget),
+    InfluenceCase(
+        "deadline",  # that gives nodes time enough for a way through all of them
+        lambda graph, k, **options: DeadlineInfluence(graph, k, deadline=graph.n_nodes, **options),
+    ),
     InfluenceCase(
         "triggering",
         lambda graph, k, **options: TriggeringInfluence(graph, triggering=Coins(), k=k, **options),
@@ -284,6 +316,7 @@ def knapsack_sets() -> list[tuple[int, ...]]:
 
 # Parallel roads, a cycle, a dead end; and an acyclic plan with a chord.
 ROADS = nx.MultiGraph([(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 1), (3, 4)])
+TOWN = nx.relabel_nodes(ROADS, dict(enumerate("abcde")))
 PLAN = nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (3, 4), (2, 4)])
 
 
@@ -294,6 +327,102 @@ def paths(graph: nx.Graph, source: int, target: int) -> list[tuple[int, ...]]:
         {(edge[1], edge[0], *edge[2:]): i for edge, i in number.items()} if not graph.is_directed() else {}
     )
     return [tuple(number[edge] for edge in path) for path in nx.all_simple_edge_paths(graph, source, target)]
+
+
+def disjoint_paths(graph: nx.Graph, ends: tuple[int, int], k: int, nodes: bool) -> list[tuple[int, ...]]:
+    """Return the sets of edges of k paths without common edges (nodes), none of them needless."""
+    singles, edges = paths(graph, *ends), list(graph.edges)
+
+    def between(path: tuple[int, ...]) -> set[Any]:
+        return {node for arm in path for node in edges[arm][:2]} - set(ends) if nodes else set(path)
+
+    unions = {
+        frozenset(chain.from_iterable(some))
+        for some in combinations(singles, k)
+        if len(set(chain.from_iterable(some))) == sum(map(len, some))
+        and len(set().union(*map(between, some))) == sum(len(between(path)) for path in some)
+    }
+    return [tuple(sorted(one)) for one in unions if not any(other < one for other in unions)]
+
+
+def sufficing(graph: nx.Graph, suffices: Callable[[nx.Graph], bool]) -> list[tuple[int, ...]]:
+    """Return the sets of edges that are enough, by enumeration."""
+    edges = list(graph.edges)
+    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in range(len(edges) + 1))
+
+    def only(arms: tuple[int, ...]) -> nx.Graph:
+        chosen = graph.__class__()
+        chosen.add_nodes_from(graph)
+        chosen.add_edges_from(edges[arm] for arm in arms)
+        return chosen
+
+    return [arms for arms in subsets if suffices(only(arms))]
+
+
+def cuts(graph: nx.Graph, source: int, target: int) -> list[tuple[int, ...]]:
+    """Return the sets of edges without which there is no path."""
+    rest = sufficing(graph, lambda chosen: not nx.has_path(chosen, source, target))
+    everything = range(graph.number_of_edges())
+    return [tuple(arm for arm in everything if arm not in arms) for arms in rest]
+
+
+def networks(graph: nx.Graph, terminals: Iterable[Any]) -> list[tuple[int, ...]]:
+    """Return the sets of edges that connect the terminals."""
+    first, *others = terminals
+    return sufficing(graph, lambda chosen: all(nx.has_path(chosen, first, node) for node in others))
+
+
+# Two vans, two shops, a detour; a way back that makes a cycle.
+DEPOTS = nx.DiGraph([("x", "h"), ("y", "h"), ("y", "s"), ("h", "s"), ("h", "t"), ("x", "s"), ("s", "y")])
+LOADS = {"x": -1, "y": -1, "s": 1, "t": 1}
+
+
+def flows(graph: nx.DiGraph, demand: dict[Any, int]) -> list[tuple[int, ...]]:
+    """Return the sets of arcs without a cycle at which demands are met, by enumeration."""
+    edges = list(graph.edges)
+
+    def meets(arms: tuple[int, ...]) -> bool:
+        chosen = graph.edge_subgraph([edges[arm] for arm in arms])
+        return nx.is_directed_acyclic_graph(chosen) and all(
+            demand.get(node, 0) == (chosen.in_degree(node) - chosen.out_degree(node) if node in chosen else 0)
+            for node in graph
+        )
+
+    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in range(1, len(edges) + 1))
+    return [arms for arms in subsets if meets(arms)]
+
+
+# Three jobs and two agents of five hours.
+HOURS = np.array([[3, 4, 2], [5, 2, 3]])
+
+
+def assignments(hours: np.ndarray, capacities: list[float], complete: bool = False) -> list[tuple[int, ...]]:
+    """Return the sets of pairs in which jobs have one agent at most (exactly) and agents have the time."""
+    agents, jobs = hours.shape
+    found = []
+    for who in product(range(0 if complete else -1, agents), repeat=jobs):
+        pairs = sorted(agent * jobs + job for job, agent in enumerate(who) if agent >= 0)
+        loads = [sum(hours[i, job] for job, agent in enumerate(who) if agent == i) for i in range(agents)]
+        if all(load <= room for load, room in zip(loads, capacities, strict=True)):
+            found.append(tuple(pairs))
+    return found
+
+
+# A cycle to be opened, a parallel arc, a self-loop, an arc back into the root.
+BROADCAST = nx.MultiDiGraph([(0, 1), (1, 2), (2, 1), (0, 2), (2, 3), (1, 2), (3, 3), (3, 0)])
+
+
+def arborescences(graph: nx.MultiDiGraph, root: int | None) -> list[tuple[int, ...]]:
+    """Return the spanning arborescences from a root, the branchings without one, by enumeration."""
+    edges, sizes = list(graph.edges), range(len(graph)) if root is None else [len(graph) - 1]
+    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in sizes)
+
+    def is_one(arms: tuple[int, ...]) -> bool:
+        chosen = nx.MultiDiGraph([edges[arm] for arm in arms])
+        is_forest = not arms or nx.is_branching(chosen)
+        return is_forest and (root is None or (nx.is_arborescence(chosen) and not chosen.in_degree(root)))
+
+    return [arms for arms in subsets if is_one(arms)]
 
 
 def pages() -> nx.Graph:
@@ -314,6 +443,16 @@ def affordable():
 
 
 ORACLES = [
+    OracleCase(
+        "arborescence",
+        lambda: Arborescence(BROADCAST, 0, sense="min"),
+        lambda: arborescences(BROADCAST, 0),
+        -1.0,
+        1.0,
+    ),
+    OracleCase(
+        "branching", lambda: Arborescence(BROADCAST), lambda: arborescences(BROADCAST, None), -1.0, 1.0
+    ),
     OracleCase("coverage", lambda: MaxCoverage(pages(), k=2), lambda: combinations(range(4), 2)),
     OracleCase(
         "coverage_weights",
@@ -325,6 +464,26 @@ ORACLES = [
     OracleCase("acyclic_path", lambda: ShortestPath(PLAN, 0, 4), lambda: paths(PLAN, 0, 4), -1.0, 1.0),
     OracleCase(
         "longest", lambda: ShortestPath(PLAN, 0, 4, sense="max"), lambda: paths(PLAN, 0, 4), -1.0, 1.0
+    ),
+    OracleCase(
+        "disjoint_paths",
+        lambda: DisjointPaths(ROADS, 0, 3, disjoint="nodes"),
+        lambda: disjoint_paths(ROADS, (0, 3), 2, True),
+    ),
+    OracleCase(
+        "disjoint_longest",
+        lambda: DisjointPaths(PLAN, 0, 4, sense="max"),
+        lambda: disjoint_paths(PLAN, (0, 4), 2, False),
+        -1.0,
+        1.0,
+    ),
+    OracleCase("min_cost_flow", lambda: MinCostFlow(DEPOTS, LOADS), lambda: flows(DEPOTS, LOADS)),
+    OracleCase("minimum_cut", lambda: MinimumCut(PLAN, 0, 4), lambda: cuts(PLAN, 0, 4), -1.0, 1.0),
+    OracleCase("steiner_tree", lambda: SteinerTree(TOWN, "ade"), lambda: networks(TOWN, "ade"), -1.0, 1.0),
+    OracleCase(
+        "steiner_tree_nearly",
+        lambda: SteinerTree(TOWN, "ade", method="approximate"),
+        lambda: networks(TOWN, "ade"),
     ),
     OracleCase("reliable_path", lambda: MostReliablePath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
     OracleCase("matching", lambda: Matching(FRIENDS, method="pulp"), lambda: edge_sets(FRIENDS)),
@@ -350,6 +509,18 @@ ORACLES = [
         1.0,
     ),
     OracleCase(
+        "generalized_assignment",
+        lambda: GeneralizedAssignment(HOURS, [5, 5]),
+        lambda: assignments(HOURS, [5, 5]),
+        -1.0,
+        1.0,
+    ),
+    OracleCase(
+        "generalized_assignment_nearly",
+        lambda: GeneralizedAssignment(HOURS, [5, 5], method="local_ratio"),
+        lambda: assignments(HOURS, [5, 5]),
+    ),
+    OracleCase(
         "brute_force", lambda: BruteForce(5, [(0, 1), (2,), (4, 2, 3)]), lambda: [(0, 1), (2,), (2, 3, 4)]
     ),
     OracleCase(
@@ -369,6 +540,11 @@ ORACLES = [
     OracleCase(
         "influence",
         lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3),
+        lambda: combinations(range(7), 2),
+    ),
+    OracleCase(
+        "influence_deadline",
+        lambda: DeadlineInfluence(NETWORK, k=2, deadline=2.0, meeting=0.7, epsilon=0.3),
         lambda: combinations(range(7), 2),
     ),
     OracleCase(
@@ -452,6 +628,17 @@ ORACLES = [
         ],
     ),
     OracleCase("top_k", lambda: TopK(6, k=2), lambda: combinations(range(6), 2)),
+    OracleCase(
+        "assortment",
+        lambda: Assortment([1.0, 3.0, 0.0, 2.0, 3.0], k=3),
+        lambda: chain.from_iterable(combinations(range(5), size) for size in (1, 2, 3)),
+    ),
+    OracleCase("ranked", lambda: RankedTopK(5, k=3), lambda: permutations(range(5), 3)),
+    OracleCase(
+        "ranked_all",
+        lambda: RankedTopK(5, k=2, reward="conjunctive"),
+        lambda: permutations(range(5), 2),
+    ),
     OracleCase("top_all", lambda: TopK(4, k=4), lambda: [range(4)]),
     OracleCase("bottom_k", lambda: TopK(6, k=3, sense="min"), lambda: combinations(range(6), 3), -2.0, 2.0),
     OracleCase(
@@ -479,14 +666,28 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
     return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], mode="mean")
 
 
-# Rules for oracles with `solve_root`, and for those whose super arms are all sets of k arms.
-JOINT = {"aescb", "escb", "olsucb"}
+# Rules for linear oracles (most of them with `solve_root`), and for those with all sets of k arms.
+JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
 UNIFORM = {"hybrid"}
 POLICIES = [
     PolicyCase("aescb", AESCB),
+    PolicyCase(
+        "banditoverwindows",
+        lambda oracle: BanditOverWindows(
+            CUCB(oracle), 300, windows=[7, 60], block=9, rewards=None if oracle.is_linear else (0.0, 7.0)
+        ),
+    ),
     PolicyCase("bayesucb", BayesUCB),
     PolicyCase("bcucb", BCUCB),
+    PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5)),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
+    PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms))),
+    PolicyCase(
+        "comblinucb",
+        lambda oracle: CombLinUCB(
+            oracle, np.ones((oracle.n_arms, 1)), group=np.arange(oracle.n_arms), horizon=100
+        ),
+    ),
     PolicyCase("cts", CTS),
     PolicyCase(
         "cts_prior", lambda oracle: CTS(oracle, np.linspace(0.2, 0.8, oracle.n_arms), prior_weight=0.5)
@@ -513,22 +714,47 @@ POLICIES = [
             oracle, coupling="independent", sigma=0.3, support=None if oracle.is_linear else (0.0, 1.0)
         ),
     ),
+    PolicyCase("discounted", lambda oracle: DiscountedCUCB(oracle, discount=0.9)),
     PolicyCase("greedy", Greedy),
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
     PolicyCase("hybrid", HYBRID),
     PolicyCase("klcucb", KLCUCB),
+    PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1)),
     PolicyCase("llr", LLR),
+    PolicyCase("logisticts", lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0)),
+    PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, factor=0.5)),
     PolicyCase("olsucb", OLSUCB),
+    PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9)),
+    PolicyCase("primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000)),
     PolicyCase("random", UniformlyRandom),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),
+    PolicyCase("restarting", lambda oracle: Restarting(CUCB(oracle), 0.5, every=2, is_proven=False)),
+    PolicyCase("windowed", lambda oracle: Windowed(CUCB(oracle), window=7)),
 ]
 
 ENVIRONMENTS = [
     EnvironmentCase("beta", lambda: SemiBandit(BetaArms(MEANS, 1 - MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase(
         "empirical", lambda: EmpiricalArms([[0.0, 1.0, 0.3], [0.6], [0.1, 0.9]]), ((0, 1), (0, 2))
+    ),
+    EnvironmentCase(
+        "piecewise",
+        lambda: PiecewiseStationary(
+            [SemiBandit(BernoulliArms(p), TopK(5, k=2)) for p in (MEANS, MEANS[::-1])], [3], period=7
+        ),
+        ((0, 1), (2, 4)),
+    ),
+    EnvironmentCase(
+        "moving",
+        lambda: MovingMeans([MEANS, MEANS[::-1]], TopK(5, k=2), rounds=[1, 5], period=7),
+        ((0, 1), (2, 4)),
+    ),
+    EnvironmentCase(
+        "corrupted",
+        lambda: Corrupted(SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), budget=3.0),
+        ((0, 1), (2, 4)),
     ),
     EnvironmentCase("coverage", lambda: Coverage(pages(), 2, probability="p"), ((0, 1), (1, 2), (1, 3))),
     EnvironmentCase(
@@ -545,6 +771,13 @@ ENVIRONMENTS = [
         ((5, 3), (2, 6), (0, 1)),
     ),
     EnvironmentCase(
+        "cascade_deadline",
+        lambda: DeadlineCascade(
+            NETWORK, [0.5, 0.3, 0.2, 0.7, 0.0, 1.0, 0.1, 0.4], deadline=1.5, rates=1.0, k=2, n_rr_sets=2**17
+        ),
+        ((5, 3), (2, 6), (0, 1)),
+    ),
+    EnvironmentCase(
         "threshold",
         lambda: LinearThreshold(NETWORK, [0.5, 0.3, 0.2, 0.7, 1.0, 0.4, 0.4, 0.5], k=2),
         ((5, 3), (2, 6), (0, 1)),
@@ -555,13 +788,35 @@ ENVIRONMENTS = [
         ((5, 3), (2, 6), (0, 1)),
     ),
     EnvironmentCase("bernoulli", lambda: SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
+    EnvironmentCase(
+        "resources",
+        lambda: ResourceSemiBandit(
+            BernoulliArms(MEANS),
+            TopK(5, k=2),
+            uses=[BernoulliArms(MEANS[::-1]), BetaArms(1 + MEANS, 2 - MEANS)],
+            allowance=[0.6, 0.8],
+        ),
+        ((0, 1), (2, 4)),
+    ),
     EnvironmentCase("gaussian", lambda: SemiBandit(GaussianArms(MEANS, 0.5), TopK(5, k=2)), ((0, 1), (2, 4))),
+    EnvironmentCase("cascade_model", lambda: CascadeModel(MEANS, RankedTopK(5, k=3)), ((0, 1, 2), (4, 3, 0))),
+    EnvironmentCase(
+        "cascade_of_links",
+        lambda: CascadeModel(MEANS, RankedTopK(5, k=3, reward="conjunctive")),
+        ((2, 1, 0), (4, 3, 0)),
+    ),
+    EnvironmentCase(
+        "multinomial_logit",
+        lambda: MultinomialLogit(MEANS, Assortment([1.0, 3.0, 0.0, 2.0, 3.0], k=3)),
+        ((0, 1, 2), (3,), (1, 4)),
+    ),
     EnvironmentCase("arms_alone", lambda: BernoulliArms(MEANS), ((0, 3), (1,))),
 ]
 
 EXPLORERS = [
     ExplorerCase("lucb1", lambda: cmab.LUCB1(4, 2, delta=0.1), 0.1),
     ExplorerCase("kl_lucb", lambda: cmab.KLLUCB(4, 2, delta=0.1), 0.1),
+    ExplorerCase("kl_lucb_heuristic", lambda: cmab.KLLUCB(4, 2, delta=0.1, mode="heuristic")),
     ExplorerCase("lucb1_halving", lambda: cmab.LUCB1Halving(4, 2, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("lil_lucb", lambda: cmab.LilLUCB(4, 1, delta=0.1), 0.1),
     ExplorerCase("lucb_plus_plus", lambda: cmab.LUCBPlusPlus(4, 2, delta=0.1, mode="heuristic"), 0.1),
@@ -570,13 +825,32 @@ EXPLORERS = [
     ExplorerCase("lil_ucb_heuristic", lambda: cmab.LilUCB(4, delta=0.1, mode="heuristic"), 0.1),
     ExplorerCase("lil_clucb", lambda: cmab.LilCLUCB(TopK(4, 2), delta=0.1), 0.1),
     ExplorerCase("clucb", lambda: cmab.CLUCB(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1), 0.1),
+    ExplorerCase(
+        "super_arm_glr",
+        lambda: cmab.SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
+        0.1,
+    ),
+    ExplorerCase(
+        "super_arm_glr_listed",
+        lambda: cmab.SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
+        0.1,
+    ),
+    ExplorerCase("clucb_batches", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1, growth=0.2), 0.1),
     ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),
     ExplorerCase("ugapec_v", lambda: cmab.UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1),
     ExplorerCase("ugapec_bandits", lambda: cmab.MultiBanditUGapEc((2, 2), 1, delta=0.1, epsilon=0.1), 0.1),
     ExplorerCase("mixture", lambda: cmab.MixtureGLR(4, 2, delta=0.1), 0.1),
+    ExplorerCase(
+        "mixture_coins", lambda: cmab.MixtureGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
+    ),
     ExplorerCase("eb_tci", lambda: cmab.EBTCI(4, delta=0.1), 0.1),
+    ExplorerCase("eb_tci_heuristic", lambda: cmab.EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic")),
     ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
     ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
+    ExplorerCase(
+        "track_and_stop_coins", lambda: cmab.TrackAndStop(4, delta=0.1, family="bernoulli", growth=0.02), 0.1
+    ),
+    ExplorerCase("track_and_stop_k", lambda: cmab.TrackAndStop(4, k=2, delta=0.1), 0.1),
     ExplorerCase("halving", lambda: cmab.Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("adaptive_top_k", lambda: cmab.AdaptiveTopK(4, 2, epsilon=0.2, delta=0.1), 0.1),
     ExplorerCase("hoeffding_race", lambda: cmab.HoeffdingRace(4, 2, delta=0.1, max_pulls=2000), 0.1),
@@ -596,3 +870,17 @@ EXPLORERS = [
     ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, budget=300)),
     ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),
 ]
+
+
+def assert_same_state(one, other):
+    """Assert that two states of a policy hold the same numbers, part by part."""
+    assert type(one) is type(other)
+    if is_dataclass(one):
+        for field in fields(one):
+            assert_same_state(getattr(one, field.name), getattr(other, field.name))
+    elif isinstance(one, list):
+        assert len(one) == len(other)
+        for part, its in zip(one, other, strict=True):
+            assert_same_state(part, its)
+    else:
+        assert np.array_equal(one, other)

@@ -170,6 +170,8 @@ class Subject:
             "carried": None,
             "unseen": (),
             "arms": self.arms,
+            "named": self.arms,
+            "names": range(self.n_arms),
             "include": self.super_arm[:0],
             "exclude": self.super_arm[:0],
             "pulls": np.array([3, 4]) if method == "pull_many" else 3,
@@ -182,6 +184,9 @@ class Subject:
             "is_high": np.zeros(self.n_arms, bool),
             "available": np.ones(self.n_choices, bool),
             "context": None,
+            "features": np.ones((self.n_arms, getattr(self.thing, "dimension", None) or 1)) / self.n_arms,
+            "rows": np.ones((1, getattr(self.thing, "dimension", None) or 1)),
+            "group": None,
             "ticket": Ticket(0, self.super_arm),
             "t": 1,
         }[name]
@@ -223,8 +228,9 @@ class Subject:
             return () if method == "affordable" else wrong_counts()  # a helper of rules, of plain Python
         if name in ("state", "stats"):
             return wrong_states(self.learned())
-        if name == "available":
-            return wrong_flags(self.n_choices)
+        if name == "available":  # None stands for all where it may be left out
+            flags = wrong_flags(self.n_choices)
+            return [flag for flag in flags if flag is not None] if method == "solve_root" else flags
         return wrong_feedback(self.n_arms) if name == "feedback" else ()
 
     def same(self, method, name):

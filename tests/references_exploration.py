@@ -5,10 +5,14 @@ returns the arms to sample next and whether the rule stops. Ties go to the lower
 """
 
 import math
+from functools import cache
 from itertools import combinations
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betaln, entr
 
+from cmab.confidence.kl import bernoulli_divergence
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 
 
@@ -92,7 +96,10 @@ def kl_lucb(x):
 
     def bounds(counts, means, rounds, high):
         log = math.log(405.5 * x.n_arms * rounds**1.1 / x.delta)
-        return [end(counts, means, log + math.log(log), side) for side in (0.0, 1.0)]
+        rate = log + math.log(log)
+        if x.mode == "heuristic":
+            rate = math.log((1 + math.log(counts.sum())) / x.delta)
+        return [end(counts, means, rate, side) for side in (0.0, 1.0)]
 
     return of_lucb(bounds, x.k, x.epsilon)
 
@@ -278,6 +285,7 @@ def ucbe(x):
     return decide
 
 
+@cache
 def threshold(n_pairs, delta):
     """Kaufmann and Koolen's 2 C_G(ln(pairs / delta) / 2), by a search of its own."""
     from scipy.optimize import minimize_scalar
@@ -291,36 +299,66 @@ def threshold(n_pairs, delta):
     return 2 * minimize_scalar(value, bounds=(0.5 + 1e-9, 1 - 1e-9), method="bounded").fun
 
 
-def closest(x, counts, means, k, level):
+def divergence(p, q):
+    """kl(p, q) of coins."""
+    return sum(a * math.log(a / b) for a, b in [(p, q), (1 - p, 1 - q)] if a > 0)
+
+
+def ratio(x, counts, means, i, j):
+    """The evidence that i is better than j less epsilon, and the share of it that is i's."""
+    if x.family == "gaussian":
+        gap, share = max(0.0, means[i] - means[j] + x.epsilon), counts[j] / (counts[i] + counts[j])
+        return gap**2 / (2 * x.sigma**2 * (1 / counts[i] + 1 / counts[j])), share
+
+    def cost(q):
+        return counts[i] * divergence(means[i], q), counts[j] * divergence(means[j], q + x.epsilon)
+
+    def slope(q):
+        own = counts[i] * (q - means[i]) / (q * (1 - q))
+        return own + counts[j] * (q + x.epsilon - means[j]) / ((q + x.epsilon) * (1 - q - x.epsilon))
+
+    ends = max(means[j] - x.epsilon, 1e-12), min(means[i], 1 - x.epsilon - 1e-12)
+    q = brentq(slope, *ends, xtol=1e-16) if ends[0] < ends[1] else ends[0]
+    own, other = cost(q)
+    return own + other, own / (own + other) if own + other else counts[j] / (counts[i] + counts[j])
+
+
+def needs(x, counts, means, n_pairs):
+    """What the evidence of a pair must exceed: a number, and one more for each arm."""
+    if x.mode == "heuristic":
+        return math.log((1 + math.log(counts.sum())) / x.delta), np.zeros(x.n_arms)
+    if x.family == "gaussian":
+        return threshold(n_pairs, x.delta), 2 * np.log(4 + np.log(counts))
+    wins = counts * means
+    averaged = betaln(wins + 0.5, counts - wins + 0.5) - math.log(math.pi)
+    return math.log(n_pairs / x.delta), -counts * (entr(means) + entr(1 - means)) - averaged
+
+
+def closest(x, counts, means, k):
     """The pair of least evidence with its penalty, and whether all pairs have enough."""
     high = top(means, k)
-
-    def ratio(i, j):
-        return (means[i] - means[j]) ** 2 / (2 * x.sigma**2 * (1 / counts[i] + 1 / counts[j]))
-
     pairs = [(i, j) for i in high for j in others(len(means), high)]
-    pair = min(pairs, key=lambda p: ratio(*p) + math.log(counts[p[0]]) + math.log(counts[p[1]]))
-    need = level + 2 * np.log(4 + np.log(counts))
-    return pair, all(ratio(i, j) > need[i] + need[j] - level for i, j in pairs)
+    own = {p: ratio(x, counts, means, *p)[0] for p in pairs}
+    pair = min(pairs, key=lambda p: own[p] + math.log(counts[p[0]]) + math.log(counts[p[1]]))
+    base, each = needs(x, counts, means, k * (len(means) - k))
+    return pair, all(own[i, j] > base + each[i] + each[j] for i, j in pairs)
 
 
 def mixture(x):
-    """Likelihood ratios of all pairs; one arm of the closest pair, the less sampled one more often."""
-    level = threshold(x.k * (x.n_arms - x.k), x.delta)
+    """Likelihood ratios of all pairs; one arm of the closest pair, by its share of the evidence."""
 
     def decide(counts, means, deviations, rounds, coin):
-        (h, l), enough = closest(x, counts, means, x.k, level)  # noqa: E741
-        return [h if coin * (counts[h] + counts[l]) < counts[l] else l], enough
+        (h, l), enough = closest(x, counts, means, x.k)  # noqa: E741
+        return [h if coin < ratio(x, counts, means, h, l)[1] else l], enough
 
     return decide
 
 
 def eb_tci(x):
     """Jourdan et al. (2022): the best mean with probability beta, else the closest rival."""
-    level = threshold(x.n_arms - 1, x.delta)
 
     def decide(counts, means, deviations, rounds, coin):
-        (leader, challenger), enough = closest(x, counts, means, 1, level)
+        (leader, challenger), enough = closest(x, counts, means, 1)
         return [leader if coin < x.beta else challenger], enough
 
     return decide
@@ -328,42 +366,64 @@ def eb_tci(x):
 
 def ttucb(x):
     """Jourdan and Degenne (2023): an optimistic leader, and tracking of its share."""
-    level, led, own = threshold(x.n_arms - 1, x.delta), np.zeros(x.n_arms), np.zeros(x.n_arms)
+    led, own = np.zeros(x.n_arms), np.zeros(x.n_arms)
 
     def decide(counts, means, deviations, rounds, coin):
         leader = np.argmax(means + x.sigma * np.sqrt(2 * 1.2 * 2.2 * math.log(counts.sum()) / counts))
         rivals = others(x.n_arms, [leader])
-        cost = [
-            max(0.0, means[leader] - means[j]) ** 2 / (1 / counts[leader] + 1 / counts[j]) for j in rivals
-        ]
+        cost = [ratio(x, counts, means, leader, j)[0] for j in rivals]
         led[leader] += 1
         arm = leader if own[leader] <= x.beta * led[leader] else rivals[np.argmin(cost)]
         own[leader] += arm == leader
-        return [arm], closest(x, counts, means, 1, level)[1]
+        return [arm], closest(x, counts, means, 1)[1]
 
     return decide
 
 
 def track_and_stop(x):
-    """Garivier and Kaufmann (2016): D-tracking of a plan that is renewed a tenth later."""
-    level, plan = threshold(x.n_arms - 1, x.delta), {"due": 0, "shares": None}
+    """Garivier and Kaufmann (2016): D-tracking of a plan that is renewed when samples have grown."""
+    plan = {"due": 0, "shares": None}
+    own = gaussian_divergence if x.family == "gaussian" else bernoulli_divergence
+
+    def shares(means):
+        return characteristic_time(means, divergence=own)[0] if x.k == 1 else played(x, means)
 
     def decide(counts, means, deviations, rounds, coin):
         samples = counts.sum()
         if samples >= plan["due"]:
-            plan["due"] = math.ceil(1.1 * samples)
-            plan["shares"] = characteristic_time(means, divergence=gaussian_divergence)[0]
+            plan["due"] = max(math.ceil((1 + x.growth) * samples), samples + 1)
+            plan["shares"] = shares(means)
         starved = counts.min() < math.sqrt(samples) - x.n_arms / 2
         arm = np.argmin(counts) if starved else np.argmax(samples * plan["shares"] - counts)
-        return [arm], closest(x, counts, means, 1, level)[1]
+        return [arm], closest(x, counts, means, x.k)[1]
 
     return decide
+
+
+def played(x, means):
+    """Fictitious play: the pair of least evidence gets a sample by its shares, until tangents say enough."""
+    n, high = len(means), top(means, x.k)
+    pairs = [(i, j) for i in high for j in others(n, high)]
+    w, best, slopes, bound = np.full(n, 1 / n), (0.0, None), np.zeros(n), math.inf
+    for step in range(20_000):
+        value, share, (i, j) = min((*ratio(x, w, means, *p), p) for p in pairs)
+        best = max(best, (value, w.copy()), key=lambda found: found[0])
+        tangent, arms = np.zeros(n), np.zeros(n)
+        arms[i], arms[j] = share, 1 - share
+        tangent[[i, j]] = value * arms[[i, j]] / w[[i, j]]
+        slopes += 2 / (step + 2) * (tangent - slopes)
+        bound = min(bound, slopes.max())
+        if bound <= 1.02 * best[0]:
+            break
+        w = w + (arms - w) / (step + n + 1)
+    return best[1]
 
 
 #: By the names of the rows of `cases.EXPLORERS`.
 REFERENCES = {
     "lucb1": lucb1,
     "kl_lucb": kl_lucb,
+    "kl_lucb_heuristic": kl_lucb,
     "lil_lucb": lil_lucb,
     "lucb_plus_plus": lucb_plus_plus,
     "lil_rand_lucb": lambda x: lucb_plus_plus(x, one_arm=True),
@@ -375,9 +435,13 @@ REFERENCES = {
     "ugapec_v": ugapec,
     "ugapec_bandits": ugapec,
     "mixture": mixture,
+    "mixture_coins": mixture,
     "eb_tci": eb_tci,
+    "eb_tci_heuristic": eb_tci,
     "ttucb": ttucb,
     "track_and_stop": track_and_stop,
+    "track_and_stop_k": track_and_stop,
+    "track_and_stop_coins": track_and_stop,
     "ugapeb": ugapeb,
     "ugapeb_bandits": ugapeb,
     "gape": gape,

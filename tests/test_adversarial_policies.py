@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from cmab import FTPL, HYBRID, ArmStatistics, Feedback, Session, simulate
+from cmab import FTPL, HYBRID, ArmStatistics, Context, Feedback, Session, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, ShortestPath, TopK
 
@@ -91,8 +91,16 @@ def test_all_arms_at_once_leave_nothing_to_choose():
     assert run.regret[0, -1] == 0.0
 
 
-@pytest.mark.parametrize("oracle", [TopK(6, 2), TopK(6, 2, sense="min"), BruteForce(3, [[0, 1], [1, 2]])])
-def test_geometric_resampling_is_unbiased_below_its_cap(oracle):
+@pytest.mark.parametrize(
+    ("oracle", "gone"),
+    [
+        (TopK(6, 2), None),
+        (TopK(6, 2, sense="min"), None),
+        (BruteForce(3, [[0, 1], [1, 2]]), None),
+        (TopK(6, 2), [0, 3]),
+    ],
+)
+def test_geometric_resampling_is_unbiased_below_its_cap(oracle, gone):
     """The mean of min(K, cap) is (1 - (1 - q)^cap) / q, q being the chance that the arm is played.
 
     q is known to within a share of 1 / sqrt(n): the means may differ by six standard errors of both, which
@@ -100,10 +108,11 @@ def test_geometric_resampling_is_unbiased_below_its_cap(oracle):
     """
     policy, n = FTPL(oracle, horizon=400), 1000
     stats, rng = statistics(policy, np.linspace(0.0, 10.0, oracle.n_arms), 0), np.random.default_rng(0)
-    drawn = [policy.select(stats, rng) for _ in range(n)]
+    context = None if gone is None else Context(available=~np.isin(np.arange(oracle.n_arms), gone))
+    drawn = [policy.select_for(stats, context, rng) for _ in range(n)]
     arms, cap = np.flatnonzero(np.bincount(np.concatenate(drawn)) > n / 10), policy.cap(1)
     chance = np.bincount(np.concatenate(drawn))[arms] / n
-    waits = np.array([policy.waits(stats, arms, rng) for _ in range(n)])
+    waits = np.array([policy.waits(stats, arms, rng, context) for _ in range(n)])
     assert waits.min() >= 1
     assert waits.max() <= cap
     expected = (1 - (1 - chance) ** cap) / chance

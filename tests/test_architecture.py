@@ -21,7 +21,7 @@ FLOORS = [
     {"validation", "intervals", "compiled", "guards", "spelling"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},
-    {"policy", "goals", "confidence", "plotting", "saving"},
+    {"policy", "goals", "confidence", "linear", "plotting", "saving", "offline"},
     {"explorer", "policies", "results", "theory"},
     {"_ask_tell", "exploration"},
     {"session"},

@@ -10,6 +10,7 @@ import pytest
 from cmab import (
     CTS,
     CUCB,
+    ESCB,
     LLR,
     LUCB1,
     Context,
@@ -74,13 +75,14 @@ PARTITION = PartitionMatroid(["a", "a", "b", "b", "b"], 1)
 
 
 PAIRS = [(i, j) for j in range(5) for i in range(j)]
+REWARDED = BruteForceReward(5, PAIRS, reward=lambda means, arms: means[arms].sum())
 
 
 @pytest.mark.parametrize(
     "oracle",
     [
         BruteForce(5, PAIRS),
-        BruteForceReward(5, PAIRS, reward=lambda means, arms: means[arms].sum()),
+        REWARDED,
         ORACLE,
         TopK(5, 2, sense="min"),
         PARTITION,
@@ -159,6 +161,37 @@ def test_index_policies_play_the_best_of_what_is_available(make):
         assert policy.select_for(state, nothing, one).tolist() == policy.select(state, other).tolist()
 
 
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_index_policies_play_what_is_worth_most(sense):
+    """Against all pairs, by their indices times values minus costs (for costs, plus)."""
+    oracle, rng = TopK(5, k=2, sense=sense), np.random.default_rng(0)
+    policy, sign = CUCB(oracle), 1.0 if sense == "max" else -1.0
+    state = policy.initial_state()
+    for _ in range(30):
+        policy.update(state, PLACE.play(rng.choice(5, 2, replace=False), rng))
+        values, costs, available = rng.random(5) * 3, rng.random(5), rng.random(5) < 0.9
+        available[:2] = True
+        worth = sign * policy.indices(state, rng) * values - costs
+        best = max(
+            (pair for pair in PAIRS if available[list(pair)].all()), key=lambda p: worth[list(p)].sum()
+        )
+        chosen = policy.select_for(state, Context(available, values=values, costs=costs), rng)
+        assert tuple(sorted(chosen)) == best
+    with pytest.raises(ValueError, match=r"context\.values must not be negative, got -1"):
+        policy.select_for(state, Context(values=[1, 1, -1, 1, 1]), rng)
+
+
+def test_a_semi_bandit_is_worth_what_the_context_says():
+    place = SemiBandit(BernoulliArms(MEANS), ORACLE)
+    place.context = Context(values=[10, 0, 10, 1, 1], costs=[1, 0, 0, 0.5, 0])
+    assert place.expected_reward([0, 1]) == pytest.approx(10 * 0.2 - 1)
+    assert place.optimum == pytest.approx(2 - 1 + 1)
+    rewards = [place.play([0, 3], np.random.default_rng(seed)) for seed in range(20)]
+    for shown in rewards:
+        assert shown.reward == pytest.approx(10 * shown.outcomes[0] - 1 + shown.outcomes[1] - 0.5)
+    assert {float(outcome) for shown in rewards for outcome in shown.outcomes} == {0.0, 1.0}
+
+
 class OwnSelect(CUCB):
     def select(self, state, rng):
         return np.array([0, 1])
@@ -168,8 +201,10 @@ class OwnSelect(CUCB):
     ("policy", "context", "besides"),
     [
         (CUCB(ORACLE), Context(features=np.zeros((5, 2))), "features"),
-        (CUCB(ORACLE), Context(available=np.ones(5, bool), values=np.ones(5)), "values"),
-        (RarelySwitchingCUCB(ORACLE), within(np.ones(5, bool)), "available"),
+        (CUCB(REWARDED), Context(available=np.ones(5, bool), values=np.ones(5)), "values"),
+        (CUCB(REWARDED), Context(costs=np.ones(5)), "costs"),
+        (RarelySwitchingCUCB(ORACLE), Context(values=np.ones(5)), "values"),
+        (ESCB(ORACLE), Context(values=np.ones(5)), "values"),
         (OwnSelect(ORACLE), within(np.ones(5, bool)), "available"),
         (LUCB1(n_arms=5, k=2, delta=0.1), within(np.ones(5, bool)), "available"),
     ],

@@ -180,8 +180,8 @@ def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_pat
     """Ctrl-C in replication 1 of the second learner: all that is stored is told, and not played again."""
     replicate, calls = _pieces.replicate, []
 
-    def stops(policy, environment, rounds, seed, replication):
-        record = replicate(policy, environment, rounds, seed, replication)
+    def stops(policy, environment, rounds, seed, replication, **late):
+        record = replicate(policy, environment, rounds, seed, replication, **late)
         calls.append((type(policy).__name__, replication))
         record.interrupted = calls[-1] == ("CUCB", 1)
         return record

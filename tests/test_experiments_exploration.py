@@ -7,6 +7,7 @@ from cmab import UniformAllocation
 from instances import audibert_bubeck_munos, power_gap_means
 from instances.experiments import aggregate as experiments_aggregate
 from instances.experiments import fixed_budget as experiments_fixed_budget
+from instances.experiments._experiment import page
 from instances.experiments._explorations import play_shuffled
 
 
@@ -77,3 +78,33 @@ def test_problems_have_a_unique_best_arm_first():
         assert (means[1:] < means[0]).all()
         assert budget > len(means)
     assert np.allclose(power_gap_means(10, 3), 1 - np.arange(1, 11) / 10)
+
+
+def test_a_lead_is_larger_where_it_is_beyond_two_standard_errors():
+    def row(instance, explorer, rate):
+        plain = {"instance": instance, "k": 100, "budget": 10_000, "explorer": explorer, "rate": rate}
+        return plain | {"low": rate, "high": rate, "replications": 100}
+
+    rates = {"UNIFORM": (0.5, 0.6), "SYNTHETIC-.5": (0.1, 0.9), "SYNTHETIC-6": (0.5, 0.62)}
+    ours, others = ("AdaptiveTopK", "AdaptiveTopK scaled"), ("OptMAI", "CLUCB-PAC")
+    rows = [row(cell, name, own) for cell, (own, _) in rates.items() for name in ours]
+    rows += [row(cell, name, other) for cell, (_, other) in rates.items() for name in others]
+    verdicts = dict(experiments_aggregate.claims(rows))
+    # .8 against .1, with errors of .04 and .07; then .12 against .1, which nobody can tell.
+    assert verdicts["SYNTHETIC-.5, k=100: AdaptiveTopK leads OptMAI by more than on UNIFORM"] is True
+    assert verdicts["SYNTHETIC-6, k=100: AdaptiveTopK leads OptMAI by more than on UNIFORM"] is None
+
+
+def test_the_page_counts_what_holds_and_tells_the_papers_claims_from_ours():
+    rows = [
+        {"problem": 4, "explorer": name, "rate": rate, "low": rate - 0.01, "high": rate + 0.01}
+        for name, rate in {"UGapEb": 0.5, "uniform": 0.3, "SuccessiveRejects": 0.1, "UCB-E c=1": 0.3}.items()
+    ]
+    rows += [{**rows[0], "explorer": name} for name in ("UGapEb c=1", "SequentialHalving")]
+    told = page(experiments_fixed_budget.FIXED_BUDGET, rows, runs=400, rng=7)
+    assert "1 claims hold, 1 are open, 3 do not hold." in told
+    assert "Seed 7, 400 runs of each cell, cmab " in told
+    paper, ours = told.split("## Claims of ours")
+    assert "| problem 4: SuccessiveRejects errs less than uniform allocation | Audibert et al." in paper
+    assert "SequentialHalving" in ours
+    assert "SequentialHalving" not in paper

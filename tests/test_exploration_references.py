@@ -272,7 +272,7 @@ def test_compiled_rules_do_what_their_papers_say(case):
     for _ in range(explorer.initial_pulls):
         state.update(arms.sample(np.arange(4), 1, coins))
     for _ in range(250):
-        coin = rng.random() if case.name in ("lil_rand_lucb", "mixture", "eb_tci") else 0.0
+        coin = rng.random() if case.name.startswith(("lil_rand_lucb", "mixture", "eb_tci")) else 0.0
         chosen, stops = decide(state.counts, state.means, state.deviations, state.rounds, coin)
         if stops or state.counts.sum() + len(chosen) > 250:
             break

@@ -101,6 +101,53 @@ def test_a_tolerance_is_kept():
         assert means[answer].sum() + np.sqrt(squares[answer].sum()) >= best - tolerance - 1e-12
 
 
+@pytest.mark.parametrize("case", JOINT, ids=lambda case: case.name)
+@pytest.mark.parametrize(("size", "width"), [(-0.3, 1e-301), (1e250, 1e-320), (1e-300, 1e300), (1e100, None)])
+def test_means_and_squares_may_be_of_any_scales(case, size, width):
+    """Slopes of tangents are up to the one over the other, which no float holds."""
+    oracle, rng = case.make(), np.random.default_rng(0)
+    wide = 10.0 ** rng.integers(-320, 300, oracle.n_arms) if width is None else width
+    means = size * rng.integers(0, 3, oracle.n_arms)
+    squares = wide * rng.integers(0, 3, oracle.n_arms)
+    worth = [
+        oracle.sign * means[list(arms)].sum() + np.sqrt(squares[list(arms)].sum())
+        for arms in (oracle.solve_root(means, squares, rng), *case.super_arms())
+    ]
+    scale = np.abs(means).max() + np.sqrt(squares.max())
+    assert worth[0] == pytest.approx(max(worth), rel=1e-10, abs=1e-11 * scale)
+
+
+def test_aescb_needs_few_calls_where_escb_does_not_end(monkeypatch):
+    """After 14 rounds of sets of 6 of 40 arms the search of all families goes on, until a tolerance ends it.
+
+    What `TopK` has in its place finds the best.
+    """
+    monkeypatch.setattr(TopK, "uniform_size", None)
+    oracle, rule = TopK(40, 6), AESCB(TopK(40, 6))
+    counts = np.array([int(n) for n in "2243353242141131111111314213113311232411"])
+    wins = np.array([int(n) for n in "0032252041030020000000203102002200121300"])
+    asked, inner = [], oracle.solve_constrained
+
+    def solve_constrained(*arguments):
+        asked.append(arguments)
+        if len(asked) == 1000:
+            raise RuntimeError("a thousand calls")
+        return inner(*arguments)
+
+    monkeypatch.setattr(oracle, "solve_constrained", solve_constrained)
+    squares = (log(15) + 24 * log(log(15))) / (2 * counts)
+    assert rule.tolerance(15) == pytest.approx(40 * log(6) ** 2 / 15)
+    oracle.solve_root(wins / counts, squares, 0, tolerance=rule.tolerance(15))
+    assert len(asked) < 10
+    with pytest.raises(RuntimeError, match="thousand"):
+        oracle.solve_root(wins / counts, squares, 0)
+    near = oracle.solve_root(wins / counts, squares, 0, tolerance=0.01)
+    monkeypatch.undo()
+    best = oracle.solve_root(wins / counts, squares, 0)
+    worth = [(wins / counts)[arms].sum() + np.sqrt(squares[arms].sum()) for arms in (near, best)]
+    assert worth[0] <= worth[1] <= worth[0] + 0.01
+
+
 def test_what_solve_root_refuses():
     oracle = TopK(3, 2)
     for squares, words in (([1, -1, 0], "squares"), ([1, 1], "squares"), ([1, np.nan, 0], "squares")):

@@ -8,7 +8,7 @@ import pulp
 import pytest
 from test_scales import misses, of_all_sizes
 
-from oracles import Matching
+from oracles import BruteForce, Matching
 from oracles.programs import _assignment
 from oracles.programs._assignment import TwoSides
 
@@ -194,6 +194,36 @@ def test_the_fastest_method_is_taken():
     assert Matching(nx.cycle_graph(5))._way == "blossom"
     assert Matching(nx.cycle_graph(5), capacity=2)._way == "pulp"
     assert Matching(nx.path_graph(4), solver=pulp.HiGHS(msg=False))._way == "pulp"
+
+
+@pytest.mark.parametrize("way", ["dense", "sparse", "blossom"])
+@pytest.mark.parametrize("perfect", [False, True])
+def test_edges_forced_in_and_out(monkeypatch, way, perfect):
+    """Without the program: as good as enumeration, None where nothing is left, parallel edges included."""
+    if way == "sparse":
+        monkeypatch.setattr(_assignment, "_LARGE", 0)
+        monkeypatch.setattr(_assignment, "_SPARSE", 0)
+    edges = [(0, "a"), (0, "b"), (1, "b"), (1, "c"), (2, "a"), (2, "c"), (0, "a"), (3, "d"), (3, "a")]
+    graph = nx.MultiGraph([*edges, (0, 1), ("a", "b")] if way == "blossom" else edges)
+    subsets, counts = chain.from_iterable(combinations(range(len(graph.edges)), k) for k in range(5)), [0, 0]
+    oracle = Matching(graph, perfect, method="blossom" if way == "blossom" else "assignment")
+    monkeypatch.setattr(oracle, "_pool", None)  # no program is asked
+    listed = BruteForce(oracle.n_arms, [s for s in subsets if oracle.is_feasible(np.array(s, np.int64))])
+    rng = np.random.default_rng(8)
+    for _ in range(150):
+        means = rng.normal(size=oracle.n_arms) * 10.0 ** rng.integers(-3, 4)
+        order, cut = rng.permutation(oracle.n_arms), rng.integers(0, 3, 2)
+        asked = means, order[: cut[0]], order[cut[0] : cut.sum()], rng
+        answer, best = oracle.solve_constrained(*asked), listed.solve_constrained(*asked)
+        assert (answer is None) == (best is None)
+        counts[answer is None] += 1
+        if answer is not None:
+            assert oracle.is_feasible(answer)
+            assert set(asked[1]) <= set(answer)
+            assert not set(asked[2]) & set(answer)
+            assert means[answer].sum() == pytest.approx(means[best].sum(), rel=1e-12, abs=1e-15)
+            assert np.array_equal(answer, np.sort(answer))
+    assert min(counts) > 10
 
 
 def test_ties_do_not_depend_on_the_order_of_edges():

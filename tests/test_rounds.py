@@ -377,3 +377,36 @@ class Taking:
 def test_delays_that_are_none_are_refused(named, message):
     with pytest.raises(ValueError, match=message):
         simulate(CUCB(ORACLE), PLACE, 10, rng=0, **named)
+
+
+def test_studies_tell_feedback_late(tmp_path):
+    late = {"batch": 4, "delay": 7}
+    study = {
+        "horizon": 60,
+        "replications": 2,
+        "instances": {"still": STILL},
+        "learners": {"a": {"class": "CUCB"}},
+    }
+    Study(study | late).run(tmp_path)
+    Study(study).run(tmp_path)  # other numbers, under other keys
+    arms = SemiBandit(BernoulliArms([0.1, 0.2, 0.3]), TopK(3, 1))
+    for spec, settings in ((study | late, late), (study, {})):
+        result = Study(spec).results(tmp_path)["still", "a"]
+        expected = simulate(CUCB(arms.oracle), arms, 60, replications=2, rng=0, **settings)
+        assert np.array_equal(result.rewards, expected.rewards)
+    for wrong in ({"batch": 0}, {"delay": -1}, {"delay": "late"}):
+        with pytest.raises(ValueError, match=r"(batch|delay) must"):
+            Study(study | wrong)
+
+
+def test_who_draws_for_each_arm_suffers_least_from_delays():
+    """Between feedback, a rule without randomness plays one super arm."""
+    oracle = TopK(12, k=3)
+    arms = BernoulliArms(np.random.default_rng(0).permutation(np.linspace(0.1, 0.9, 12)))
+    settings = {"replications": 2, "checkpoints": [500], "rng": 0, "delay": 100}
+    cucb, shared, drawn = (
+        simulate(policy, SemiBandit(arms, oracle), 500, **settings).regret.mean()
+        for policy in (CUCB(oracle), CTS(oracle, coupling="shared"), CTS(oracle))
+    )
+    assert drawn < 0.8 * shared
+    assert shared < cucb

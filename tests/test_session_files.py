@@ -151,7 +151,8 @@ def content_edits(data, rng, n):
         is_form = kind in ("drop", "longer", "retype", "deeper") or (
             kind == "shorter" and name != "state.super_arm"
         )
-        yield f"{kind} {name}", bool(is_form and array.size), packed(document, arrays)
+        is_same = name in arrays and (arrays[name].shape, arrays[name].dtype) == (array.shape, array.dtype)
+        yield f"{kind} {name}", bool(is_form and array.size and not is_same), packed(document, arrays)
 
 
 def byte_edits(data, rng, n):

@@ -5,6 +5,7 @@ import pickle
 import re
 import sys
 import threading
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -190,7 +191,7 @@ def snapshot(session):
 def abuses(session, ticket, other):
     """Yield calls of `tell` that must be refused."""
     good = answer(session, ticket, np.random.default_rng(0))
-    n_arms = len(session.state.means) if hasattr(session.state, "means") else session.policy.n_arms
+    n_arms = getattr(session.policy, "oracle", session.policy).n_arms
     yield lambda: session.tell([1, 2, 3], ticket)
     yield lambda: session.tell(good, True)
     yield lambda: session.tell(good, np.True_)
@@ -492,6 +493,8 @@ def extremes(note):
     environment = SemiBandit(BernoulliArms([0.9, 0.2, 0.5]), TopK(3, 1))
     for case in POLICIES:
         made = case.make(TopK(3, 1))
+        required = (field for field in fields(made) if field.init and field.default is field.default_factory)
+        needed = {field.name: getattr(made, field.name) for field in required}
         for name in (
             "radius_factor",
             "prior_weight",
@@ -507,10 +510,12 @@ def extremes(note):
             for number in EXTREMES:
                 value = np.full(3, number) if name == "means" else number
                 extra = {"prior_mean": 0.5} if name == "prior_weight" else {}
-                extra |= {"prior_weight": 2.0} if name == "prior_mean" else {}
+                extra |= (
+                    {"prior_weight": 2.0} if name == "prior_mean" and hasattr(made, "prior_weight") else {}
+                )
                 note(f"{case.name} {name}={number}")
                 try:
-                    policy = type(made)(TopK(3, 1), **{name: value} | extra)
+                    policy = type(made)(**needed | {name: value} | extra)
                 except ValueError:
                     continue
                 state = Session(policy, rng=0)
@@ -530,12 +535,22 @@ def test_horizons_without_end_are_refused(horizon):
         simulate(CUCB(TopK(2, 1)), SemiBandit(BernoulliArms([0.5, 0.1]), TopK(2, 1)), horizon)
 
 
+def numbers_of(state):
+    """The arrays of numbers that a state holds, those of states inside it too."""
+    for value in vars(state).values():
+        if isinstance(value, np.ndarray) and value.dtype == np.float64:
+            yield value
+        elif is_dataclass(value):
+            yield from numbers_of(value)
+
+
 def spoilt(note):
     for case in POLICIES:
         note(case.name)
         session = Session(case.make(TopK(3, 1)), rng=0)
         session.tell(Feedback(session.ask(), [1.0]))
-        session.state.means[:] = np.nan
+        for numbers in numbers_of(session.state):
+            numbers[:] = np.nan
         with pytest.raises(ValueError, match="must be"):
             for _ in range(3):
                 session.tell(Feedback(session.ask(), [1.0]))

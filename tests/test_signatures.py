@@ -9,18 +9,18 @@ import instances
 import oracles
 
 # A pair, as networkx has it.
-TERMINALS = {oracles.ShortestPath, oracles.MostReliablePath}
+TERMINALS = {oracles.ShortestPath, oracles.MostReliablePath, oracles.DisjointPaths, oracles.MinimumCut}
 CLASSES = [thing for thing in map(oracles.__dict__.get, oracles.__all__) if inspect.isclass(thing)]
 CLASSES += [
     thing for thing in vars(instances).values() if getattr(thing, "__module__", "").startswith("instances.")
 ]
 CLASSES += [
     *(cmab.CTS, cmab.CUCB, cmab.LLR, cmab.EpsilonGreedy, cmab.ExploreThenCommit, cmab.Greedy),
-    *(cmab.GaussianCTS, cmab.HierarchicalCTS, cmab.Explored),
+    *(cmab.PrimalDualCUCB, cmab.BanditOverWindows, cmab.GaussianCTS, cmab.HierarchicalCTS, cmab.Explored),
     *(cmab.RarelySwitchingCUCB, cmab.Session, cmab.Context, cmab.Feedback),
 ]
 # Values that answers are made of, or errors: no user makes them.
-RESULTS = (oracles.Certificate, oracles.SolverCertificate, oracles.SolverError)
+RESULTS = (oracles.Certificate, oracles.RobustCertificate, oracles.SolverCertificate, oracles.SolverError)
 
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.__name__) for kind in CLASSES])

@@ -285,8 +285,8 @@ def test_changed_code_is_run_again(tmp_path, monkeypatch):
 def test_an_interrupted_piece_is_not_stored(tmp_path, monkeypatch):
     replicate = _study_pieces.replicate
 
-    def stops(policy, environment, rounds, seed, replication):
-        record = replicate(policy, environment, rounds, seed, replication)
+    def stops(policy, environment, rounds, seed, replication, **late):
+        record = replicate(policy, environment, rounds, seed, replication, **late)
         record.interrupted = replication == 1
         return record
 

@@ -1,6 +1,7 @@
 """Studies when something goes wrong: what is said, what is kept, and the exit status."""
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -252,22 +253,32 @@ class Stream:
 
     def __init__(self, is_terminal):
         self.isatty = lambda: is_terminal
-        self.flush = lambda: None
+        self.flush, self.closed = lambda: None, False
         self.lines = []
         self.write = self.lines.append
 
 
-def test_progress_on_a_terminal(monkeypatch):
+@pytest.fixture
+def now(monkeypatch):
+    """What the bar's clock says."""
+    now = [0.0]
+    monkeypatch.setattr("tqdm.std.time", lambda: now[0])
+    return now
+
+
+def test_progress_on_a_terminal(monkeypatch, now):
     monkeypatch.setenv("COLUMNS", "200")
-    now, stream = [0.0], Stream(True)
-    progress = Progress(10, 2, stream, lambda: now[0])
+    stream = Stream(True)
+    progress = Progress(10, 2, stream)
     for i, (learner, regret) in enumerate((("A", 5.0), ("B", 3.0), ("A", 7.0), ("B", 4.0))):
         now[0] = 10.0 + 2 * i
         progress(Piece("key", "ads", learner, i), Score("regret", regret))
-    assert stream.lines[0].endswith("3 of 10 pieces; ads: A leads with regret 5")
-    assert stream.lines[-1] == (
-        "\r\x1b[K6 of 10 pieces, 0.5 a second, 0:00:08 left; ads: B leads with regret 3.5"
-    )
+    bars = [line.strip() for line in stream.lines if line.startswith("\r")]
+    assert bars[0].startswith("30%|###")
+    assert bars[0].endswith("3/10 [00:00<?, ? pieces/s, ads: A leads with regret 5]")
+    # Two seconds a piece: what was there before and the first piece are not in the rate.
+    assert bars[-1].endswith("6/10 [00:06<00:08,  2.00s/ pieces, ads: B leads with regret 3.5]")
+    assert max(map(len, bars)) < 200
     progress(Piece("key", "web", "A", 0), Score("reward", 3.0))
     progress(Piece("key", "web", "B", 0), Score("reward", 4.0))
     progress.close()
@@ -275,14 +286,53 @@ def test_progress_on_a_terminal(monkeypatch):
     assert stream.lines[-1] == "\n"
 
 
-def test_progress_in_a_log_is_a_plain_line_a_minute():
-    now, stream = [0.0], Stream(False)
-    progress = Progress(1000, 0, stream, lambda: now[0])
+def test_progress_in_a_log_is_a_plain_line_a_minute(now):
+    stream = Stream(False)
+    progress = Progress(1000, 0, stream)
     for second in range(150):
         now[0] = float(second)
         progress(Piece("key", "ads", "A", second), Score("samples", 100.0))
     progress.close()
     assert stream.lines == [
-        "61 of 1000 pieces, 1 a second, 0:15:39 left; ads: A leads with samples 100\n",
-        "121 of 1000 pieces, 1 a second, 0:14:39 left; ads: A leads with samples 100\n",
+        "61 of 1000 pieces, 1 a second, 15:39 left, ads: A leads with samples 100\n",
+        "121 of 1000 pieces, 1 a second, 14:39 left, ads: A leads with samples 100\n",
     ]
+
+
+CELL = """
+import tempfile
+from cmab import Study
+study = Study({
+    "horizon": 20,
+    "replications": 3,
+    "instances": {"ads": {
+        "oracle": {"class": "TopK", "n_arms": 3, "k": 1},
+        "environment": {
+            "class": "SemiBandit",
+            "arms": {"class": "BernoulliArms", "means": [0.5, 0.1, 0.9]},
+            "oracle": "$oracle",
+        },
+    }},
+    "learners": {"CUCB": {"class": "CUCB"}},
+})
+with tempfile.TemporaryDirectory() as folder:
+    study.run(folder%s)
+"""
+
+
+def test_a_notebook_shows_a_bar_and_nothing_else(monkeypatch):
+    """Text or a widget; nothing when it is not wanted."""
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    monkeypatch.setenv("CMAB_QUIET", "1")
+    cells = [
+        nbformat.v4.new_code_cell(CELL % more) for more in ("", ", progress=False", ", report=lambda *_: 0")
+    ]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
+    shown, *others = ([*cell.outputs] for cell in notebook.cells)
+    # A widget's text is that of its beginning.
+    text = "".join(output.get("text") or output["data"]["text/plain"] for output in shown)
+    for line in text.strip().split("\r"):
+        assert re.fullmatch(r" *\d+%\|.+\| \d/3 \[.* pieces/s, ads: CUCB leads with regret .*\]", line), text
+    assert others == [[], []]

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from cmab import EBTCI, TTUCB, Feedback, Session, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
-from cmab.exploration._kernels_top_two import gaussian_proportions
+from cmab.exploration._kernels_proportions import gaussian_proportions
 from cmab.running import compiled_exploration as _exploring
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import GaussianArms
@@ -25,13 +25,13 @@ def share(rule):
 @pytest.mark.parametrize("seed", range(10))
 def test_gaussian_proportions_are_those_of_the_general_solver(seed):
     means, found = np.random.default_rng(seed).random(2 + seed), np.empty(2 + seed)
-    gaussian_proportions(means, found)
+    gaussian_proportions(means, 0.0, found)
     assert found == pytest.approx(characteristic_time(means, divergence=gaussian_divergence)[0], abs=1e-7)
 
 
 def test_arms_tied_for_the_best_share_the_samples():
     found = np.empty(4)
-    gaussian_proportions(np.array([0.5, 0.2, 0.5, 0.1]), found)
+    gaussian_proportions(np.array([0.5, 0.2, 0.5, 0.1]), 0.0, found)
     assert found.tolist() == [0.5, 0.0, 0.5, 0.0]
 
 

@@ -9,12 +9,14 @@ from cases import ENVIRONMENTS, NETWORK, pages
 
 from cmab import CUCB, simulate
 from cmab.theory import gap_dependent_bound, gap_free_bound, reward_gaps
-from instances import Coverage, IndependentCascade, LinearThreshold
-from oracles import DirectedGraph, InfluenceMaximization, MaxCoverage
+from instances import Coverage, DeadlineCascade, IndependentCascade, LinearThreshold
+from oracles import DeadlineInfluence, DirectedGraph, InfluenceMaximization, MaxCoverage
 
 
 def oracles_of(environment):
     """Return the oracles that belong to an environment."""
+    if isinstance(environment, DeadlineCascade):
+        return [DeadlineInfluence(NETWORK, 2, deadline=environment.deadline, rates=1.0, epsilon=0.3)]
     if isinstance(environment, IndependentCascade):
         return [InfluenceMaximization(NETWORK, 2, epsilon=0.3)]
     if isinstance(environment, LinearThreshold):

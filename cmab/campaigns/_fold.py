@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic
 
@@ -105,7 +106,13 @@ class Fold(Generic[State]):
             raise ValueError(f"ticket must be number {session._asked}, got {number}")
         arms = self.choices.numbers(event["super_arm"])
         context = self._context(event.get("context"))
-        self.tickets[number] = session._reopen(number, arms[arms >= 0], event.get("pulls", 1), context)
+        there = arms[arms >= 0]
+        session._reopen(number, there, event.get("pulls", 1), context)
+        # What was asked for may be played as a whole, whoever is gone since.
+        ticket = replace(session._open[number], gone=len(arms) - len(there))
+        session._open[number] = ticket
+        self.policy.reserve(session.state, ticket)
+        self.tickets[number] = ticket
         session._asked += 1
         self._drawn = event.get("rng", self._drawn)
 
@@ -159,8 +166,9 @@ class Fold(Generic[State]):
         event["outcomes"] = feedback.outcomes.tolist()
         if not np.isnan(feedback.reward):
             event["reward"] = float(feedback.reward)
-        for name in ("pulls", "squares"):
-            if (part := getattr(feedback, name)) is not None:
+        for name in ("pulls", "squares", "costs", "used"):
+            part = getattr(feedback, name)
+            if part is not None and part.size:
                 event[name] = part.tolist()
         return event
 
@@ -168,7 +176,14 @@ class Fold(Generic[State]):
         """Return what was told, of the arms that are still there."""
         arms = self.arms.numbers(event["arms"])
         there = arms >= 0
-        parts = {name: np.array(event[name])[there] for name in ("pulls", "squares") if name in event}
+        parts: dict[str, Any] = {
+            n: np.array(event[n])[there] for n in ("pulls", "squares", "costs") if n in event
+        }
+        if "used" in event:
+            parts["used"] = np.array(event["used"], np.float64)
+        elif "costs" in event and not there.all():  # what was used up stays so, whoever is gone
+            ticket = self.tickets[event["ticket"]]
+            parts["used"] = np.sum(event["costs"], axis=0) + (len(ticket) + ticket.gone - len(there))
         outcomes = np.array(event["outcomes"], np.float64)[there]
         return Feedback(arms[there], outcomes, reward=event.get("reward", float("nan")), **parts)
 

@@ -11,12 +11,14 @@ def row_of(fold: Fold[Any], line: int) -> dict[str, Any]:
     """Return an event as the history shows it."""
     event = fold.events[line - 1]
     told = {"line": line, "event": event["event"], "at": event.get("at"), "undone": line in fold.undone}
-    told |= {key: event[key] for key in ("ticket", "reward", "pulls", "squares") if key in event}
+    told |= {key: event[key] for key in ("ticket", "reward", "pulls", "squares", "used") if key in event}
     if "super_arm" in event:
         told["names"] = tuple(fold.choices.listed[place] for place in event["super_arm"])
     if "outcomes" in event:
         names = [fold.arms.listed[place] for place in event["arms"]]
         told["outcomes"] = dict(zip(names, event["outcomes"], strict=True))
+        if "costs" in event:
+            told["costs"] = dict(zip(names, event["costs"], strict=True))
     if event["event"] in ("correct", "undo"):
         told["of_line"] = event["line"]
     return told

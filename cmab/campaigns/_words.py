@@ -31,8 +31,14 @@ def restricted(fold: Fold[Any], context: Context | None, available: Collection[H
     return Context(available=flags, **rest)
 
 
-def feedback_of(fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, seen: dict[str, Any]) -> Feedback:
+def feedback_of(
+    fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, costs: Any, seen: dict[str, Any]
+) -> Feedback:
     """Return a report by name as feedback by numbers."""
+    if costs is not None and (seen or isinstance(outcomes, Feedback) or of.pulls != 1):
+        raise ValueError(
+            f"costs must be told beside outcomes by name, or in the Feedback, got {shown(costs)}"
+        )
     if (outcomes is None) == (not seen):
         given = "both" if seen else "neither: {} says that nothing was seen"
         raise ValueError(f"outcomes, or a report in the oracle's words, must be told, got {given}")
@@ -49,7 +55,8 @@ def feedback_of(fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, seen:
     arms = [fold.arms.find(read(name)) for name, _ in pairs]
     values = [outcome for _, outcome in pairs]
     if of.pulls == 1:
-        return Feedback(arms, values, reward=reward)
+        rows = None if costs is None or not arms else _rows(fold, arms, costs)
+        return Feedback(arms, values, reward=reward, costs=rows)
     for name, drawn_of in pairs:
         if np.shape(drawn_of) != (of.pulls,):
             raise ValueError(f"outcomes must be lists of {of.pulls} each, got {shown(drawn_of)} of {name!r}")
@@ -58,15 +65,26 @@ def feedback_of(fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, seen:
     return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
 
 
-def _pairs(outcomes: Any) -> list[tuple[Any, Any]]:
+def _rows(fold: Fold[Any], arms: list[int], costs: Any) -> list[Any]:
+    """Return what each of these arms used up, of a mapping of their names to numbers."""
+    rows = {fold.arms.find(read(name)): used for name, used in _pairs(costs, "costs")}
+    if set(rows) != set(arms):
+        names = [fold.arms.own[arm] for arm in sorted(set(rows) ^ set(arms))]
+        raise ValueError(
+            f"costs must be told of the arms of which outcomes are, got other ones: {shown(names)}"
+        )
+    return [rows[arm] for arm in arms]
+
+
+def _pairs(outcomes: Any, what: str = "outcomes") -> list[tuple[Any, Any]]:
     """Return names with their outcomes, of a mapping or as they come in JSON."""
     if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
-        raise TypeError(f"outcomes must be a mapping of names to outcomes, got {shown(outcomes)}")
+        raise TypeError(f"{what} must be a mapping of names to {what}, got {shown(outcomes)}")
     pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(
-                f"outcomes must be a mapping of names to outcomes, or a list of such pairs, got {shown(pair)}"
+                f"{what} must be a mapping of names to {what}, or a list of such pairs, got {shown(pair)}"
             )
     return pairs
 

@@ -125,7 +125,7 @@ class Campaign:
 
     @property
     def is_done(self) -> bool:
-        """Whether an explorer's stopping rule holds; always false for other policies."""
+        """Whether an explorer's stopping rule holds, or budgets are spent; false for other policies."""
         with self._records.up_to_date() as fold:
             return fold.current.is_done
 
@@ -188,6 +188,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
+        costs: Mapping[Any, Any] | None = None,
         **seen: Any,
     ) -> None:
         """Take in what was seen after an ask, by name; what was not seen may be left out.
@@ -201,6 +202,8 @@ class Campaign:
             What was played, or its number; may be left out when exactly one is pending.
         reward : float, optional
             The reward of the round.
+        costs : mapping, optional
+            What each of these base arms used up, by its name: a number for each resource.
         **seen
             A report in the oracle's own words, in place of `outcomes`: of influence ``joined=``, and
             ``carried=`` or ``unseen=`` (see `oracles.InfluenceOracle.feedback_of`).
@@ -215,7 +218,7 @@ class Campaign:
         with self._records.up_to_date() as fold:
             session = fold.current
             of = session._find(ticket_of(ticket))
-            feedback = feedback_of(fold, of, outcomes, reward, seen)
+            feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
             event = fold.reported("tell", of.number, feedback)
             with by_name(fold, of):
                 self._records.act(lambda: session.tell(feedback, of), lambda _: event)
@@ -248,6 +251,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
+        costs: Mapping[Any, Any] | None = None,
         **seen: Any,
     ) -> None:
         """Replace what was told of a ticket, as if it had been told so at that time.
@@ -256,7 +260,7 @@ class Campaign:
 
         Parameters
         ----------
-        outcomes, reward, **seen
+        outcomes, reward, costs, **seen
             As in `tell`.
         ticket : Request, Ticket or int
             What was told, or its number.
@@ -268,7 +272,7 @@ class Campaign:
         """
         with self._records.up_to_date() as fold:
             of = told_ticket(fold, ticket_of(ticket))
-            feedback = feedback_of(fold, of, outcomes, reward, seen)
+            feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
             with by_name(fold, of):
                 check_feedback(feedback, of, self.policy, fold.current.support)
             event = fold.reported("correct", of.number, feedback)

@@ -12,9 +12,12 @@ from typing import Any, overload
 import numpy as np
 
 from cmab.campaigns._fold import rewritten
-from cmab.campaigns._names import read
+from cmab.campaigns._names import Names, read
 from cmab.campaigns.journal import Event, events
 from cmab.context import Context
+from cmab.feedback import Feedback
+from cmab.oracle import Oracle
+from cmab.statistics import ArmStatistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +140,50 @@ class Log(Sequence[LoggedRound]):
     def __getitem__(self, index: slice) -> list[LoggedRound]: ...
     def __getitem__(self, index: int | slice) -> LoggedRound | list[LoggedRound]:
         return self._rounds[index]
+
+    def statistics(self, oracle: Oracle) -> ArmStatistics:
+        """Return what the told rounds say of the base arms of an oracle, matched by name.
+
+        Outcomes of arms that the oracle does not have are left out. The outcomes are taken in in the order in
+        which the rounds were asked for; a learner took them in as they were told, so that its means may
+        differ in the last place.
+
+        Parameters
+        ----------
+        oracle : Oracle
+            The family of super arms; its `arm_labels` are the names.
+
+        Raises
+        ------
+        ValueError
+            If a round has sums of several outcomes (campaigns of explorers), or a part of a cluster only.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from cmab import CUCB, Campaign, clcb, read_journal
+        >>> from oracles import TopK
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "campaign.jsonl")
+        ...     campaign = Campaign(CUCB(TopK(3, k=2)), path, rng=0)
+        ...     campaign.tell({0: 1.0, 1: 0.0}, campaign.ask())
+        ...     seen = read_journal(path).statistics(TopK(3, k=1))
+        >>> seen.counts, seen.means
+        (array([1, 1, 0]), array([1., 0., 0.]))
+        """
+        names = Names("base arms", oracle.arm_labels(), oracle.is_undirected)
+        seen = ArmStatistics.empty(oracle.n_arms, oracle.clusters)
+        for row in self:
+            if row.state != "told":
+                continue
+            if row.pulls != 1:
+                raise ValueError(
+                    f"rounds must have one outcome an arm, got {row.pulls} of ticket {row.number}"
+                )
+            forms = {names.form_of(name): outcome for name, outcome in row.outcomes.items()}
+            known = {names.number[name]: outcome for name, outcome in forms.items() if name in names.number}
+            seen.update(Feedback([*known], [*known.values()]))
+        return seen
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each round, and the attributes of `LoggedRound` as columns.

@@ -171,28 +171,43 @@ def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
 
 @part
 @borrows
-def restore_best(values: FloatArray, inside: BoolArray) -> None:
+def _border(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
+    """Return the least value inside and the largest outside."""
+    # Two by two: a minimum waits for the one before it, and four chains of them wait side by side.
+    low, high, lower, higher = np.inf, -np.inf, np.inf, -np.inf
+    even = values.shape[0] & ~1
+    for i in range(0, even, 2):
+        low = min(low, values[i] if inside[i] else np.inf)
+        high = max(high, -np.inf if inside[i] else values[i])
+        lower = min(lower, values[i + 1] if inside[i + 1] else np.inf)
+        higher = max(higher, -np.inf if inside[i + 1] else values[i + 1])
+    for i in range(even, values.shape[0]):
+        low = min(low, values[i] if inside[i] else np.inf)
+        high = max(high, -np.inf if inside[i] else values[i])
+    return min(low, lower), max(high, higher)
+
+
+@part
+@borrows
+def restore_best(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
     """Make `inside` mark the best of `values` again, as many as before; ties go to the lower index.
 
-    For marks that are nearly right: a pass over the values and another for each exchange.
+    For marks that are nearly right: a pass over the values and another for each exchange. Returned are the
+    least value inside and the largest outside.
     """
     # Each turn exchanges the worst inside for the best outside, until they are in order.
     while True:
-        least, most = np.inf, -np.inf
-        for i in range(values.shape[0]):  # no branch, so the compiler vectorises it
-            least = min(least, values[i] if inside[i] else np.inf)
-            most = max(most, -np.inf if inside[i] else values[i])
+        least, most = _border(values, inside)
         if least > most:
-            return
-        worst, best = -1, -1
-        for i in range(values.shape[0]):
-            if inside[i]:
-                if values[i] == least:
-                    worst = i
-            elif best < 0 and values[i] == most:
-                best = i
-        if worst < 0 or best < 0 or (least == most and worst < best):
-            return
+            return least, most
+        worst, best = values.shape[0] - 1, 0
+        # The comparison that is nearly always true comes first: a mark is a coin to the processor.
+        while worst >= 0 and (values[worst] != least or not inside[worst]):
+            worst -= 1
+        while best < values.shape[0] and (values[best] != most or inside[best]):
+            best += 1
+        if worst < 0 or best == values.shape[0] or (least == most and worst < best):
+            return least, most
         inside[worst], inside[best] = False, True
 
 

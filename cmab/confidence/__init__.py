@@ -1,5 +1,6 @@
 """Confidence radii and intervals of means, and the tests of differences between them."""
 
+from cmab.confidence.change_points import change_statistic, change_threshold
 from cmab.confidence.kl import bernoulli_divergence, kl_bounds, kl_rate
 from cmab.confidence.radii import (
     LogRadius,
@@ -21,6 +22,8 @@ __all__ = [
     "bernoulli_divergence",
     "bernstein_radii",
     "c_epsilon",
+    "change_statistic",
+    "change_threshold",
     "kl_bounds",
     "kl_rate",
     "largest_level",

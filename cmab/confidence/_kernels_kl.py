@@ -53,6 +53,12 @@ def kl_lucb_rate(n_arms: int, t: int, delta: float) -> float:
 
 
 @kernel
+def heuristic_rate(samples: int, delta: float) -> float:
+    """Return ``ln((1 + ln t) / delta)``, of the experiments of Garivier and Kaufmann (COLT 2016)."""
+    return math.log((1.0 + math.log(samples)) / delta)
+
+
+@kernel
 def kl_bounds_of(
     means: FloatArray, counts: IntArray, rate: float, lower: FloatArray, upper: FloatArray
 ) -> None:

@@ -9,6 +9,9 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import integer, real, vector
 
+#: Share of a mean up to which another one is close to it.
+_CLOSE = 1e-3
+
 
 def bernoulli_divergence(p: float, q: float) -> float:
     """Return the relative entropy ``kl(p, q)`` of Bernoulli(p) to Bernoulli(q).
@@ -19,6 +22,10 @@ def bernoulli_divergence(p: float, q: float) -> float:
     >>> bernoulli_divergence(0.5, 0.5), bernoulli_divergence(0.5, 1.0)
     (0.0, inf)
     """
+    gap = q - p
+    if 0.0 < abs(gap) < _CLOSE * min(p, 1.0 - p):
+        # The terms cancel each other but for the square of the gap.
+        return max(0.0, -p * math.log1p(gap / p) - (1.0 - p) * math.log1p(-gap / (1.0 - p)))
     total = 0.0
     # Twice the same, written out: searches call it in their inner loops. 0 ln 0 = 0.
     if p > 0.0:

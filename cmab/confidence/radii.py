@@ -115,6 +115,11 @@ def lil_radii(
     return radii
 
 
+def around(means: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the means less and plus their radii."""
+    return means - radii, means + radii
+
+
 def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
     """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``."""
     from cmab.confidence._kernels_radii import lucb1_rate

@@ -115,25 +115,36 @@ def explore_oracle(
     (draw_integers, draw_reals), (oracle_integers, oracle_reals), coins = arms, oracle, streams.coins
     n, is_uniform, sign, least = means.shape[0], integers[IS_UNIFORM], reals[SIGN], reals[LEAST]
     radii, revised, super_arm = np.empty(n), np.empty(n), np.empty(n, np.int64)
+    values, scratch = sign * means, np.empty(n)
     best, rival = np.empty(n, np.bool_), np.empty(n, np.bool_)
     _mark(super_arm, solve(_possible(means, least), oracle_integers, oracle_reals, super_arm), best)
     # Where any k arms are a super arm, both sets are repaired from those of the step before.
     rival[:] = best
+    # No value inside is below the one, none outside above the other: mostly no look at the arms is needed.
+    within, beyond = -np.inf, np.inf
     for _ in range(clock[STEPS]):
         if is_uniform:
-            restore_best(sign * means, best)
+            if within <= beyond:
+                within, beyond = restore_best(values, best)
         else:
             _mark(super_arm, solve(_possible(means, least), oracle_integers, oracle_reals, super_arm), best)
         write_radii(counts, clock[SAMPLES], integers, reals, radii)
         revise(means, radii, best, sign, least, revised)
         if is_uniform:
-            restore_best(sign * revised, rival)
+            for i in range(n):
+                scratch[i] = sign * revised[i]
+            restore_best(scratch, rival)
         else:
             _mark(super_arm, solve(revised, oracle_integers, oracle_reals, super_arm), rival)
         arm, gap = dispute(revised, radii, best, rival, sign)
         if has_won(arm, gap, integers, reals) or clock[SAMPLES] + 1 > clock[MOST_SAMPLES]:
             return True
         observe_outcome(arm, draw(arm, draw_integers, draw_reals, coins), counts, means, deviations)
+        values[arm] = sign * means[arm]
+        if best[arm]:
+            within = min(within, values[arm])
+        else:
+            beyond = max(beyond, values[arm])
         clock[ROUNDS] += 1
         clock[SAMPLES] += 1
     return False

@@ -4,13 +4,13 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled._kernels import borrows, kernel, part
-from cmab.compiled._kernels_exploration import ROUNDS, Seen, decide_kernel
+from cmab.compiled._kernels_exploration import ROUNDS, SAMPLES, Seen, decide_kernel
 from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
-from cmab.confidence._kernels_kl import kl_bounds_of, kl_lucb_rate
+from cmab.confidence._kernels_kl import heuristic_rate, kl_bounds_of, kl_lucb_rate
 from cmab.confidence._kernels_radii import RADII, hoeffding_radii, lucb1_rate, radius_at
 
-BOTH, RANDOM = 0, 1
+BOTH, RANDOM, LESS = 0, 1, 2
 
 
 @kernel
@@ -47,6 +47,9 @@ def choose_critical(
     """Write the arms of the pair that are sampled, in increasing order; return how many."""
     if sampling == RANDOM:
         chosen[0] = high if takes_high(coin, counts[high], counts[low]) else low
+        return 1
+    if sampling == LESS:
+        chosen[0] = high if counts[high] < counts[low] else low
         return 1
     chosen[0], chosen[1] = min(high, low), max(high, low)
     return 2
@@ -106,12 +109,12 @@ def decide_lucb1(seen: Seen, coin: float, integers: IntArray, reals: FloatArray,
 
 
 # decide_kl_lucb: `integers` holds the k best arms of the last step.
-KL_DELTA, KL_EPSILON = range(2)
+KL_DELTA, KL_EPSILON, KL_HEURISTIC = range(3)
 
 
-def kl_lucb_rule(k: int, delta: float, epsilon: float) -> Rule:
+def kl_lucb_rule(k: int, delta: float, epsilon: float, *, is_proven: bool) -> Rule:
     """Return KL-LUCB with its parameters."""
-    return Rule(decide_kl_lucb, [*range(k)], [delta, epsilon])
+    return Rule(decide_kl_lucb, [*range(k)], [delta, epsilon, float(not is_proven)])
 
 
 @decide_kernel
@@ -121,7 +124,11 @@ def decide_kl_lucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArra
     n = means.shape[0]
     is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
     mark_best_again(means, integers, is_high)
-    kl_bounds_of(means, counts, kl_lucb_rate(n, seen.clock[ROUNDS], reals[KL_DELTA]), lower, upper)
+    if reals[KL_HEURISTIC] != 0.0:
+        rate = heuristic_rate(seen.clock[SAMPLES], reals[KL_DELTA])
+    else:
+        rate = kl_lucb_rate(n, seen.clock[ROUNDS], reals[KL_DELTA])
+    kl_bounds_of(means, counts, rate, lower, upper)
     high, low, gap = critical_pair(lower, upper, is_high)
     size = choose_critical(high, low, BOTH, counts, coin, chosen)
     return -size if gap < reals[KL_EPSILON] else size

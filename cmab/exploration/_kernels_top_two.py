@@ -1,6 +1,6 @@
 """Sampling rules for the best arm: top-two rules and tracking of the optimal proportions.
 
-All stop as `MixtureGLR` does; the first two of their `reals` are sigma and the threshold.
+All stop as `MixtureGLR` does, and their `reals` begin with those of `_kernels_evidence`.
 """
 
 import math
@@ -8,24 +8,28 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels import borrows, part
 from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
+from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
-from cmab.exploration._kernels_mixture import evidence, least_separated_pair
+from cmab.exploration._kernels_best_k_proportions import best_k_proportions
+from cmab.exploration._kernels_evidence import EPSILON, SIGMA, pair_evidence
+from cmab.exploration._kernels_mixture import least_separated_pair
+from cmab.exploration._kernels_proportions import coin_proportions, gaussian_proportions
 
-SIGMA, THRESHOLD, BETA = range(3)
+# The first of `reals` after those of the stop: the leader's share, or by how much samples grow between plans.
+BETA, GROWTH, PLAN = 4, 4, 5
 
 
 @part
 def _closest_pair(seen: Seen, reals: FloatArray) -> tuple[int, int, bool]:
     """Return the best mean, its rival of least penalised evidence, and whether all rivals are far enough."""
-    sigma, threshold, one = reals[SIGMA], reals[THRESHOLD], np.zeros(1, np.int64)
-    return least_separated_pair(seen.means, seen.counts, one, sigma, threshold, np.empty(0))
+    return least_separated_pair(seen.means, seen.counts, np.zeros(1, np.int64), reals, np.empty(0))
 
 
-def eb_tci_rule(sigma: float, threshold: float, beta: float) -> Rule:
+def eb_tci_rule(reals: list[float], beta: float) -> Rule:
     """Return the rule of `EBTCI`."""
-    return Rule(decide_eb_tci, [], [sigma, threshold, beta], is_random=True)
+    return Rule(decide_eb_tci, [], [*reals, beta], is_random=True)
 
 
 @decide_kernel
@@ -50,15 +54,14 @@ def optimistic_leader(counts: IntArray, means: FloatArray, samples: int, bonus: 
 
 @part
 @borrows
-def closest_rival(counts: IntArray, means: FloatArray, leader: int) -> int:
+def closest_rival(counts: IntArray, means: FloatArray, leader: int, reals: FloatArray) -> int:
     """Return the arm with the least evidence that `leader` is better; ties go to the lower index."""
     rival, least = -1, np.inf
     for j in range(means.shape[0]):
         if j != leader:
-            # argmin of gap / sqrt(1 / T_B + 1 / T_j), in square: half of that is the evidence at sigma = 1,
-            # and neither the half nor sigma changes the order.
-            gap = max(0.0, means[leader] - means[j])
-            weight = evidence(gap, 1.0 / counts[leader] + 1.0 / counts[j], 1.0)
+            # argmin of (gap + epsilon) / sqrt(1 / T_B + 1 / T_j): the evidence grows with the square.
+            spread = 1.0 / counts[leader] + 1.0 / counts[j]
+            weight = pair_evidence(means[leader], means[j], counts[leader], counts[j], spread, reals)
             if rival < 0 or weight < least:
                 rival, least = j, weight
     return rival
@@ -66,12 +69,12 @@ def closest_rival(counts: IntArray, means: FloatArray, leader: int) -> int:
 
 # decide_ttucb: more of its `reals`. The memory counts the steps that each arm has led, then those of them in
 # which it was sampled itself; last come an arm and the number of samples at which it was chosen and counted.
-BONUS, LED = 3, 4
+BONUS, LED = 5, 6
 
 
-def ttucb_rule(n_arms: int, sigma: float, threshold: float, beta: float, bonus: float) -> Rule:
+def ttucb_rule(n_arms: int, reals: list[float], beta: float, bonus: float) -> Rule:
     """Return the rule of `TTUCB`, before a step was led."""
-    return Rule(decide_ttucb, [], [sigma, threshold, beta, bonus], np.zeros(2 * n_arms + 2))
+    return Rule(decide_ttucb, [], [*reals, beta, bonus], np.zeros(2 * n_arms + 2))
 
 
 @decide_kernel
@@ -87,56 +90,29 @@ def decide_ttucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray,
     else:
         leader = optimistic_leader(counts, means, samples, reals[BONUS])
         lags = memory[n + leader] <= reals[BETA] * (memory[leader] + 1.0)
-        chosen[0] = leader if lags else closest_rival(counts, means, leader)
+        chosen[0] = leader if lags else closest_rival(counts, means, leader, reals)
         memory[leader] += 1.0
         memory[n + leader] += 1.0 if lags else 0.0
         memory[2 * n], memory[2 * n + 1] = chosen[0], samples
     return -1 if _closest_pair(seen, reals)[2] else 1
 
 
-@kernel
-def gaussian_proportions(means: FloatArray, out: FloatArray) -> None:
-    """Write the optimal proportions of samples for the best of Gaussian arms; arms tied for it share them.
-
-    Garivier and Kaufmann (COLT 2016), Theorem 5, for Gaussian arms: with z = 2y / (least gap)^2
-    and r_a the squared gap over the least one, the ratio of arm a's samples to the best arm's is
-    ``x_a = z / (r_a - z)``, and the condition of optimality is ``sum x_a^2 = 1``.
-    """
-    top, ties, least = means.max(), 0, np.inf
-    for mean in means:
-        if mean == top:
-            ties += 1
-        else:
-            least = min(least, (top - mean) ** 2)
-    if ties > 1 or least == 0.0:
-        for i in range(means.shape[0]):
-            out[i] = 1.0 / ties if means[i] == top else 0.0
-        return
-    z = 0.5  # where the closest arm's own share is 1: at or beyond the root of a convex function
-    for _ in range(60):
-        # Newton's steps from the right of the root of a convex function: they fall to it.
-        total, slope = -1.0, 0.0
-        for mean in means:
-            if mean != top:
-                ratio = (top - mean) ** 2 / least
-                total += (z / (ratio - z)) ** 2
-                slope += 2.0 * z * ratio / (ratio - z) ** 3
-        if total <= 1e-14:
-            break
-        z -= total / slope
-    for i in range(means.shape[0]):
-        ratio = (top - means[i]) ** 2 / least
-        out[i] = 1.0 if means[i] == top else z / (ratio - z)
-    out /= out.sum()
-
-
 @part
-def refresh_plan(means: FloatArray, samples: int, plan: FloatArray) -> None:
-    """Recompute the proportions ``plan[1:]`` if `samples` has come to ``plan[0]``; next a tenth later."""
+def refresh_plan(
+    means: FloatArray, best: IntArray, samples: int, plan: FloatArray, reals: FloatArray
+) -> None:
+    """Recompute the proportions ``plan[1:]`` if `samples` has come to ``plan[0]``, then set when next."""
     if samples >= plan[0]:
-        gaussian_proportions(means, plan[1:])
+        if best.shape[0] > 1:
+            is_high = np.empty(means.shape[0], np.bool_)
+            mark_best_again(means, best, is_high)
+            best_k_proportions(means, is_high, reals, plan[1:])
+        elif reals[SIGMA] == 0.0:
+            coin_proportions(means, reals[EPSILON], plan[1:])
+        else:
+            gaussian_proportions(means, reals[EPSILON], plan[1:])
         # Plans this rare leave Track-and-Stop optimal in the limit (Jedra and Proutiere 2020, from memory).
-        plan[0] = math.ceil(1.1 * samples)
+        plan[0] = max(math.ceil((1.0 + reals[GROWTH]) * samples), samples + 1)
 
 
 @part
@@ -158,19 +134,17 @@ def tracked_arm(counts: IntArray, samples: int, proportions: FloatArray) -> int:
     return arm
 
 
-# decide_track: the memory holds when the plan is due, and the plan.
-PLAN = 2
-
-
-def track_rule(n_arms: int, sigma: float, threshold: float) -> Rule:
+# decide_track: `integers` holds the k best arms of the last step; the memory, from PLAN on, when the plan is
+# due, and the plan.
+def track_rule(n_arms: int, k: int, reals: list[float], growth: float) -> Rule:
     """Return the rule of `TrackAndStop`, before there is a plan."""
-    return Rule(decide_track, [], [sigma, threshold], np.zeros(1 + n_arms))
+    return Rule(decide_track, [*range(k)], [*reals, growth], np.zeros(1 + n_arms))
 
 
 @decide_kernel
 def decide_track(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
     """Track the proportions that would be optimal if the means were the true ones."""
     samples, plan = seen.clock[SAMPLES], reals[PLAN:]
-    refresh_plan(seen.means, samples, plan)
+    refresh_plan(seen.means, integers, samples, plan, reals)
     chosen[0] = tracked_arm(seen.counts, samples, plan[1:])
-    return -1 if _closest_pair(seen, reals)[2] else 1
+    return -1 if least_separated_pair(seen.means, seen.counts, integers, reals, np.empty(0))[2] else 1

@@ -11,9 +11,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
-from cmab.confidence.radii import MODES, Mode, lil_parameters
+from cmab.confidence.radii import MODES, Mode, around, lil_parameters
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible
-from cmab.exploration.parameters import check_epsilon, check_noise
+from cmab.exploration.parameters import check_epsilon, check_growth, check_noise, grown
 from cmab.exploration.sampling import SamplingExplorer
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
@@ -35,12 +35,14 @@ class _CLUCBRule(SamplingExplorer):
     oracle: LinearOracle
     _: KW_ONLY
     delta: float
+    growth: float = 0.0
 
     in_kernel = (*SamplingExplorer.in_kernel, "radii", "rivals", "has_won")
 
     def __post_init__(self) -> None:
         check_exact(self.oracle)
         check_noise(self.delta, self.sigma)
+        check_growth(self.growth)
         check_takes_any_mean(self.oracle)
 
     @property
@@ -52,6 +54,10 @@ class _CLUCBRule(SamplingExplorer):
     def goal(self) -> Goal:
         """The best super arm."""
         return BestSuperArm(self.oracle)
+
+    def pulls(self, state: ArmStatistics) -> int:
+        """Return how many outcomes are taken at once."""
+        return grown(state, self.growth)
 
     @abstractmethod
     def _parameters(self) -> tuple[IntArray, FloatArray]:
@@ -79,6 +85,11 @@ class _CLUCBRule(SamplingExplorer):
         radii = np.empty(self.n_arms)
         write_radii(state.counts, int(state.counts.sum()), *self._rule, radii)
         return radii
+
+    def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
+        """Return the means less and plus the radii; no mean is below the least that the oracle takes."""
+        lower, upper = around(state.means, self.radii(state))
+        return np.maximum(lower, self.oracle.least_mean), upper
 
     def has_won(self, rivals: Rivals) -> bool:
         """Return whether the best super arm is certain enough."""
@@ -109,12 +120,12 @@ class _CLUCBRule(SamplingExplorer):
         return self.oracle.sign
 
     def kernel(self) -> ExplorerKernel | None:
-        """Return the compiled loop that calls the oracle's compiled form, if it has one."""
+        """Return the compiled loop that calls the oracle's compiled form, if it has one; none for batches."""
         from cmab.compiled._kernels_exploration import Arguments
         from cmab.exploration._kernels_clucb import explore_oracle
 
         oracle: Kernel | None = compiled_form(self.oracle, "solve")
-        if oracle is None:
+        if oracle is None or self.growth > 0.0:
             return None
         arguments = Arguments(oracle.integers, oracle.reals), Arguments(*self._rule)
         return ExplorerKernel(explore_oracle, (oracle.function, *arguments))
@@ -144,6 +155,9 @@ class LilCLUCB(_CLUCBRule):
         Probability of failure, in (0, 1).
     sigma : float
         Sub-Gaussian scale of the outcomes.
+    growth : float
+        Batches: ``max(1, growth t / n_arms)`` outcomes are taken at once after t samples, in [0, 1], so that
+        the number of calls of the oracle grows like ``ln t``. 0 asks it before every sample.
     mode : {"faithful", "paper", "heuristic"}
         See `LilLUCB`.
 
@@ -221,6 +235,9 @@ class CLUCB(_CLUCBRule):
         Tolerance; 0 is CLUCB.
     sigma : float
         Sub-Gaussian scale of the outcomes.
+    growth : float
+        Batches: ``max(1, growth t / n_arms)`` outcomes are taken at once after t samples, in [0, 1], so that
+        the number of calls of the oracle grows like ``ln t``. 0 asks it before every sample.
 
     Raises
     ------

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import LinearOracle
+from cmab.validation import arm_indices
 
 
 def check_exact(oracle: Any) -> None:
@@ -47,3 +49,34 @@ def possible(oracle: LinearOracle, means: FloatArray) -> FloatArray:
     Intervals cut at what the true means cannot be below hold whenever the whole ones do.
     """
     return np.maximum(means, oracle.least_mean)
+
+
+def rivals_of(
+    oracle: Any, best: IntArray, super_arms: Sequence[Sequence[int]] | None
+) -> tuple[FloatArray, int]:
+    """Return what `best` is compared with, and how many comparisons may be wrong.
+
+    A row of the matrix has 1 for arms that only `best` has, -1 for those that only the rival has. The rivals
+    are all other `super_arms`, or the exchanges of a matroid.
+    """
+    if super_arms is not None:
+        inside = np.zeros((len(super_arms), oracle.n_arms))
+        for row, arms in zip(inside, super_arms, strict=True):
+            row[arm_indices("super_arms", arms, oracle.n_arms)] = 1.0
+        own = np.zeros(oracle.n_arms)
+        own[best] = 1.0
+        if not (inside == own).all(axis=1).any():
+            raise ValueError(f"super_arms must hold all super arms, got none that is {best.tolist()}")
+        signs = np.unique(own - inside, axis=0)
+        signs = signs[np.abs(signs).any(axis=1)]
+        return signs, len(signs)
+    exchange_pairs = getattr(oracle, "exchange_pairs", None)
+    if exchange_pairs is None:
+        raise ValueError(
+            f"oracle must be a matroid with exchange_pairs, or super_arms be listed, got {oracle!r}"
+        )
+    pairs = exchange_pairs(best)
+    signs = np.zeros((len(pairs), oracle.n_arms))
+    rows = np.arange(len(pairs))
+    signs[rows, pairs[:, 0]], signs[rows, pairs[:, 1]] = 1.0, -1.0
+    return signs, len(best) * (oracle.n_arms - len(best))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cmab.arrays import FloatArray
 from cmab.compiled.forms import Rule
+from cmab.confidence.kl import kl_bounds, kl_rate
+from cmab.exploration.likelihood import LikelihoodMode, check_mode
 from cmab.exploration.parameters import check_epsilon
 from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
 from cmab.goals import ExploreM, Goal
+from cmab.statistics import ArmStatistics
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,6 +34,9 @@ class KLLUCB(RuledExplorer, BestK):
         Probability of failure, in (0, 1).
     epsilon : float
         Tolerance, 0 for the best k exactly.
+    mode : {"faithful", "heuristic"}
+        "heuristic" takes the rate ``ln((1 + ln t) / delta)`` after t samples, as experiments in the
+        literature do: nothing is proven, and no answer is certified.
 
     Raises
     ------
@@ -50,20 +57,37 @@ class KLLUCB(RuledExplorer, BestK):
     """
 
     epsilon: float = 0.0
+    mode: LikelihoodMode = "faithful"
 
     support = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_epsilon(self.epsilon)
+        check_mode(self.mode)
 
     @property
     def goal(self) -> Goal:
         """Every arm within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether the exploration rate is the proven one."""
+        return self.mode == "faithful"
+
     def rule(self) -> Rule:
         """Return the compiled rule: a scan of all arms, for the clock moves every bound."""
         from cmab.exploration._kernels_lucb import kl_lucb_rule
 
-        return kl_lucb_rule(self.k, self.delta, self.epsilon)
+        return kl_lucb_rule(self.k, self.delta, self.epsilon, is_proven=self.is_proven)
+
+    def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds by relative entropy."""
+        from cmab.confidence._kernels_kl import heuristic_rate
+
+        if self.is_proven:
+            rate = kl_rate(self.n_arms, state.rounds, delta=self.delta)
+        else:
+            rate = heuristic_rate(int(state.counts.sum()), self.delta)
+        return kl_bounds(state.means, state.counts, rate=rate)

@@ -15,7 +15,7 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel, Rule
-from cmab.confidence.radii import MODES, Mode, lil_parameters
+from cmab.confidence.radii import MODES, Mode, around, lil_parameters, lil_radii, lucb1_radii
 from cmab.exploration.parameters import check_epsilon
 from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
@@ -30,6 +30,15 @@ class Pair(NamedTuple):
     high: int
     low: int
     gap: float
+
+
+def best_mask(means: FloatArray, k: int) -> BoolArray:
+    """Mark the `k` best means; ties go to the lower index."""
+    from cmab.compiled._kernels_select import mark_best
+
+    is_high = np.empty(len(means), np.bool_)
+    mark_best(means, k, is_high)
+    return is_high
 
 
 class LUCBRule(BestK):
@@ -57,11 +66,9 @@ class LUCBRule(BestK):
 
     def pair(self, state: ArmStatistics) -> Pair:
         """Return the critical pair; ties go to the lower index."""
-        from cmab.compiled._kernels_select import mark_best
         from cmab.exploration._kernels_lucb import critical_pair
 
-        is_high = np.empty(self.n_arms, np.bool_)
-        mark_best(state.means, self.k, is_high)
+        is_high = best_mask(state.means, self.k)
         return Pair(*critical_pair(*self.bounds(state, is_high), is_high))
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
@@ -71,6 +78,10 @@ class LUCBRule(BestK):
         pair, chosen = self.pair(state), np.empty(2, np.int64)
         coin = rng.random() if self.one_arm else 0.0
         return chosen[: choose_critical(pair.high, pair.low, int(self.one_arm), state.counts, coin, chosen)]
+
+    def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds of each arm."""
+        return self.bounds(state, best_mask(state.means, self.k))
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the intervals of the two sides do not overlap."""
@@ -157,6 +168,12 @@ class LUCB1(RuledExplorer, BestK):
 
         return lucb1_rule(self.k, self.delta, self.sigma, self.epsilon)
 
+    def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
+        """Return the means less and plus the radii of this round."""
+        return around(
+            state.means, lucb1_radii(state.counts, state.rounds, delta=self.delta, sigma=self.sigma)
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LilLUCB(RuledExplorer, BestK):
@@ -195,7 +212,8 @@ class LilLUCB(RuledExplorer, BestK):
     sigma: float = 0.5
     mode: Mode = "faithful"
 
-    one_arm: ClassVar[bool] = False
+    #: 0 for both critical arms, 1 for one at random, 2 for the one of fewer samples.
+    one_arm: ClassVar[int] = 0
     in_kernel = (*RuledExplorer.in_kernel, "rule")
 
     def __post_init__(self) -> None:
@@ -219,6 +237,12 @@ class LilLUCB(RuledExplorer, BestK):
 
         epsilon, *levels = self._levels
         return lil_rule(self.k, self.one_arm, epsilon, self.sigma, *levels)
+
+    def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
+        """Return the means less and plus the radii, which differ on the two sides."""
+        epsilon, high, low = self._levels
+        levels = np.where(best_mask(state.means, self.k), high, low)
+        return around(state.means, lil_radii(state.counts, levels, epsilon=epsilon, sigma=self.sigma))
 
     def kernel(self) -> ExplorerKernel:
         """Return the same rule over tournament trees: O(log n_arms) a sample."""
@@ -296,4 +320,4 @@ class LilRandLUCB(LUCBPlusPlus):
     Algorithm 1 and Theorem 3.1.
     """
 
-    one_arm = True
+    one_arm = 1

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from cmab.compiled.forms import Rule
-from cmab.confidence.radii import pair_threshold
-from cmab.exploration.ruled import RuledExplorer
+from cmab.exploration.likelihood import LikelihoodStop
 from cmab.exploration.sampling import BestK
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MixtureGLR(RuledExplorer, BestK):
+class MixtureGLR(LikelihoodStop, BestK):
     """A proven stop that needs about half the samples of the lil rules: likelihood ratios of all pairs.
 
-    For each of the k best arms i and each other arm j, the evidence is ``(m_i - m_j)^2 / (2 sigma^2
-    (1 / T_i + 1 / T_j))``. The pair with the least evidence plus ``ln T_i + ln T_j`` is critical (the
-    penalty keeps arms from starving), and one of its arms is sampled as in `LilRandLUCB`. The stop proves
-    an error of at most `delta` for any way of sampling Gaussian arms; that the run ends is not proven, so set
-    a cap. The threshold's constants rest on memory of the paper.
+    For each of the k best arms i and each other arm j, the evidence that i is better than j less `epsilon`
+    is, of Gaussian arms, ``(m_i - m_j + epsilon)^2 / (2 sigma^2 (1 / T_i + 1 / T_j))``. The pair with the
+    least evidence plus ``ln T_i + ln T_j`` is critical (the penalty keeps arms from starving), and an arm of
+    it is sampled with probability its share of the evidence: for one best arm this is the
+    information-directed selection of You et al. (2023).
 
     Parameters
     ----------
@@ -28,12 +26,30 @@ class MixtureGLR(RuledExplorer, BestK):
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Scale of Gaussian outcomes (or sub-Gaussian scale).
+        Scale of Gaussian outcomes (or sub-Gaussian scale); left out where `family` is ``"bernoulli"``.
+    epsilon : float
+        Tolerance, 0 for the best k exactly; with one, runs end on ties too.
+    family : {"gaussian", "bernoulli"}
+        What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1], which takes
+        fewer samples where means are close to 0 or 1.
+    mode : {"faithful", "heuristic"}
+        "heuristic" compares the evidence with ``ln((1 + ln t) / delta)``, as experiments in the literature
+        do: nothing is proven, and no answer is certified.
 
     Raises
     ------
     ValueError
         If a parameter is out of its range.
+
+    Notes
+    -----
+    With probability at least ``1 - delta`` none but the best k ever passes the threshold against one of them
+    that is better by more than `epsilon`, for any way of sampling. For Gaussian outcomes its constants are
+    those of Kaufmann and Koolen, from memory: a number plus ``2 ln(4 + ln T)`` for each arm of the pair. For
+    outcomes in [0, 1] it is ``ln(pairs / delta)`` plus, for each arm, the logarithm of the largest likelihood
+    over its mean under the Beta(1/2, 1/2) prior, about ``ln(T) / 2 + 0.6`` at most: the mean over the true
+    likelihood is a non-negative supermartingale of mean 1 at most (for outcomes between 0 and 1 by
+    convexity), and Ville's inequality bounds its maximum. That a run ends is not proven, so set a cap.
 
     Examples
     --------
@@ -45,16 +61,24 @@ class MixtureGLR(RuledExplorer, BestK):
     References
     ----------
     E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
+    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, section 4 (the
+    stop for coins).
+    W. You, C. Qin, Z. Wang, S. Yang: Information-Directed Selection for Top-Two Algorithms, COLT 2023.
+    M. Jourdan, R. Degenne, E. Kaufmann: An epsilon-Best-Arm Identification Algorithm for Fixed-Confidence and
+    Beyond, NeurIPS 2023 (the evidence with a tolerance).
     """
 
-    sigma: float = 0.5
+    def __post_init__(self) -> None:
+        BestK.__post_init__(self)
+        super().__post_init__()
 
-    @cached_property
-    def _threshold(self) -> float:
-        return pair_threshold(self.k * (self.n_arms - self.k), delta=self.delta)
+    @property
+    def n_best(self) -> int:
+        """How many arms are returned."""
+        return self.k
 
     def rule(self) -> Rule:
         """Return the compiled rule: a scan of all pairs across the border of the k best."""
         from cmab.exploration._kernels_mixture import mixture_rule
 
-        return mixture_rule(self.k, self.sigma, self._threshold)
+        return mixture_rule(self.k, self._stop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cmab.statistics import ArmStatistics
 from cmab.validation import integer, interval, real
 
 #: Most samples of a run: counts stay integers of 64 bits, with room for sums.
@@ -31,6 +32,16 @@ def check_noise(delta: float, sigma: float | None) -> None:
 def check_epsilon(epsilon: float) -> None:
     """Raise unless `epsilon` is a tolerance, 0 or more."""
     real("epsilon", epsilon, 0.0, _HUGE)
+
+
+def check_growth(growth: float) -> None:
+    """Raise unless `growth`, by which share samples grow from batch to batch, lies in [0, 1]."""
+    real("growth", growth, 0.0, 1.0)
+
+
+def grown(state: ArmStatistics, growth: float) -> int:
+    """Return the outcomes of a batch: at least one, and the share `growth` of all so far, an arm's."""
+    return max(1, int(growth * float(state.counts.sum()) / len(state.counts)))
 
 
 def check_factor(name: str, factor: float) -> None:

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.confidence.radii import scaled_radius
+from cmab.confidence.radii import around, scaled_radius
 from cmab.exploration.parameters import MOST, check_delta, check_support, length
 from cmab.exploration.phases import PhasedExplorer, Phases, settle, undecided_means
 from cmab.statistics import ArmStatistics
@@ -26,6 +26,11 @@ class _Race(PhasedExplorer):
     @abstractmethod
     def radii(self, stats: ArmStatistics) -> FloatArray:
         """Return radii that hold up to `max_pulls`; times its count none falls as the count grows."""
+
+    def intervals(self, state: Phases) -> tuple[FloatArray, FloatArray]:
+        """Return the means less and plus the radii: of an arm that is decided, those of its last sample."""
+        radii = np.where(state.stats.counts > 0, self.radii(state.stats), np.inf)
+        return around(state.stats.means, radii)
 
     def is_certified(self, state: Phases) -> bool:
         """Return whether all arms were decided by their intervals, none by running out of pulls."""

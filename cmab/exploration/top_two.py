@@ -29,7 +29,7 @@ class EBTCI(_TopTwo):
     delta)`` tends to the least one of rules that give the best arm the share `beta`
     (`cmab.theory.characteristic_time` with ``beta``), at ``beta = 1/2`` at most twice the least of all. The
     stop is that of `MixtureGLR`: proven to err with probability at most `delta`, its constants from memory of
-    the paper.
+    the paper. With the pair's own shares in place of `beta` it is `MixtureGLR` with ``k = 1``.
 
     Parameters
     ----------
@@ -38,7 +38,13 @@ class EBTCI(_TopTwo):
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Scale of Gaussian outcomes (or sub-Gaussian scale).
+        Scale of Gaussian outcomes (or sub-Gaussian scale); left out where `family` is ``"bernoulli"``.
+    epsilon : float
+        Tolerance, 0 for the best arm exactly; with one, runs end on ties too.
+    family : {"gaussian", "bernoulli"}
+        What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
+    mode : {"faithful", "heuristic"}
+        As of `MixtureGLR`: "heuristic" certifies nothing.
     beta : float
         Share of the leader, in (0, 1).
 
@@ -64,7 +70,7 @@ class EBTCI(_TopTwo):
         """Return the compiled rule."""
         from cmab.exploration._kernels_top_two import eb_tci_rule
 
-        return eb_tci_rule(self.sigma, self._threshold, self.beta)
+        return eb_tci_rule(self._stop, self.beta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +89,13 @@ class TTUCB(_TopTwo):
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Scale of Gaussian outcomes (or sub-Gaussian scale).
+        Scale of Gaussian outcomes (or sub-Gaussian scale); left out where `family` is ``"bernoulli"``.
+    epsilon : float
+        Tolerance, 0 for the best arm exactly; with one, runs end on ties too.
+    family : {"gaussian", "bernoulli"}
+        What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
+    mode : {"faithful", "heuristic"}
+        As of `MixtureGLR`: "heuristic" certifies nothing.
     beta : float
         Share of the leader, in (0, 1).
 
@@ -113,4 +125,4 @@ class TTUCB(_TopTwo):
         from cmab.exploration._kernels_top_two import ttucb_rule
 
         bonus = self._factor * self.sigma**2
-        return ttucb_rule(self.n_arms, self.sigma, self._threshold, self.beta, bonus)
+        return ttucb_rule(self.n_arms, self._stop, self.beta, bonus)

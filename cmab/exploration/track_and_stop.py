@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cmab.arrays import IntArray
 from cmab.compiled.forms import Rule
 from cmab.exploration.best_arm import BestArmRule
+from cmab.exploration.parameters import check_growth
+from cmab.goals import best_k
+from cmab.statistics import ArmStatistics
+from cmab.validation import integer
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TrackAndStop(BestArmRule):
-    """Lazy Track-and-Stop (Garivier and Kaufmann 2016) for the best of Gaussian arms, with D-tracking.
+    """Lazy Track-and-Stop (Garivier and Kaufmann 2016) for the best arm or the k best, with D-tracking.
 
-    The proportions of `cmab.theory.characteristic_time` at the empirical means are computed anew whenever the
-    number of samples t has grown by a tenth (Jedra and Proutiere 2020); an arm with fewer than
+    The proportions of `cmab.theory.characteristic_time` (for k > 1 those of `cmab.theory.best_k_time`, within
+    2 %) at the empirical means are computed anew whenever the
+    number of samples t has grown by the share `growth` (Jedra and Proutiere 2020); an arm with fewer than
     ``sqrt(t) - N / 2`` samples goes first, otherwise the arm that lags most behind its proportion. The mean
     number of samples over ``ln(1 / delta)`` tends to the characteristic time, which no rule can beat. The
     stop is that of `MixtureGLR`: proven to err with probability at most `delta`, its constants from memory of
@@ -23,10 +29,21 @@ class TrackAndStop(BestArmRule):
     ----------
     n_arms : int
         Number of arms, at least 2.
+    k : int
+        How many to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Scale of Gaussian outcomes (or sub-Gaussian scale).
+        Scale of Gaussian outcomes (or sub-Gaussian scale); left out where `family` is ``"bernoulli"``.
+    epsilon : float
+        Tolerance, 0 for the best arm exactly; with one, runs end on ties too.
+    family : {"gaussian", "bernoulli"}
+        What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
+    mode : {"faithful", "heuristic"}
+        As of `MixtureGLR`: "heuristic" certifies nothing.
+    growth : float
+        Share by which the samples grow between plans, in [0, 1]; 0 plans at every sample, as published, and
+        takes 5 to 10 % fewer samples than 0.1 on the instances of the paper, at many times the work.
 
     Raises
     ------
@@ -47,8 +64,25 @@ class TrackAndStop(BestArmRule):
     from memory).
     """
 
+    k: int = 1
+    growth: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("k", self.k, 1, self.n_arms - 1)
+        check_growth(self.growth)
+
+    @property
+    def n_best(self) -> int:
+        """How many arms are returned."""
+        return self.k
+
+    def recommend(self, state: ArmStatistics) -> IntArray:
+        """Return the k best means."""
+        return best_k(state.means, self.k)
+
     def rule(self) -> Rule:
         """Return the compiled rule, which remembers when the plan is due, and the plan."""
         from cmab.exploration._kernels_top_two import track_rule
 
-        return track_rule(self.n_arms, self.sigma, self._threshold)
+        return track_rule(self.n_arms, self.k, self._stop, self.growth)

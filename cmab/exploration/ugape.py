@@ -7,8 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from cmab.arrays import IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Rule
+from cmab.confidence.radii import anytime_radii, around, bernstein_radii
 from cmab.exploration.parameters import check_epsilon, check_noise, check_support, length
 from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
@@ -43,6 +44,15 @@ class UGapERule(RuledExplorer):
 
         levels = self.delta, self._length, self.epsilon
         return ugape_rule(self.k, self._by_variance, self.arms_per_bandit, *levels)
+
+    def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
+        """Return the means less and plus the radii after so many samples."""
+        samples = int(state.counts.sum())
+        if self._by_variance and self.support is not None:
+            radii = bernstein_radii(state, samples, delta=self.delta, support=self.support)
+        else:
+            radii = anytime_radii(state.counts, samples, delta=self.delta, sigma=self._length / 2.0)
+        return around(state.means, radii)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the arms of least gap index; before every arm was seen, the best means."""

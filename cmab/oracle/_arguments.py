@@ -32,7 +32,8 @@ def _squares(oracle: Any, squares: FloatArray, _: object) -> FloatArray:
     return array
 
 
-def _available(oracle: Any, available: ArrayLike, _: object) -> BoolArray:
+def entries_available(oracle: Any, available: ArrayLike, _: object = None) -> BoolArray:
+    """Return `available`, refused unless an array of `n_choices` booleans."""
     array = np.asarray(available)
     # Not converted: a list of entries would become a mask of ones.
     if array.shape != (oracle.n_choices,) or array.dtype != np.bool_:
@@ -48,7 +49,7 @@ TAKES = {
     "solve": (None, generator),
     "solve_batch": (None, generator),
     "solve_certified": (None, generator),
-    "solve_within": (None, _available, generator),
+    "solve_within": (None, entries_available, generator),
     "solve_constrained": (None, None, None, generator),
     "solve_root": (_means, _squares, generator),
     "gaps": (None, None, None, generator),

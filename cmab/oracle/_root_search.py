@@ -13,6 +13,9 @@ from cmab.arrays import FloatArray, IntArray
 # Values are told apart to this share of their size; rounding is far below.
 _ROUNDING = 1e-11
 
+# Slopes go no higher, and weights are cut there, so that sums of them stay finite.
+_LARGEST = 1e300
+
 #: Takes weights, arms to include and arms to leave out, and returns the super arm of largest weight, if any.
 Solve = Callable[[FloatArray, IntArray, IntArray], IntArray | None]
 
@@ -74,17 +77,20 @@ class RootSearch:
         Rewards, and numbers that are not negative.
     tolerance : float
         How much the answer may be worth less than the best.
+    exclude : tuple of int
+        Arms that no answer has.
     """
 
     solve: Solve
     means: FloatArray
     squares: FloatArray
     tolerance: float
+    exclude: tuple[int, ...] = ()
     best: Point | None = field(default=None, init=False)
 
     def run(self) -> IntArray | None:
         """Return the best super arm; None if there is none."""
-        waiting = [Part()]
+        waiting = [Part(exclude=self.exclude)]
         while waiting:
             part = waiting.pop()
             ends = self._ends(part)
@@ -96,10 +102,15 @@ class RootSearch:
         return None if self.best is None else self.best.super_arm
 
     def _halves(self, part: Part, tangent: Tangent) -> list[Part]:
-        """Split a part by an arm that one end of its best tangent has and the other has not."""
+        """Split a part by an arm that one end of its best tangent has and the other has not.
+
+        In matroids the ends are one exchange apart, and the wide arm of the two makes the bounds tight. In
+        other families they are not: without a narrow arm, one that was played often, a part soon lacks worth.
+        """
         low, high = tangent.low, tangent.high
         different = np.setxor1d(low.super_arm, high.super_arm)
-        arm = int(different[np.argmax(self.squares[different])])
+        pick = np.argmax if len(different) <= 2 else np.argmin
+        arm = int(different[pick(self.squares[different])])
         has_low = bool((low.super_arm == arm).any())
         with_arm, without_arm = ((low, None), (None, high)) if has_low else ((None, high), (low, None))
         return [
@@ -112,7 +123,7 @@ class RootSearch:
         low, high = part.low, part.high
         if part.slope > 0.0:
             # A good slope for more super arms often shows at once that these are no better.
-            found = self._point(part, self.means + part.slope * self.squares)
+            found = self._point(part, self._weights(part.slope))
             if found is None or self._is_enough(found.along(part.slope) + 0.25 / part.slope):
                 return None
             low, high = (low, found) if _is_steep(found, part.slope) else (found, high)
@@ -120,11 +131,24 @@ class RootSearch:
         high = self._point(part, self.squares) if high is None else high
         return None if low is None or high is None else (low, high)
 
+    def _weights(self, slope: float) -> FloatArray:
+        """Return ``means + slope * squares``; only what no super arm of the part holds has to be cut."""
+        with np.errstate(over="ignore"):
+            return self.means + np.minimum(slope * self.squares, _LARGEST)
+
     def _is_enough(self, bound: float) -> bool:
         """Return whether what was met is as good as a bound."""
+        return bound <= self._enough()
+
+    def _enough(self) -> float:
+        """Return the largest bound that what was met is as good as."""
         assert self.best is not None, "a bound comes with a super arm"
-        size = abs(self.best.linear) + abs(self.best.value)
-        return bound <= self.best.value + self.tolerance + _ROUNDING * size
+        return self.best.value + self.tolerance + _ROUNDING * self._size()
+
+    def _size(self) -> float:
+        """Return how large the numbers are whose rounding counts."""
+        assert self.best is not None, "a bound comes with a super arm"
+        return abs(self.best.linear) + abs(self.best.value)
 
     def _point(self, part: Part, weights: FloatArray) -> Point | None:
         """Return the best super arm of a part for `weights`, and remember it if it is the best so far."""
@@ -148,9 +172,10 @@ class RootSearch:
             # theirs, and the derivative of the root there, 1 / (2 sqrt(v)), between those of the ends.
             least = 0.5 / np.sqrt(high.square)
             most = 0.5 / np.sqrt(low.square) if low.square > 0.0 else np.inf
-            even = (low.linear - high.linear) / (high.square - low.square)
-            slope = float(min(max(even, least), most))
-            found = self._point(part, self.means + slope * self.squares)
+            with np.errstate(over="ignore"):
+                even = np.float64(low.linear - high.linear) / (high.square - low.square)
+            slope = float(min(max(even, least), most, _LARGEST))
+            found = self._point(part, self._weights(slope))
             assert found is not None, "the ends are there"
             bound = found.along(slope) + 0.25 / slope
             known = max(low.along(slope), high.along(slope))
@@ -166,4 +191,4 @@ class RootSearch:
 def _is_steep(found: Point, slope: float) -> bool:
     """Return whether the least bound is at a smaller slope than the one that led to `found`."""
     # The bound, (u + s v)(found) + 1 / (4 s), is convex in s, with the derivative v - 1 / (4 s^2).
-    return found.square > 0.25 / slope**2
+    return bool(np.sqrt(found.square) > 0.5 / slope)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
-from typing import Any, Literal
+from collections.abc import Hashable, Iterable
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -14,9 +15,9 @@ from cmab.compiled.forms import Kernel, compiled_form, solve_rows
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import guard, unguarded
-from cmab.oracle._arguments import TAKES, finite_means
+from cmab.oracle._arguments import TAKES, entries_available, finite_means
 from cmab.smoothness import Smoothness
-from cmab.validation import arm_indices, check_vector, real_array, shown
+from cmab.validation import arm_indices, check_name, check_vector, real_array, shown
 
 Sense = Literal["max", "min"]
 
@@ -58,6 +59,9 @@ class Oracle(ABC):
     clusters : IntArray or None, shape (n_arms,)
         Cluster of each base arm, numbered from 0, where all arms of a cluster are always triggered
         together: they share one counter (Chen et al. 2016, section 4.1, "clustered arms").
+    is_monotone : bool
+        Whether no mean that rises (falls, for costs) makes a super arm worse; true unless overridden. Where
+        it is false, the best super arm gets no worse: that is what optimism needs to find it.
     is_undirected : bool
         Whether ``(u, v)`` and ``(v, u)`` are names of one base arm; false unless overridden. A `Campaign`
         then takes both.
@@ -87,7 +91,9 @@ class Oracle(ABC):
     beta: float = 1.0
     sense: Sense = "max"
     clusters: IntArray | None = None
+    is_monotone: bool = True
     is_undirected: bool = False
+    _given_names: tuple[Hashable, ...] | None = None
 
     def __init_subclass__(cls, **named: object) -> None:
         """Guard the public methods of every subclass against arguments that are none, and meter `solve`.
@@ -308,7 +314,47 @@ class Oracle(ABC):
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the user's names (networkx nodes or edges) of the entries of `super_arm`."""
-        return [int(entry) for entry in super_arm]
+        names = self._given_names
+        return [int(entry) if names is None else names[entry] for entry in super_arm]
+
+    def named(self, names: Iterable[Hashable]) -> Self:
+        """Return a copy of this oracle whose base arms have names: what a `Campaign` matches them by.
+
+        For families that are no part of a graph, whose arms have numbers otherwise.
+
+        Parameters
+        ----------
+        names : iterable of hashable
+            One name for each base arm, in their order, all different.
+
+        Raises
+        ------
+        TypeError
+            If the oracle has names of its own, those of a graph, or chooses other things than base arms.
+        ValueError
+            If the names are not as many as base arms, one comes twice, or one is no text, finite number or
+            tuple of these.
+
+        Examples
+        --------
+        >>> from oracles import TopK
+        >>> oracle = TopK(3, k=1).named(["tea", "milk", "juice"])
+        >>> oracle.labels(oracle.solve([0.1, 0.9, 0.5], rng=0))
+        ['milk']
+        """
+        if type(self).labels is not Oracle.labels or self.n_choices != self.n_arms:
+            raise TypeError(f"names must be for base arms that have none, got {self!r}, which has its own")
+        given: object = names
+        listed = tuple(given) if isinstance(given, Iterable) else ()
+        for name in listed:
+            check_name(name)
+        if not len(set(listed)) == len(listed) == self.n_arms:
+            raise ValueError(
+                f"names must be {self.n_arms} different ones, one for each base arm, got {shown(names)}"
+            )
+        other = copy.copy(self)
+        other._given_names = listed
+        return other
 
     def arm_labels(self) -> list[Hashable]:
         """Return the user's names of all base arms, for reports by name (`Campaign`).
@@ -350,6 +396,10 @@ class Oracle(ABC):
     def _check_means(self, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
         """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
         return finite_means(self, means, low, high)
+
+    def _check_available(self, available: ArrayLike) -> BoolArray:
+        """Return `available`, refused unless it is an array of `n_choices` booleans."""
+        return entries_available(self, available)
 
     def _solve_compiled(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         """Return `solve_batch` by the compiled rule if any, for oracles that take all finite means."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.guards import unguarded
+from cmab.oracle._root_of_sets import SetSearch
 from cmab.oracle._root_search import RootSearch
 from cmab.oracle.base import Oracle
 from cmab.smoothness import Smoothness
@@ -113,7 +115,13 @@ class LinearOracle(Oracle):
         return self.can_constrain and self.is_exact and self.least_mean == -np.inf
 
     def solve_root(
-        self, means: FloatArray, squares: FloatArray, rng: np.random.Generator, *, tolerance: float = 0.0
+        self,
+        means: FloatArray,
+        squares: FloatArray,
+        rng: np.random.Generator,
+        *,
+        tolerance: float = 0.0,
+        available: BoolArray | None = None,
     ) -> IntArray:
         """Return the super arm with the best sum of `means`, and root of the sum of `squares`, together.
 
@@ -122,8 +130,10 @@ class LinearOracle(Oracle):
 
         The default is exact. It asks `solve_constrained` for the best super arm of ``means + s * squares``
         (minus, for costs) at slopes s of tangents to the root, each of which bounds all super arms, and
-        splits the family by an arm where no tangent touches the best of them. A handful of calls is usual;
-        the problem is hard in general, so that there is no bound on them, and a `tolerance` needs fewer.
+        splits the family by an arm where no tangent touches the best of them. Dozens of calls are usual for
+        up to twenty arms. The problem is hard in general: for more, with equal numbers above all, there may
+        be millions, and a handful with a `tolerance`. Of all sets of k arms (`uniform_size`) the rest is done
+        by a dynamic programme instead, which equal numbers make shorter.
 
         Parameters
         ----------
@@ -135,6 +145,8 @@ class LinearOracle(Oracle):
             Source of randomness, for oracles that need one.
         tolerance : float
             How much worse than the best the answer may be; with 0, its rounding only, 1e-11 of its size.
+        available : BoolArray, shape (n_arms,), optional
+            Which arms the super arm may have; all if left out.
 
         Returns
         -------
@@ -146,15 +158,19 @@ class LinearOracle(Oracle):
         TypeError
             If `can_solve_root` is false.
         ValueError
-            If a square is negative, or `tolerance`.
+            If a square is negative, or `tolerance`; if no super arm is left of what is available, or
+            `available` is not an array of `n_arms` booleans.
 
         Examples
         --------
         >>> import numpy as np
         >>> from oracles import TopK
         >>> oracle, rng = TopK(4, k=2), np.random.default_rng(0)
-        >>> oracle.solve_root(np.array([0.5, 0.6, 0.7, 0.0]), np.array([0.1, 0.1, 0.1, 4.0]), rng)
+        >>> means, squares = np.array([0.5, 0.6, 0.7, 0.0]), np.array([0.1, 0.1, 0.1, 4.0])
+        >>> oracle.solve_root(means, squares, rng)
         array([2, 3])
+        >>> oracle.solve_root(means, squares, rng, available=np.array([True, True, False, True]))
+        array([1, 3])
 
         References
         ----------
@@ -166,18 +182,25 @@ class LinearOracle(Oracle):
         if not self.can_solve_root:
             raise TypeError(
                 f"{self!r} must be exact and have solve_constrained, for means of any sign, or define"
-                " solve_root(means, squares, rng, *, tolerance), to be used here"
+                " solve_root(means, squares, rng, *, tolerance, available), to be used here"
             )
+        gone: list[int] = []
+        if available is not None:
+            gone = np.flatnonzero(~self._check_available(available)).tolist()
         sign = self.sign
+        # Dozens of calls with arguments that are right.
+        solve, solve_constrained = unguarded(self.solve), unguarded(self.solve_constrained)
 
         def best(weights: FloatArray, include: IntArray, exclude: IntArray) -> IntArray | None:
             if len(include) == len(exclude) == 0:  # most calls, and `solve` is faster
-                return self.solve(sign * weights, rng)
-            return self.solve_constrained(sign * weights, include, exclude, rng)
+                return solve(sign * weights, rng)
+            return solve_constrained(sign * weights, include, exclude, rng)
 
-        search = RootSearch(best, sign * means, squares, real("tolerance", tolerance, 0.0))
-        found = search.run()
-        assert found is not None, "a family has a super arm"
+        kind = RootSearch if self.uniform_size is None else SetSearch
+        found = kind(best, sign * means, squares, real("tolerance", tolerance, 0.0), tuple(gone)).run()
+        if found is None:
+            assert available is not None, "a family has a super arm"
+            raise self._none_within(available)
         return found
 
     @property
@@ -195,7 +218,8 @@ class LinearOracle(Oracle):
     ) -> tuple[IntArray, FloatArray]:
         """Return the optimum, and what is lost when one arm is moved to its other side.
 
-        Needs `solve_constrained`, and calls it once per undecided arm unless a subclass knows better.
+        Needs `solve_constrained`, and calls it once per undecided arm unless a subclass knows better. Of an
+        oracle that is not exact, what is returned is told of its own answers, and so may be too large or 0.
 
         Parameters
         ----------
@@ -214,7 +238,8 @@ class LinearOracle(Oracle):
         Raises
         ------
         TypeError
-            If the class does not define `solve_constrained`.
+            If the class does not define `solve_constrained`, or `include` is not empty where it cannot have
+            arms forced in.
         ValueError
             If no super arm meets the constraints.
 
@@ -233,8 +258,9 @@ class LinearOracle(Oracle):
         required, banned = self._check_constraints(include, exclude)
         best = self._optimum(means, required, banned, rng)
         values = np.asarray(means, np.float64)
-        # Chen et al. (NIPS 2014), equation 1 (from memory): w(M*) less the best with e on its other side.
-        value = values[best].sum()
+        # A power of two makes no sum of means infinite, and rounds nothing of theirs.
+        exponent = np.frexp(np.abs(values).max(initial=0.0))[1]
+        scaled = np.ldexp(values, -exponent)
         gaps = np.full(self.n_arms, np.inf)
         for arm in np.setdiff1d(np.arange(self.n_arms), np.concatenate((required, banned))):
             with_arm, without_arm = (
@@ -242,8 +268,12 @@ class LinearOracle(Oracle):
             )
             other = self.solve_constrained(values, with_arm, without_arm, rng)
             if other is not None:
-                # Sums in another order differ by rounding, which is no gap below 0.
-                gaps[arm] = max(0.0, self.sign * (value - values[other].sum()))
+                # Chen et al. (NIPS 2014), equation 1 (from memory): w(M*) less the best with e on its other
+                # side. What both have in common cancels; what is left of rounding is no gap below 0.
+                lost, won = np.setdiff1d(best, other), np.setdiff1d(other, best)
+                gap = max(0.0, self.sign * (scaled[lost].sum() - scaled[won].sum()))
+                with np.errstate(over="ignore"):
+                    gaps[arm] = min(np.ldexp(gap, exponent), np.finfo(np.float64).max)
         return best, gaps
 
     def _optimum(

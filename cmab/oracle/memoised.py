@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Set
+from collections.abc import Hashable, Iterable, Set
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -177,9 +177,18 @@ class MemoisedOracle(Oracle):
         """Return what the wrapped oracle says."""
         return self.oracle.labels(super_arm)
 
+    def named(self, names: Iterable[Hashable]) -> Self:
+        """Return a copy, without answers, of which the wrapped oracle has these names for its base arms."""
+        return type(self)(self.oracle.named(names), cache_size=self.cache_size)
+
     def arm_labels(self) -> list[Hashable]:
         """Return what the wrapped oracle says."""
         return self.oracle.arm_labels()
+
+    @property
+    def is_monotone(self) -> bool:  # type: ignore[override]
+        """Whether the oracle's super arms get no worse as means rise."""
+        return self.oracle.is_monotone
 
     @property
     def is_undirected(self) -> bool:  # type: ignore[override]
@@ -209,9 +218,15 @@ class _MemoisedLinearOracle(MemoisedOracle, LinearOracle):
         return self.oracle.can_solve_root
 
     def solve_root(
-        self, means: FloatArray, squares: FloatArray, rng: np.random.Generator, *, tolerance: float = 0.0
+        self, means: FloatArray, squares: FloatArray, rng: np.random.Generator, **named: Any
     ) -> IntArray:
-        return self.oracle.solve_root(means, squares, rng, tolerance=tolerance)
+        return self.oracle.solve_root(means, squares, rng, **named)
+
+    @property
+    def exchange_pairs(self) -> Any:
+        # Matroids alone have it: where it is missing behind, it is missing here.
+        oracle: Any = self.oracle
+        return oracle.exchange_pairs
 
     @property
     def least_mean(self) -> float:

@@ -14,7 +14,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import check_vector, interval, real, vector
+from cmab.validation import check_vector, interval, per_arm, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +81,13 @@ class CompiledIndexPolicy(IndexPolicy):
         Raises
         ------
         ValueError
-            If there is a learning rule, and the feedback has sums of several outcomes of an arm.
+            If there is a learning rule, and the feedback has sums of several outcomes of an arm, or the state
+            is none of arm statistics.
         """
         rule = self.learning_rule()
+        # The rule writes to the memory without looking at its length, which that of arm statistics was.
+        if rule is not None and not isinstance(state, ArmStatistics):
+            raise ValueError(f"state must be ArmStatistics, got {shown(state)}")
         if rule is not None and feedback.pulls is not None:
             raise ValueError(
                 f"feedback.pulls must be None for {type(self).__name__}, which learns outcome by outcome"
@@ -111,15 +115,6 @@ class OptimisticPolicy(CompiledIndexPolicy):
         kernel = super().kernel()
         is_plain = kernel.function is optimistic_means and len(kernel.reals) == PRIOR
         return kernel._replace(is_lazy=is_plain and self.oracle.sense == "max")
-
-
-def per_arm(
-    name: str, value: ArrayLike, n_arms: int, low: float = -np.inf, high: float = np.inf
-) -> FloatArray:
-    """Return `value`, one number or one for each base arm, as an array of shape (n_arms,)."""
-    if np.ndim(value) == 0:
-        return np.full(n_arms, real(name, value, low, high))
-    return vector(name, value, n_arms, low, high)
 
 
 def pack_optimism(

@@ -12,7 +12,7 @@ from cmab.arrays import BoolArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, Policy, check_policy_instance
+from cmab.policy import AnyPolicy, Policy, check_policy_instance, refuse_resting
 from cmab.ticket import Ticket
 from cmab.validation import one_of, real, shown
 
@@ -77,6 +77,7 @@ class Explored(Policy[Any]):
 
     def __post_init__(self) -> None:
         check_policy_instance(self.policy)
+        refuse_resting(self.policy)
         if getattr(self.policy, "oracle", None) is None:
             raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
         real("c", self.c, 0.0, inside=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle
-from cmab.policy import IndexPolicy
+from cmab.policy import IndexPolicy, best_within
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, interval
@@ -65,6 +67,9 @@ class FTPL(IndexPolicy):
     horizon: int | None = None
     support: tuple[float, float] = (0.0, 1.0)
 
+    # Its indices are no means: they cannot be turned into what arms are worth.
+    understood: ClassVar[tuple[str, ...]] = ("available",)
+
     def __post_init__(self) -> None:
         interval("support", self.support)
         if self.horizon is not None:
@@ -102,22 +107,27 @@ class FTPL(IndexPolicy):
         """Take in the feedback of a ticket: estimate each loss that was seen, then change the statistics."""
         if feedback.pulls is not None:
             raise ValueError("feedback.pulls must be None for FTPL, which learns outcome by outcome")
-        weights = self.waits(state, feedback.arms, rng)
+        weights = self.waits(state, feedback.arms, rng, ticket.context)
         low, high = self.support
         places = (feedback.outcomes - low) / (high - low)
         losses = 1.0 - places if self.oracle.sense == "max" else places
         super().learn(state, ticket, feedback, rng)
         state.memory[feedback.arms] += losses * weights
 
-    def waits(self, state: ArmStatistics, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return how many super arms were drawn until each of `arms` came, at most the cap."""
+    def waits(
+        self, state: ArmStatistics, arms: IntArray, rng: np.random.Generator, context: Context | None = None
+    ) -> FloatArray:
+        """Return how many super arms were drawn until each of `arms` came, at most the cap.
+
+        They are drawn among what was available in the round of `context`, as the one that was played.
+        """
         arms, cap = arm_indices("arms", arms, self.oracle.n_arms), self.cap(state.rounds + 1)
         waits, waiting = np.full(len(arms), float(cap)), np.ones(len(arms), bool)
         for drawn in range(1, cap + 1):
             if not waiting.any():
                 break
             # Neu and Bartók (2016), section 3: one sequence of draws for all arms that were seen.
-            came = waiting & np.isin(arms, self.oracle.solve(self.indices(state, rng), rng))
+            came = waiting & np.isin(arms, best_within(self.oracle, self.indices(state, rng), context, rng))
             waits[came] = drawn
             waiting &= ~came
         return waits

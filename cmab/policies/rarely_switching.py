@@ -7,12 +7,14 @@ from typing import Self
 
 import numpy as np
 
-from cmab.arrays import IntArray
+from cmab.arrays import BoolArray, IntArray
+from cmab.compiled.forms import is_current
 from cmab.confidence.radii import LogRadius
+from cmab.context import Context
 from cmab.feedback import MOST_ARMS, Feedback
 from cmab.oracle import Oracle
 from cmab.policies.cucb import CUCB
-from cmab.policy import Policy
+from cmab.policy import Policy, refuse_parts
 from cmab.statistics import ArmStatistics, count
 from cmab.validation import arm_indices, real
 
@@ -82,6 +84,10 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
     by ``1 + c``, and the rounds with a broken interval are, in expectation, at most the sum over s of
     ``2 m (c s + 1) / s**2 <= 2 m (c (1 + log(T)) + pi**2 / 6)``, instead of ``m pi**2 / 3``.
 
+    Where a context says what is available, the super arm in play stays if it is: as good as any of the whole
+    family, it is so among those that are left. Otherwise the round costs a call, for the best of what is
+    available by CUCB's indices, and the super arm in play waits for the next round.
+
     Parameters
     ----------
     oracle : Oracle
@@ -144,6 +150,26 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
         """Return the super arm in play; before the first feedback, the oracle's answer to that state."""
         return self._solve(state) if state.rounds == 0 else state.super_arm.copy()
 
+    def select_for(
+        self, state: SwitchingStatistics, context: Context | None, rng: np.random.Generator
+    ) -> IntArray:
+        """Return the super arm in play; where some of it is not available, the best of what is.
+
+        Raises
+        ------
+        ValueError
+            If a context has another part than `available`, or leaves no super arm.
+        TypeError
+            If the oracle cannot do without what is not available.
+        """
+        # Who overrides `select` alone has a rule that knows of no context.
+        understood = ("available",) if is_current(self, "select", form="select_for") else ()
+        refuse_parts(self, context, understood)
+        chosen = self.select(state, rng)
+        if context is None or context.available is None or context.available[chosen].all():
+            return chosen
+        return self._solve(state, context.available)
+
     def update(self, state: SwitchingStatistics, feedback: Feedback) -> None:
         """Take in one round of feedback; choose anew if a count or the time has grown enough."""
         state.update(feedback)
@@ -156,8 +182,11 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
             state.solved_counters = state.counters.copy()
             state.solved_rounds = state.rounds
 
-    def _solve(self, state: SwitchingStatistics) -> IntArray:
+    def _solve(self, state: SwitchingStatistics, available: BoolArray | None = None) -> IntArray:
         # By round: whoever saves and loads in between gets the same answer.
         rng = np.random.default_rng([state.key, state.rounds])
-        chosen = self.oracle.solve(self._plain.indices(state, rng), rng)
-        return self.oracle.check_super_arm(chosen, f"the super arm of {type(self.oracle).__name__}.solve")
+        indices, oracle = self._plain.indices(state, rng), self.oracle
+        chosen = (
+            oracle.solve(indices, rng) if available is None else oracle.solve_within(indices, available, rng)
+        )
+        return oracle.check_super_arm(chosen, f"the super arm of {type(oracle).__name__}.solve")

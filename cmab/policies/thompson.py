@@ -9,8 +9,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.oracle import Oracle
-from cmab.policies._compiled import CompiledIndexPolicy, per_arm
-from cmab.validation import interval, one_of
+from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.validation import interval, one_of, per_arm
 
 _COUPLINGS: tuple[Literal["independent", "shared"], ...] = ("independent", "shared")
 

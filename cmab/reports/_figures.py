@@ -62,11 +62,14 @@ def _of_learners(
     # A best known super arm that is not optimal makes regret too small, even negative.
     is_exact = all(about[name].optimum_is_exact for name in played)
     against = "the optimum" if is_exact else "the best known super arm"
+    if any(result.optima is not None for result in results.values()):
+        against += " of each round"
     # Both kinds of axes: on logarithmic ones a power of the time is a line.
     for log, name in ((False, "regret"), (True, "regret-log")):
         axes = regret_curves(results, exact=True, log=log, **settings, ax=new_axes(n))
         note = " Logarithmic axes; values at or below 0 have no place there." if log else ""
         yield name, f"Regret against {against}. {bands}{note}", axes
+    yield from _changes(results)
     # At alpha = beta = 1 this regret is the one just drawn.
     if any(result.alpha != 1.0 or result.beta != 1.0 for result in results.values()):
         axes = regret_curves(results, **settings, ax=new_axes(n))
@@ -94,6 +97,21 @@ def _of_learners(
 
 
 _NAMES = {"t": "t intervals", "bootstrap": "bootstrap intervals"}
+
+
+def _changes(results: dict[str, Simulation]) -> Iterator[tuple[str, str, Any]]:
+    """Yield a row of dots for each learner that found changes of the means."""
+    found = {name: np.concatenate(r.change_points) for name, r in results.items() if r.change_points}
+    found = {name: points for name, points in found.items() if len(points)}
+    if not found:
+        return
+    axes = new_axes(height=1.0 + 0.3 * len(found))
+    last = max(int(results[name].rounds[-1]) for name in found)
+    for place, points in enumerate(found.values()):
+        axes.plot(points, np.full(len(points), place), "|", markersize=12)
+    axes.set(xlim=(0, last), ylim=(len(found) - 0.5, -0.5), xlabel="Round", yticks=range(len(found)))
+    axes.set_yticklabels(found)
+    yield "changes", "Rounds after which a learner found that means had changed, of all replications.", axes
 
 
 def _clock(result: Simulation) -> Any:

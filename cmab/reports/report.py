@@ -135,6 +135,9 @@ def _page(finished: Finished, sections: list[dict[str, Any]], level: float) -> s
         if things
     )
     rounds = "" if study.rounds is None else f" of {study.rounds[-1]:,} rounds"
+    if not plan.arrival.is_at_once:
+        late, batch = plan.arrival.delay or 0, plan.arrival.batch
+        rounds += f", whose feedback comes {late:,} rounds late, in batches of {batch:,}"
     specification = json.dumps(study.specification, indent=2, ensure_ascii=False)
     environment = Environment(autoescape=True, loader=PackageLoader("cmab", "reports"))
     page: str = environment.get_template("page.html").render(

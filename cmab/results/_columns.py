@@ -36,6 +36,8 @@ SIMULATED = (
     Column("expected_rewards", "BLOB", np.float64),
     Column("rewards", "BLOB", np.float64),
     Column("optima", "BLOB", np.float64),  # only where rounds differ
+    Column("change_points", "TEXT", list),
+    Column("budgets_left", "TEXT", list),
 )
 IDENTIFIED = (
     Column("path", "TEXT"),
@@ -48,6 +50,8 @@ IDENTIFIED = (
 )
 TRIED = (Column("seconds", "REAL", np.float64), Column("told", "TEXT"))
 Columns = tuple[Column, ...]
+#: Types of what the lists hold, where it is no integers.
+ENTRIES = {"budgets_left": np.float64}
 
 
 def gathered(columns: Columns, replications: Sequence[Mapping[str, Any]], **common: Any) -> dict[str, Any]:
@@ -85,6 +89,10 @@ def stored(columns: Columns, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def restored(columns: Columns, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `stored` was given, of a row that may have more columns."""
-    texts = {name: np.array(json.loads(row[name]), np.int64) for name, _, dtype in columns if dtype is list}
+    texts = {
+        name: np.array(json.loads(row[name]), ENTRIES.get(name, np.int64))
+        for name, _, dtype in columns
+        if dtype is list
+    }
     numbers = {"optimum": np.nan} if row.get("optimum", 0.0) is None else {}  # SQL has no nan
     return dict(row) | texts | numbers

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab.results._columns import ENTRIES
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
 from cmab.saving._atomic import write_bytes
@@ -19,8 +20,8 @@ from cmab.validation import shown
 _FORMAT = 1
 _KINDS: dict[str, type[Simulation | Identification]] = {"learners": Simulation, "explorers": Identification}
 _HEADER = "header"
-# States are of classes that a reader may not have.
-_LEFT_OUT = {"states"}
+# States, and goals of certificates, are of classes that a reader may not have.
+_LEFT_OUT = {"states", "certificates"}
 
 
 def write(
@@ -67,7 +68,9 @@ def read(path: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
             own = {key.removeprefix(start): each for key, each in arrays.items() if key.startswith(start)}
             # Super arms have different lengths, so they are lists.
             lists = {
-                key: [np.array(arm, np.int64) for arm in v] for key, v in plain.items() if type(v) is list
+                key: [np.array(arm, ENTRIES.get(key, np.int64)) for arm in v]
+                for key, v in plain.items()
+                if type(v) is list
             }
             results[name] = _KINDS[header["kind"]](**plain | lists | own)
         return header["kind"], results, header["said"]

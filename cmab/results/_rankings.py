@@ -25,6 +25,8 @@ EQUAL, TOO_OFTEN, UNTESTED, INFORMED = "equal", "wrong too often", "not tested",
 def learner_rows(results: Mapping[str, Played], level: float = 0.95, kind: Band = "t") -> list[Row]:
     """Return a row for each learner, with intervals of `level`; regret only where the optimum is known."""
     rows: list[Row] = []
+    found = {name: _changes_found(result) for name, result in results.items()}
+    left = {name: _least_left(result) for name, result in results.items()}
     for name, result in results.items():
         last = int(result.rounds[-1])
         row: dict[str, object] = {"learner": name, "replications": len(result.seconds)}
@@ -35,6 +37,12 @@ def learner_rows(results: Mapping[str, Played], level: float = 0.95, kind: Band 
             if any(each.alpha != 1.0 or each.beta != 1.0 for each in results.values()):
                 row["(α, β)-regret"] = float(result.regret[:, -1].mean())
         row |= _with_ends(_measure(result), result.expected_rewards[:, -1] / last, level, kind)
+        # How many changes of the means it found in a replication, where any learner found one.
+        if any(found.values()):
+            row["changes found"] = found[name]
+        # The least that any replication left of any budget, where any learner has one.
+        if any(np.isfinite(least) for least in left.values()):
+            row["least budget left"] = left[name] if np.isfinite(left[name]) else None
         # The median leaves out the replication that compiled.
         row["ms a round"] = 1e3 * float(np.median(result.seconds)) / last
         inside = 100 * float(result.oracle_seconds.sum() / result.seconds.sum())
@@ -44,6 +52,18 @@ def learner_rows(results: Mapping[str, Played], level: float = 0.95, kind: Band 
     measure, sense = next((_measure(result), result.sense) for result in results.values())
     # By reward, for the regret is unknown where the optimum is.
     return sorted(rows, key=lambda row: float(row[measure]), reverse=sense == "max")
+
+
+def _changes_found(result: Played) -> float:
+    """Return how many changes of the means were found in a replication, on average."""
+    numbers = [len(points) for points in getattr(result, "change_points", ())]
+    return float(np.mean(numbers)) if numbers else 0.0
+
+
+def _least_left(result: Played) -> float:
+    """Return the least that was left of any budget, infinity where there is none."""
+    left = [float(each.min()) for each in getattr(result, "budgets_left", ()) if len(each)]
+    return min(left, default=np.inf)
 
 
 def explorer_rows(results: Mapping[str, Explored], level: float = 0.95, kind: Band = "t") -> list[Row]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.results.certificate import Certificate
 from cmab.results.tables import shown
 
 
@@ -38,6 +40,12 @@ class Identification:
         Which loop ran: ``"compiled"`` or ``"python"``.
     judged : bool
         Whether the explorer has a goal, by which answers are right or wrong.
+    counts : IntArray, shape (R, n_arms), or None
+        Samples of each arm, whose shares may be compared with `cmab.theory.optimal_proportions`; None of
+        runs read from a study, which does not keep them.
+    certificates : list of Certificate
+        What the end of each run says: the guarantee, intervals and the two arms told apart last; not of
+        runs read from a study or a file.
 
     Examples
     --------
@@ -57,6 +65,8 @@ class Identification:
     seconds: FloatArray
     path: str = "python"
     judged: bool = True
+    counts: IntArray | None = None
+    certificates: Sequence[Certificate] = ()
 
     @property
     def wrong(self) -> BoolArray:

@@ -53,6 +53,13 @@ class Simulation:
         Cumulative optimum of the rounds, where they differ (`Environment.in_round`); None elsewhere. Regret
         is against it.
 
+    change_points : list of IntArray
+        Of each replication, the rounds after which the policy found that means had changed, and began anew
+        (`Restarting`); empty for policies that look for no changes.
+    budgets_left : list of FloatArray
+        Of each replication, what was left of each budget at least: what was not told yet counts as used up in
+        full. Empty for policies without budgets.
+
     Examples
     --------
     >>> from cmab import CUCB, simulate
@@ -79,6 +86,8 @@ class Simulation:
     states: list[Any] = field(default_factory=list, repr=False)
     super_arms: list[IntArray] = field(default_factory=list, repr=False)
     optima: FloatArray | None = field(default=None, repr=False)
+    change_points: list[IntArray] = field(default_factory=list, repr=False)
+    budgets_left: list[FloatArray] = field(default_factory=list, repr=False)
 
     @property
     def regret(self) -> FloatArray:

@@ -41,6 +41,8 @@ class Record:
     interrupted: bool = False
     path: str = "python"
     optima: FloatArray | None = None
+    change_points: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    budgets_left: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
 def replicate(
@@ -78,6 +80,7 @@ def replicate(
         raise
     record.seconds = time.perf_counter() - started
     record.state = session.state
+    record.change_points, record.budgets_left = session.change_points, session.budgets_left
     return record
 
 
@@ -111,7 +114,9 @@ def _play(
                 if mail is None:
                     policy.learn(state, Ticket(t - 1, super_arm, context=context), feedback, rng)
                 else:  # what is told late is what was played then, even if the policy uses its array again
-                    mail.send(t, Ticket(t - 1, super_arm.copy(), context=context), feedback)
+                    sent = Ticket(t - 1, super_arm.copy(), context=context)
+                    policy.reserve(state, sent)
+                    mail.send(t, sent, feedback)
                     for ticket, told in mail.arrived(t):
                         policy.learn(state, ticket, told, rng)
                 earned += truth.expected_reward(super_arm, t)

@@ -44,7 +44,9 @@ def check_optimum(world: Environment, oracle: Oracle, name: str) -> None:
     oracle = own if isinstance(own := getattr(world, "oracle", None), Oracle) else oracle
     if context is None or context.available is None or math.isnan(optimum) or not oracle.is_exact:
         return
-    means, awake = np.array(world.means, np.float64), np.array(context.available)
+    # By what arms are worth: for rewards that are no sums there are neither values nor costs.
+    means = np.array(context.worth(np.array(world.means, np.float64), oracle.sense))
+    awake = np.array(context.available)
     best = oracle.solve(means, np.random.default_rng(0))
     if awake[best].all() or not math.isclose(world.expected_reward(best), optimum, rel_tol=1e-9):
         return

@@ -11,10 +11,13 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.environment import Environment, changes
+from cmab.exploration.certificates import certificate
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import BestSuperArm
 from cmab.results._columns import IDENTIFIED, gathered
+from cmab.results.certificate import Certificate
 from cmab.results.identification import Identification
+from cmab.running._bars import progress_bar
 from cmab.running._declared import check_answer, check_declared
 from cmab.running._parallel import Prefer, in_workers
 from cmab.running._stillness import Stillness
@@ -41,6 +44,7 @@ class Run(NamedTuple):
     certified: bool
     seconds: float
     path: str
+    certificate: Certificate | None = None
 
 
 @names_arguments
@@ -105,7 +109,7 @@ def identify(
     if max_samples is not None:
         integer("max_samples", max_samples, 1, _MOST)
     check_fit(explorer, environment)
-    run = partial(explore, explorer, environment, root(rng), max_samples)
+    run = partial(explore, explorer, environment, root(rng), max_samples, certify=True)
     # Compiled runs release the interpreter lock: threads then need no copies of the instance.
     prefer: Prefer = "threads" if compiled_exploration(explorer, environment) else "processes"
     runs = sorted(_runs(run, replications, n_jobs, prefer, progress), key=lambda r: r.replication)
@@ -115,7 +119,10 @@ def identify(
 def collect(explorer: str, runs: Sequence[Run], *, judged: bool = True) -> Identification:
     """Return the runs, in their order, as one result."""
     found = gathered(IDENTIFIED, [run._asdict() for run in runs])
-    return Identification(explorer=explorer, judged=judged, **found)
+    certificates = [run.certificate for run in runs if run.certificate is not None]
+    counts = [certificate.counts for certificate in certificates]
+    known = np.array(counts, np.int64) if counts else None
+    return Identification(explorer=explorer, judged=judged, **found, counts=known, certificates=certificates)
 
 
 def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
@@ -158,9 +165,7 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
 
 
 def _runs(run: partial[Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool) -> Iterator[Run]:
-    from tqdm.auto import tqdm
-
-    with tqdm(total=replications, unit=" runs", disable=not progress) as bar:
+    with progress_bar(total=replications, unit=" runs", disable=not progress) as bar:
         if n_jobs == 1 or replications == 1:
             for index in range(replications):
                 yield run(index)
@@ -178,8 +183,13 @@ def explore(
     seed: np.random.SeedSequence,
     max_samples: int | None,
     replication: int,
+    *,
+    certify: bool = False,
 ) -> Run:
-    """Play one replication; without `max_samples`, a rule that may never stop is cut off at `DEFAULT_CAP`."""
+    """Play one replication; without `max_samples`, a rule that may never stop is cut off at `DEFAULT_CAP`.
+
+    With `certify` its certificate is made, too.
+    """
     # Keyed by purpose and replication: explorers on one environment meet the same outcomes.
     state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
@@ -187,10 +197,12 @@ def explore(
     watch = Watch(type(explorer).__name__)
     if max_samples is None and not explorer.is_bounded:
         max_samples = watch.cap = DEFAULT_CAP
+    counts: IntArray | None = None
     samples = explore_compiled(explorer, environment, state, rng, coins, max_samples, watch)
     path = "python" if samples is None else "compiled"
     if samples is None:
-        samples = _explore(explorer, environment, state, rng, coins, max_samples, watch)
+        counts = np.zeros(explorer.n_arms, np.int64)
+        samples = _explore(explorer, environment, state, rng, coins, max_samples, watch, counts)
     # Without a sample there is nothing to guess from.
     arms = explorer.recommend(state) if samples else np.empty(0, np.int64)
     correct = (
@@ -200,7 +212,8 @@ def explore(
     ends = explorer.is_done(state), explorer.is_certified(state)
     if not ends[0]:
         watch.give_up(samples)
-    return Run(replication, arms, samples, correct, *ends, seconds, path)
+    proof = certificate(explorer, state, arms=arms, counts=counts) if certify else None
+    return Run(replication, arms, samples, correct, *ends, seconds, path, proof)
 
 
 def _explore(
@@ -211,8 +224,12 @@ def _explore(
     coins: np.random.Generator,
     max_samples: int | None,
     watch: Watch,
+    counts: IntArray,
 ) -> int:
-    """Sample until the rule stops or the next batch would exceed the cap; return the samples."""
+    """Sample until the rule stops or the next batch would exceed the cap; return the samples.
+
+    Those of each arm are added to `counts`.
+    """
     samples, steps, stillness = 0, 0, Stillness(environment)
     while len(step := explorer.step(state, rng)):
         arms, pulls = arm_indices("arms", step, explorer.n_arms), explorer.pulls(state)
@@ -223,6 +240,7 @@ def _explore(
         check_answer("sample", feedback, environment.support)
         explorer.learn(state, Ticket(steps, arms, pulls), feedback, rng)
         samples, steps = samples + len(arms) * pulls, steps + 1
+        counts[arms] += pulls
         if steps == 1:  # the first step may fill caches
             stillness.check(steps)
         watch.see(samples, _LONG)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from cmab.results._columns import SIMULATED, gathered
 from cmab.results.regret import benchmark
 from cmab.results.simulation import Simulation
 from cmab.running._arrivals import Arrival, Delay
+from cmab.running._bars import progress_bar
 from cmab.running._batched_replications import groups, replicate_group
 from cmab.running._compiled_rounds import compiled_run
 from cmab.running._declared import check_declared, check_support
@@ -215,7 +215,9 @@ def _played(
     horizon: int,
 ) -> Iterable[tuple[list[int], list[Record]]]:
     """Yield groups of replications with their records as they finish."""
-    with _bar(sum(map(len, together)) * horizon) if progress else nullcontext() as bar:
+    total = sum(map(len, together)) * horizon
+    shown = progress_bar(total=total, unit=" rounds", unit_scale=True) if progress else nullcontext()
+    with shown as bar:
         if n_jobs == 1 or len(together) == 1:
             for group in together:
                 yield group, run(group, bar.update if bar is not None else None)
@@ -234,12 +236,6 @@ def _named(run: partial[list[Record]], group: list[int]) -> tuple[list[int], lis
 def mean_optimum(environment: Environment, rounds: IntArray, optima: FloatArray | None) -> float:
     """Return the optimum of a round; where rounds differ, the mean of those that were played."""
     return environment.optimum if optima is None else float(np.mean(optima[..., -1] / rounds[-1]))
-
-
-def _bar(total: int) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=total, unit=" rounds", unit_scale=True)
 
 
 def _collect(

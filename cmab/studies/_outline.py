@@ -10,12 +10,13 @@ from itertools import product
 from typing import Any
 
 from cmab.arrays import IntArray
+from cmab.running._arrivals import AT_ONCE, Arrival
 from cmab.running.simulation import check_rounds
 from cmab.spelling import nearest
 from cmab.studies._objects import told
 from cmab.validation import integer, shown
 
-_FOR_LEARNERS = ("horizon", "checkpoints")
+_FOR_LEARNERS = ("horizon", "checkpoints", "batch", "delay")
 _FOR_EXPLORERS = ("max_samples",)
 _TABLES = ("instances", "learners", "explorers", "trials")
 _SAID = ("title", "description")
@@ -40,6 +41,8 @@ class Outline:
     max_samples: int | None
     title: str = ""
     description: str = ""
+    #: When feedback comes in.
+    arrival: Arrival = AT_ONCE
 
     @classmethod
     def of(cls, specification: Mapping[str, Any]) -> Outline:
@@ -64,6 +67,7 @@ class Outline:
         if learners:
             horizon = integer("horizon", specification.get("horizon"), 1, _MOST_ROUNDS)
             rounds = check_rounds(specification.get("checkpoints"), horizon)
+        arrival = Arrival(specification.get("batch", 1), specification.get("delay"))
         max_samples = specification.get("max_samples")
         if max_samples is not None:
             integer("max_samples", max_samples, 1, _MOST_ROUNDS)
@@ -73,7 +77,8 @@ class Outline:
         for name, value in zip(_SAID, said, strict=True):
             if not isinstance(value, str):
                 raise ValueError(f"{name} must be a text, got {shown(value)}")
-        return cls(instances, learners, explorers, trials, replications, seed, rounds, max_samples, *said)
+        numbers = (replications, seed, rounds, max_samples, said[0], said[1], arrival)
+        return cls(instances, learners, explorers, trials, *numbers)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -88,7 +93,9 @@ class Outline:
             return {"trial": self.trials[instance, learner], "seed": self.seed}
         content: dict[str, Any] = {"instance": self.instances[instance], "seed": self.seed}
         if self.rounds is not None and learner in self.learners:
-            return content | {"learner": self.learners[learner], "rounds": self.rounds.tolist()}
+            content |= {"learner": self.learners[learner], "rounds": self.rounds.tolist()}
+            # Told only where it is late, so that what was played before there was such a thing stays known.
+            return content if self.arrival.is_at_once else content | {"arrival": vars(self.arrival)}
         return content | {"explorer": self.explorers[learner], "max_samples": self.max_samples}
 
 

@@ -17,6 +17,7 @@ from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
 from cmab.policy import AnyPolicy
 from cmab.results._columns import IDENTIFIED, SIMULATED, stored
+from cmab.running._arrivals import AT_ONCE, Arrival
 from cmab.running._replication import replicate
 from cmab.running.identification import explore
 from cmab.running.simulation import mean_optimum
@@ -49,11 +50,14 @@ class Simulating:
     policy: AnyPolicy
     environment: Environment
     rounds: IntArray
+    arrival: Arrival = AT_ONCE
 
     def play(self, seed: int, replication: int) -> dict[str, Any]:
         """Return what is recorded."""
         # The seed is the study's and the replication its own: numbers depend on no order of pieces.
-        record = replicate(self.policy, self.environment, self.rounds, root(seed), replication)
+        record = replicate(
+            self.policy, self.environment, self.rounds, root(seed), replication, arrival=self.arrival
+        )
         if record.interrupted:
             raise KeyboardInterrupt
         oracle = self.policy.oracle
@@ -88,7 +92,7 @@ def task_of(plan: Plan, pair: tuple[str, str], rounds: IntArray | None, max_samp
         return Trying(plan.trials[pair])
     environment = plan.problems[pair[0]]
     if rounds is not None and pair in plan.policies:
-        return Simulating(plan.policies[pair], environment, rounds)
+        return Simulating(plan.policies[pair], environment, rounds, plan.outline.arrival)
     return Identifying(plan.explorations[pair], environment, max_samples)
 
 

@@ -14,6 +14,7 @@ from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
+from cmab.running._bars import is_watched
 from cmab.studies._compared import explorer_comparisons, policy_comparisons
 from cmab.studies._described import DescribedStudy
 from cmab.studies._grids import by_parameter
@@ -105,33 +106,37 @@ class StudyFolder(Generic[Described]):
         *,
         n_jobs: int = 1,
         report: Callable[[Piece, Score], object] | None = None,
+        progress: bool | None = None,
         part: tuple[int, int] = (1, 1),
     ) -> None:
         """Play what is missing, and store each piece as it finishes: see `Study.run`."""
+        if report is not None and progress is None:
+            progress = False  # who is told writes what is wanted
         with closing(
-            self.play(n_jobs=n_jobs, part=part)
+            self.play(n_jobs=n_jobs, progress=progress, part=part)
         ) as played:  # workers end with it, whatever `report` raises
             for piece, found in played:
                 if report is not None:
                     report(piece, found)
 
     def play(
-        self, *, n_jobs: int = 1, progress: bool = False, part: tuple[int, int] = (1, 1)
+        self, *, n_jobs: int = 1, progress: bool | None = False, part: tuple[int, int] = (1, 1)
     ) -> Generator[tuple[Piece, Score], None, None]:
         """Yield each missing piece and its score once it is stored; raise what `Study.run` does.
 
-        With `progress`, a terminal shows on a line how many are done and how long the others take.
+        `progress` shows a bar as in `Study.run`.
         """
+        played = self._played(n_jobs, part)
+        if not (is_watched(sys.stderr) if progress is None else progress):
+            yield from played
+            return
+        self.repair()  # damaged pieces have no score
         missing, total = len(self.missing()), len(self.study.pieces)
-        line = Progress(total, total - missing, sys.stderr) if progress and sys.stderr.isatty() else None
-        try:
-            for piece, found in self._played(n_jobs, part):
-                if line is not None:
-                    line(piece, found)
+        with closing(Progress(total, total - missing, sys.stderr)) as line:
+            line.recall({**self.results(), **self.identifications()})
+            for piece, found in played:
+                line(piece, found)
                 yield piece, found
-        finally:
-            if line is not None:
-                line.close()
 
     def _played(self, n_jobs: int, part: tuple[int, int]) -> Iterator[tuple[Piece, Score]]:
         check_jobs(n_jobs)

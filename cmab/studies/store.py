@@ -19,7 +19,7 @@ from cmab.studies._store_file import StoreFile
 Kind = Literal["simulations", "identifications", "trials"]
 By = Literal["key", "alike"]
 
-_FORMAT = 5
+_FORMAT = 7
 #: The file in a folder of results.
 STORE = "results.sqlite"
 _ARRAYS = {name: np.int64 if dtype is None else np.float64 for name, sql, dtype in SIMULATED if sql == "BLOB"}

@@ -29,9 +29,10 @@ class Study(DescribedStudy):
     specification : mapping
         ``replications`` (1), ``seed`` (0) and tables. ``instances``: by name, ``oracle`` and ``environment``;
         the latter may refer to ``"$oracle"``. ``learners``: by name, ``class`` and parameters of a policy,
-        simulated for ``horizon`` rounds with ``checkpoints`` (as for `simulate`). ``explorers``: by name,
-        ``class`` and parameters of an explorer, run until it stops or ``max_samples`` are spent; arms and
-        oracle of the instance are filled in. Without learners, instances need no oracle.
+        simulated for ``horizon`` rounds with ``checkpoints``, ``batch`` and ``delay`` (a number; all as for
+        `simulate`). ``explorers``: by name, ``class`` and parameters of an explorer, run until it stops or
+        ``max_samples`` are spent; arms and oracle of the instance are filled in. Without learners, instances
+        need no oracle.
 
         Parameters may refer to ``"$oracle"``, ``"$n_arms"`` and ``"$means"`` (the truth, for a clairvoyant);
         ``grid`` holds lists, and every combination of their entries is a learner or explorer.
@@ -180,6 +181,7 @@ class Study(DescribedStudy):
         *,
         n_jobs: int = 1,
         report: Callable[[Piece, Score], object] | None = None,
+        progress: bool | None = None,
         part: tuple[int, int] = (1, 1),
     ) -> None:
         """Play what is missing in `folder`, and store each piece as it finishes.
@@ -194,6 +196,10 @@ class Study(DescribedStudy):
         report : callable, optional
             Called with each piece when it is stored, and its score: ``measure`` (regret; where the optimum is
             unknown, reward or cost; samples of an explorer) and ``value``.
+        progress : bool, optional
+            Whether to show on standard error how many pieces are done, how long the others take and who
+            leads: a bar on a terminal and in a notebook, elsewhere a line a minute. By default only the bar,
+            and neither where `report` is given.
         part : (int, int)
             Which of how many parts of the study to play, such as (2, 8): jobs of a cluster that have a folder
             each; `Store.take` and ``cmab merge`` put them together.
@@ -212,7 +218,7 @@ class Study(DescribedStudy):
         """
         _ = self.plan  # refused before a store is made
         with self.at(folder) as found:
-            found.run(n_jobs=n_jobs, report=report, part=part)
+            found.run(n_jobs=n_jobs, report=report, progress=progress, part=part)
 
     def results(self, folder: str | os.PathLike[str]) -> dict[Pair, Simulation]:
         """Return the finished replications of policies by (instance, learner), where there are any."""

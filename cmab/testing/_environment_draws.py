@@ -47,7 +47,8 @@ def fixed_pulls(environment: Environment, arms: IntArray) -> Iterator[Draw]:
 
 def _parts(feedback: Feedback) -> tuple[AnyArray, ...]:
     """Return copies of all that the feedback tells; its reward becomes an array."""
-    whole = (feedback.arms, feedback.outcomes, feedback.reward, feedback.pulls, feedback.squares)
+    told = (feedback.arms, feedback.outcomes, feedback.reward, feedback.pulls, feedback.squares)
+    whole = (*told, feedback.costs, feedback.used)
     return tuple(np.array(part) for part in whole if part is not None)
 
 

@@ -155,7 +155,9 @@ def _best(oracle: object, one: Round) -> IntArray | None:
     """Return the oracle's answer to the true means of a round, where it is exact and can give one."""
     if not isinstance(oracle, Oracle) or not oracle.is_exact:
         return None
-    means = np.array(one.world.means)
+    means, context = np.array(one.world.means), one.world.context
+    if context is not None:
+        means = np.array(context.worth(means, oracle.sense))
     if one.available is None:
         return oracle.solve(means, np.random.default_rng(0))
     try:

@@ -24,7 +24,10 @@ def _super_arms(subject: Subject) -> Iterator[tuple[IntArray, FloatArray]]:
 
 
 def check_monotonicity(subject: Subject) -> None:
-    """Raising means never lowers the reward of a super arm."""
+    """Raising means never lowers the reward of a super arm; of some families, that of the best one."""
+    if not subject.oracle.is_monotone:
+        _check_best_is_monotone(subject)
+        return
     rng, reward = np.random.default_rng(subject.seed), subject.oracle.expected_reward
     for arm, means in _super_arms(subject):
         rise = rng.uniform(0, 1, means.shape) * (rng.random(means.shape) < 0.5)
@@ -42,6 +45,22 @@ def check_monotonicity(subject: Subject) -> None:
             raise AssertionError(
                 f"monotonicity: {arm} is worth {worth:.6g} at {lower}, only {after:.6g} at {raised}"
             )
+
+
+def _check_best_is_monotone(subject: Subject) -> None:
+    """Raising means never lowers the reward of an exact answer: costs never rise when means fall."""
+    if not subject.oracle.is_exact:
+        return
+    rng, oracle = np.random.default_rng(subject.seed), subject.oracle
+    for means in subject.timed(subject.problems):
+        raised = means + rng.uniform(0, 1, means.shape) * (subject.high - means)
+        low, high = (oracle.expected_reward(subject.answer(values), values) for values in (means, raised))
+        require(
+            low <= high + TOLERANCE * (1 + abs(high)),
+            "monotonicity",
+            "the best is worth {:.6g} at {}, only {:.6g} at {}",
+            *(low, means, high, raised),
+        )
 
 
 def check_smoothness(subject: Subject) -> None:

@@ -65,6 +65,11 @@ class Subject:
     def name(self) -> str:
         return type(self.policy).__name__
 
+    def is_super_arm(self, super_arm: IntArray) -> bool:
+        """Return whether a super arm is one of the family, or an empty one of a policy that may rest."""
+        rests = self.policy.may_rest and len(super_arm) == 0
+        return rests or self.policy.oracle.is_feasible(np.sort(super_arm))
+
     @cached_property
     def untouched(self) -> bytes:
         """The policy before its first round, pickled."""

@@ -16,6 +16,7 @@ from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_rewards as rewards
 from cmab.testing import _oracle_surroundings as surroundings
+from cmab.testing import _oracle_within as within
 from cmab.testing._checks import Check, CheckFunction, named_checks
 from cmab.testing._oracle_subject import Subject, make_subject
 from cmab.testing._results import CheckResult, Report, run_checks
@@ -45,6 +46,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rewards.check_smoothness,
     guarantees.check_constraints,
     guarantees.check_root,
+    within.check_availability,
     surroundings.check_growth,
     answers.check_hashing,  # the last two may start a process
     surroundings.check_threads,
@@ -135,9 +137,9 @@ def check_oracle(
         ``compiled`` (`kernel` and `solve` differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible
         set near the answer is better), ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the
         family differ), ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``root``
-        (`solve_root`), ``growth`` (of memory), ``hashing`` (another process has another order of sets) or
-        ``threads`` (which share it). Each goes on with the simplest means found. An oracle that keeps its
-        promise fails with probability below 1e-6.
+        (`solve_root`), ``availability`` (`solve_within`), ``growth`` (of memory), ``hashing`` (another
+        process has another order of sets) or ``threads`` (which share it). Each goes on with the simplest
+        means found. An oracle that keeps its promise fails with probability below 1e-6.
     ValueError
         If `expected_failures` names no check, or gives no reason.
 

@@ -1,13 +1,16 @@
-"""Regret theory: smoothness of rewards, gaps of small instances, and the regret bounds of CUCB."""
+"""Regret theory: smoothness of rewards, gaps of small instances, regret bounds, what budgets allow."""
 
 from cmab.smoothness import Smoothness
 from cmab.theory.gaps import RewardGaps, reward_gaps
+from cmab.theory.mixtures import Mixture, best_mixture
 from cmab.theory.regret_bounds import gap_dependent_bound, gap_free_bound
 from cmab.theory.triggering_bounds import modulated_bound, modulated_gap_free_bound, sum_of_widths
 
 __all__ = [
+    "Mixture",
     "RewardGaps",
     "Smoothness",
+    "best_mixture",
     "gap_dependent_bound",
     "gap_free_bound",
     "modulated_bound",

@@ -13,6 +13,7 @@ from cmab.validation import integer, vector
 
 _TOLERANCE = 1e-4
 _CUTS = 200
+_STEEPEST = 1e8
 
 
 def best_k_time(
@@ -85,22 +86,25 @@ def best_k_time(
         if evidence > least:
             best, least = trial, evidence
         cuts = np.vstack([cuts, slopes])
-        corner, most = _largest_least(cuts, least)
+        corner, most = largest_least(cuts, least)
         if most <= least * (1.0 + _TOLERANCE):
             return best, 1.0 / most
         trial = (best + corner) / 2.0  # inside: tangents at corners zigzag
     raise RuntimeError(f"no proportions within {_TOLERANCE:g} of the optimum after {_CUTS} rounds")
 
 
-def _largest_least(cuts: FloatArray, scale: float) -> tuple[FloatArray, float]:
+def largest_least(cuts: FloatArray, scale: float) -> tuple[FloatArray, float]:
     """Return the proportions of largest least value of `cuts`, and that value, of the order of `scale`."""
     from scipy.optimize import linprog
 
     n_cuts, n_arms = cuts.shape
+    # Solvers take coefficients above 1e15 for infinite ones. Cuts as steep as this bind at shares below 1e-8
+    # only, so that the optimum changes by less than what is allowed by far.
+    slopes = np.minimum(cuts / scale, _STEEPEST)
     result: Any = linprog(
         # Variables are the proportions and the least value t: maximise t, with t at most each cut.
         c=np.append(np.zeros(n_arms), -1.0),
-        A_ub=np.hstack([-cuts / scale, np.ones((n_cuts, 1))]),
+        A_ub=np.hstack([-slopes, np.ones((n_cuts, 1))]),
         b_ub=np.zeros(n_cuts),
         A_eq=np.append(np.ones(n_arms), 0.0)[None, :],
         b_eq=[1.0],

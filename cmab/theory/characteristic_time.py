@@ -96,6 +96,8 @@ def characteristic_time(
 def least_samples(means: ArrayLike, *, delta: float, divergence: Divergence = bernoulli_divergence) -> float:
     """Return ``T* kl(delta, 1 - delta)``, the least mean number of samples of any delta-correct rule.
 
+    For delta from 1/2 on it is 0: guesses without a sample may be right that often.
+
     Examples
     --------
     >>> from cmab.theory.characteristic_time import least_samples
@@ -103,7 +105,9 @@ def least_samples(means: ArrayLike, *, delta: float, divergence: Divergence = be
     1740
     """
     delta = real("delta", delta, 0.0, 1.0, inside=True)
-    return characteristic_time(means, divergence=divergence)[1] * bernoulli_divergence(delta, 1.0 - delta)
+    return characteristic_time(means, divergence=divergence)[1] * bernoulli_divergence(
+        delta, max(delta, 1.0 - delta)
+    )
 
 
 def _inverse(top: float, value: float, y: float, divergence: Divergence) -> float:

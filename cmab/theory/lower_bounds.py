@@ -132,5 +132,5 @@ def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> 
 
 
 def _evidence(delta: float) -> float:
-    """Return ``kl(delta, 1 - delta)``."""
-    return bernoulli_divergence(real("delta", delta, 0.0, 1.0, inside=True), 1.0 - delta)
+    """Return ``kl(delta, 1 - delta)``, and 0 from 1/2 on: that much error asks for no evidence."""
+    return bernoulli_divergence(real("delta", delta, 0.0, 1.0, inside=True), max(delta, 1.0 - delta))

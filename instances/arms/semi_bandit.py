@@ -19,6 +19,9 @@ from instances.arms.arms import Arms
 class SemiBandit(Environment):
     """Every base arm of the super arm is observed; the reward is the sum of their outcomes.
 
+    Where a `context` has values or costs, an outcome is worth value times outcome minus cost (for oracles of
+    costs, plus): the reward, its expectation and the optimum are made of that, and outcomes stay as they are.
+
     Parameters
     ----------
     arms : Arms
@@ -65,19 +68,25 @@ class SemiBandit(Environment):
         if not self.oracle.is_exact:
             return float("nan")
         # A copy, for numba compiles a kernel once more for read-only arrays.
-        means, rng = np.array(self.means), np.random.default_rng(0)
+        worth, rng = np.array(self._worth(self.means)), np.random.default_rng(0)
         if self.context is None or self.context.available is None:
-            best = self.oracle.solve(means, rng)
+            best = self.oracle.solve(worth, rng)
         else:
             try:
-                best = self.oracle.solve_within(means, np.array(self.context.available), rng)
+                best = self.oracle.solve_within(worth, np.array(self.context.available), rng)
             except TypeError:  # it cannot leave any out
                 return float("nan")
-        return self.oracle.expected_reward(best, self.means)
+        return self.oracle.expected_reward(best, worth)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm`; raises ``ValueError`` if it is not feasible."""
-        return unguarded(self.arms.play)(self.oracle.check_super_arm(super_arm), rng)
+        shown = unguarded(self.arms.play)(self.oracle.check_super_arm(super_arm), rng)
+        if not self._is_worth_other:
+            return shown
+        outcomes = np.zeros(self.n_arms)
+        outcomes[shown.arms] = shown.outcomes
+        reward = float(self._worth(outcomes)[shown.arms].sum())
+        return Feedback(shown.arms, shown.outcomes, reward=reward)
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form of the arms, if they have one: the reward is linear."""
@@ -104,5 +113,16 @@ class SemiBandit(Environment):
         return self.oracle.triggering_probabilities(super_arm, self.means)
 
     def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the sum of the true means."""
-        return self.arms.expected_reward(super_arm)
+        """Return the sum of the true means, or of what they are worth by the context."""
+        if not self._is_worth_other:
+            return self.arms.expected_reward(super_arm)
+        return float(self._worth(self.means)[super_arm].sum())
+
+    @property
+    def _is_worth_other(self) -> bool:
+        """Whether the context says that arms are worth something other than their outcomes."""
+        context = self.context
+        return context is not None and (context.values is not None or context.costs is not None)
+
+    def _worth(self, means: FloatArray) -> FloatArray:
+        return means if self.context is None else self.context.worth(means, self.oracle.sense)

@@ -78,7 +78,7 @@ def _rows(demo: Demo, folder: StudyFolder[Study], n_jobs: int) -> Iterator[dict[
     yield from done()
     try:
         _compile(folder.study, left)
-        with contextlib.closing(folder.play(n_jobs=n_jobs, progress=True)) as played:
+        with contextlib.closing(folder.play(n_jobs=n_jobs, progress=None)) as played:
             for piece, _ in played:
                 left[piece.learner] -= 1
                 yield from done()

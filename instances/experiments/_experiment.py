@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+import cmab
 from cmab import Study
 from cmab.studies.folder import StudyFolder
 from instances.experiments._explorations import Row
@@ -40,6 +42,8 @@ class Experiment:
         ``claims(rows)`` returns each claim of the paper and whether it holds, None where that is open.
     draw : callable
         ``draw(rows, folder)`` writes the figures.
+    sources : mapping of str to str
+        A part of a claim's text, and where the paper makes that claim; what has none of them is ours.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Experiment:
     sum_up: Callable[[Row, Sequence[list[Row]]], list[Row]]
     claims: Callable[[list[Row]], Verdicts]
     draw: Callable[[list[Row], Path], None]
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     def study(self, *, quick: bool, rng: int) -> Study:
         """Return the experiment as a study, a trial for each cell."""
@@ -86,7 +91,8 @@ def reproduce(
             rows.append(row)
             yield row
     if out is not None:
-        _write_claims(experiment, rows, out)
+        runs = experiment.replications[quick]
+        (out / "claims.md").write_text(page(experiment, rows, runs=runs, rng=rng), encoding="utf-8")
         experiment.draw(rows, out)
 
 
@@ -103,14 +109,25 @@ def _rows(experiment: Experiment, folder: StudyFolder[Study], n_jobs: int) -> It
             yield from experiment.sum_up(cell, folder.trials(trial=name)[name])
 
     yield from done()
-    with contextlib.closing(folder.play(n_jobs=n_jobs, progress=True)) as played:
+    with contextlib.closing(folder.play(n_jobs=n_jobs, progress=None)) as played:
         for piece, _ in played:
             left[piece.instance] -= 1
             yield from done()
 
 
-def _write_claims(experiment: Experiment, rows: list[Row], out: Path) -> None:
-    """Write the claims and what became of them; the rows themselves are the command's table."""
-    lines = [f"# {experiment.title}", "", "| claim | measured |", "|---|---|"]
-    lines += [f"| {text} | {_WORDS[verdict]} |" for text, verdict in experiment.claims(rows)]
-    (out / "claims.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+def page(experiment: Experiment, rows: list[Row], *, runs: int, rng: int) -> str:
+    """Return the page of claims: what became of them in all, then each, the paper's apart from ours."""
+    claims = experiment.claims(rows)
+    found = Counter(verdict for _, verdict in claims)
+    made: dict[str, list[str]] = {"the paper": [], "ours": []}
+    for text, verdict in claims:
+        where = next((place for part, place in experiment.sources.items() if part in text), "")
+        made["the paper" if where else "ours"].append(f"| {text} | {where or 'ours'} | {_WORDS[verdict]} |")
+    versions = f"cmab {cmab.__version__}, numpy {np.__version__}, Python {platform.python_version()}"
+    lines = [f"# {experiment.title}", ""]
+    lines += [f"{found[True]} claims hold, {found[None]} are open, {found[False]} do not hold.", ""]
+    lines += [f"Seed {rng}, {runs} runs of each cell, {versions}."]
+    for title, its in {"Claims of the paper": made["the paper"], "Claims of ours": made["ours"]}.items():
+        if its:
+            lines += ["", f"## {title}", "", "| claim | where | measured |", "|---|---|---|", *its]
+    return "\n".join(lines) + "\n"

@@ -10,21 +10,33 @@ from instances.experiments._experiment import Experiment, reproduce
 from instances.experiments._explorations import Row
 from instances.experiments.aggregate import AGGREGATE_REGRET
 from instances.experiments.best_k import LIL_RAND_LUCB
+from instances.experiments.carousels import CAROUSELS
+from instances.experiments.cascading import CASCADING_BANDITS
 from instances.experiments.fixed_budget import FIXED_BUDGET
 from instances.experiments.joint_optima import JOINT_OPTIMA
 from instances.experiments.lucb_halving import LUCB_HALVING
+from instances.experiments.network_features import NETWORK_FEATURES
 from instances.experiments.semi_bandits import SEMI_BANDITS
 from instances.experiments.shifting_means import SHIFTING_MEANS
+from instances.experiments.sleeping_arms import SLEEPING_ARMS
+from instances.experiments.track_and_stop import TRACK_AND_STOP
+from instances.experiments.twenty_instances import TWENTY_INSTANCES
 from instances.experiments.two_sets import TWO_SETS
 
 __all__ = [
     "aggregate_regret",
+    "carousels",
+    "cascading_bandits",
     "fixed_budget",
     "joint_optima",
     "lil_rand_lucb",
     "lucb_halving",
+    "network_features",
     "semi_bandits",
     "shifting_means",
+    "sleeping_arms",
+    "track_and_stop",
+    "twenty_instances",
     "two_sets",
 ]
 
@@ -76,14 +88,26 @@ aggregate_regret = _command(
 fixed_budget = _command(
     FIXED_BUDGET,
     "UGapEb, UCB-E, Successive Rejects, Sequential Halving and uniform on seven problems.",
-    sizes="One problem, 50 runs; otherwise seven with 1,000",
-    minutes={True: 0.2, False: 2},
+    sizes="One problem, 400 runs; otherwise seven with 1,000",
+    minutes={True: 0.3, False: 2},
 )
 lucb_halving = _command(
     LUCB_HALVING,
     "LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance shrinks.",
     sizes="12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs",
     minutes={True: 1, False: 4},
+)
+track_and_stop = _command(
+    TRACK_AND_STOP,
+    "Garivier and Kaufmann's Table 1: samples of Track-and-Stop, KL-LUCB and two races on coins.",
+    sizes="200 runs, rarer plans; otherwise 1,000 runs",
+    minutes={True: 0.7, False: 4},
+)
+twenty_instances = _command(
+    TWENTY_INSTANCES,
+    "Samples of every rule with confidence over T* ln(1/delta): k best arms, paths, matchings, trees, sets.",
+    sizes="Ten instances, 10 runs; otherwise twenty with 100",
+    minutes={True: 1, False: 15},
 )
 semi_bandits = _command(
     SEMI_BANDITS,
@@ -100,12 +124,36 @@ two_sets = _command(
 joint_optima = _command(
     JOINT_OPTIMA,
     "ESCB and AESCB, optimistic for a super arm as a whole, and CUCB on paths, matchings and spanning trees.",
-    sizes="500 rounds, 2 runs; otherwise 5,000 with 3",
-    minutes={True: 0.5, False: 3},
+    sizes="500 rounds, 2 runs; otherwise 10,000 with 8",
+    minutes={True: 0.5, False: 8},
 )
 shifting_means = _command(
     SHIFTING_MEANS,
     "HYBRID, Thompson sampling, CUCB and FTPL where means stay, and where an adversary shifts them.",
     sizes="3,000 rounds, 3 runs; otherwise 20,000 with 4",
     minutes={True: 0.5, False: 3},
+)
+cascading_bandits = _command(
+    CASCADING_BANDITS,
+    "Table 1 of Cascading Bandits: lists of which a user clicks the first item that attracts.",
+    sizes="Three rows of the table, 5 runs; otherwise nine with 20",
+    minutes={True: 0.5, False: 3},
+)
+network_features = _command(
+    NETWORK_FEATURES,
+    "Influence on networks whose arcs have features, given or computed: IMLinUCB, CUCB, epsilon-greedy.",
+    sizes="200 people, 150 rounds, 3 networks of each kind; otherwise 400, 300 and 8",
+    minutes={True: 0.7, False: 4},
+)
+sleeping_arms = _command(
+    SLEEPING_ARMS,
+    "CL-SG's comparison where each arm is there in half of the rounds, against the best of what is there.",
+    sizes="2,000 rounds, 3 runs; otherwise 10,000 with 5",
+    minutes={True: 0.7, False: 5},
+)
+carousels = _command(
+    CAROUSELS,
+    "Lists of 12 playlists for users of nine segments, a day at a time: rules by segment, and by features.",
+    sizes="60 playlists, 2,000 users, 3 runs; otherwise 100, 10,000 and the published users",
+    minutes={True: 0.6, False: 8},
 )

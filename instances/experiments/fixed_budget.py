@@ -46,9 +46,9 @@ def cells(quick: bool) -> list[Row]:
     --------
     >>> from instances.experiments.fixed_budget import cells
     >>> cells(quick=True)
-    [{'problem': 4}]
+    [{'problem': 5}]
     """
-    return [{"problem": problem} for problem in ((4,) if quick else range(1, 8))]
+    return [{"problem": problem} for problem in ((5,) if quick else range(1, 8))]
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
@@ -84,10 +84,14 @@ def _misses_best(means: FloatArray, named: IntArray) -> bool:
 FIXED_BUDGET = Experiment(
     name="fixed-budget",
     title="Best arm with a fixed budget",
-    replications={True: 50, False: 1000},
+    replications={True: 400, False: 1000},
     cells=cells,
     play=play,
     sum_up=rates,
     claims=claims,
     draw=draw_failure_bars,
+    sources={
+        "SuccessiveRejects": "Audibert et al. (2010), section 5",
+        "UCB-E c=1": "Audibert et al. (2010), section 5",
+    },
 )

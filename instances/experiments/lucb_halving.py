@@ -162,4 +162,11 @@ LUCB_HALVING = Experiment(
     sum_up=sum_up,
     claims=claims,
     draw=draw_tolerances,
+    sources={
+        "no rule errs": "Theorem 1",
+        "Halving's samples": "Kalyanakrishnan and Stone (2010)",
+        "restarting": "section 4",
+        "H ln(H / delta)": "Theorem 6",
+        "Theorem 8": "Theorem 8",
+    },
 )

@@ -151,4 +151,5 @@ SEMI_BANDITS = Experiment(
     sum_up=sum_up,
     claims=claims,
     draw=draw_regret,
+    sources={"two levels": "Hu et al. (2026), the comparison of m = 10, 20 and 50"},
 )

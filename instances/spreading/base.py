@@ -210,8 +210,11 @@ class SpreadingInfluence(Environment):
         sets = self._drawn(_JUDGING)
         return sets.graph, *sets.index(), sets.n_sets
 
+    def _reverse(self) -> ReverseGraph:
+        return ReverseGraph.of(self.graph, self.means, model=self.model)
+
     def _drawn(self, key: int) -> SetCollection:
-        sets = SetCollection(ReverseGraph.of(self.graph, self.means, model=self.model), key)
+        sets = SetCollection(self._reverse(), key)
         sets.grow(self.n_rr_sets, _MOST_ENTRIES)
         return sets
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
 from cmab.oracle import Oracle
@@ -120,11 +120,24 @@ class MaxCoverage(Oracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the greedy choice of k left nodes, in increasing order."""
+        return self._cover(self._sides(), self._check_means(means, 0.0, 1.0))
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the greedy choice among available left nodes; raises ``ValueError`` if fewer than k are."""
+        free = np.flatnonzero(available)
+        if len(free) < self.k:
+            raise self._none_within(available)
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self._offsets)[free])]).astype(np.int64)
+        part = self._sides()._replace(offsets=offsets, arms=self.triggered_arms(free))
+        return free[self._cover(part, self._check_means(means, 0.0, 1.0))]
+
+    def _cover(self, graph: Sides, means: FloatArray) -> IntArray:
+        """Return the greedy choice of k left nodes of a graph, as they are numbered there."""
         from oracles.coverage._kernels_coverage import Scratch, cover_greedily
 
-        n, chosen = len(self.left), np.empty(self.k, np.int64)
+        n, chosen = len(graph.offsets) - 1, np.empty(self.k, np.int64)
         scratch = Scratch(np.empty(len(self.right)), np.empty(n), *np.empty((2, n), np.int64))
-        cover_greedily(self.k, self._sides(), self._check_means(means, 0.0, 1.0), scratch, chosen)
+        cover_greedily(self.k, graph, means, scratch, chosen)
         return chosen
 
     def kernel(self) -> Kernel:

@@ -128,13 +128,19 @@ def spread_sums(
     return total, norm
 
 
-@kernel
-def reachable(
-    offsets: IntArray, arms: AnyArray, heads: AnyArray, usable: BoolArray, seeds: IntArray
-) -> tuple[IntArray, BoolArray]:
-    """Return the nodes reached from `seeds` over usable arcs, in order, and as a mask."""
-    n = offsets.shape[0] - 1
-    reached, queue, size, at = np.zeros(n, np.bool_), np.empty(n, np.int64), 0, 0
+@part
+@borrows
+def _reach(
+    offsets: IntArray,
+    arms: AnyArray,
+    heads: AnyArray,
+    usable: BoolArray,
+    seeds: IntArray,
+    reached: BoolArray,
+    queue: IntArray,
+) -> int:
+    """Write the nodes reached from `seeds` over usable arcs to `queue`, in order, and mark them."""
+    size, at = 0, 0
     for seed in seeds:
         reached[seed] = True
         queue[size] = seed
@@ -148,6 +154,17 @@ def reachable(
                 reached[w] = True
                 queue[size] = w
                 size += 1
+    return size
+
+
+@kernel
+def reachable(
+    offsets: IntArray, arms: AnyArray, heads: AnyArray, usable: BoolArray, seeds: IntArray
+) -> tuple[IntArray, BoolArray]:
+    """Return the nodes reached from `seeds` over usable arcs, in order, and as a mask."""
+    n = offsets.shape[0] - 1
+    reached, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    size = _reach(offsets, arms, heads, usable, seeds, reached, queue)
     return queue[:size], reached
 
 
@@ -199,8 +216,10 @@ def exact_activation(
 
     Other arms are certain or impossible.
     """
-    usable = means >= 1.0
-    active = np.zeros(offsets.shape[0] - 1)
+    n = offsets.shape[0] - 1
+    usable, active = means >= 1.0, np.zeros(n)
+    # Set back after each outcome where it was written to: most outcomes reach few of many nodes.
+    reached, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
     # Kempe et al. 2003, proof of Theorem 2.2 (number from memory): in each outcome of all coins the active
     # nodes are those that live arcs lead to.
     for outcome in range(1 << uncertain.shape[0]):
@@ -211,7 +230,7 @@ def exact_activation(
             chance *= means[uncertain[b]] if success else 1.0 - means[uncertain[b]]
         # A chance that underflows adds nothing.
         if chance > 0.0:
-            reached, _ = reachable(offsets, arms, heads, usable, seeds)
-            for v in reached:
+            for v in queue[: _reach(offsets, arms, heads, usable, seeds, reached, queue)]:
                 active[v] += chance
+                reached[v] = False
     return active

@@ -95,7 +95,7 @@ def estimated_spread(
     _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
     arcs = arcs_in_rows(arms, graph.heads, means)
-    return _mean_and_error(
+    return mean_and_error(
         cascades,
         threads,
         node_worths(graph, node_weights),
@@ -119,7 +119,7 @@ def threshold_spread(
     _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
     arcs = OutArcs(offsets, graph.out_heads, means[arms])
-    return _mean_and_error(
+    return mean_and_error(
         cascades,
         threads,
         node_worths(graph, node_weights),
@@ -138,7 +138,7 @@ def node_worths(graph: DirectedGraph, node_weights: FloatArray | None) -> FloatA
     return np.ones(graph.n_nodes) if node_weights is None else node_weights
 
 
-def _mean_and_error(
+def mean_and_error(
     count: int,
     threads: int,
     worth: FloatArray,

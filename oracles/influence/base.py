@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -68,6 +68,9 @@ class InfluenceOracle(Oracle):
     >>> FirstNodes(nx.path_graph(4), k=2).solve(np.full(6, 0.5), np.random.default_rng(0))
     array([0, 1])
     """
+
+    #: Whether it is known which coins reports of people tell.
+    _people_tell_coins: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -314,7 +317,8 @@ class InfluenceOracle(Oracle):
         ------
         ValueError
             If a name is unknown, somebody joined whom nobody can have told, or not in that step, or steps are
-            missing. Under linear thresholds, if `carried` is given.
+            missing. Under linear thresholds, if `carried` is given. Under deadlines and triggering models, of
+            which people do not tell the coins.
 
         Examples
         --------
@@ -330,6 +334,8 @@ class InfluenceOracle(Oracle):
         """
         from oracles.influence._reports import feedback_of_steps, feedback_of_ties
 
+        if not self._people_tell_coins:
+            return super().feedback_of(super_arm, joined=joined, carried=carried, unseen=unseen, **others)
         if others or joined is None:
             given = ", ".join(others) or "nothing"
             raise ValueError(f"a report must have joined, and may have carried and unseen, got {given}")

@@ -126,7 +126,8 @@ class BudgetedInfluence(InfluenceOracle):
         floor = float(reverse.masses[cheapest >= 0].max()) or self._reached(probabilities)
         if floor == 0.0:
             # Nobody of worth can be reached.
-            nothing = Found(_spent(np.empty(0, np.int64), costs, reverse.masses), 1.0, 0.0, 0.0, 0, 0)
+            anything = _spent(np.empty(0, np.int64), costs, reverse.masses)
+            nothing = Found(anything, 1.0, 0.0, 0.0, 0, 0, 0.0, 0.0)
             return nothing.certificate(cheapest[nothing.chosen], self.alpha, n)
         size = min(self.k, n)
         log_choices = size * (1.0 + float(np.log(n / size)))  # of (e n / k)^k, at least their number

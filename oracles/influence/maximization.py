@@ -152,8 +152,14 @@ class InfluenceMaximization(InfluenceOracle):
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certificate:
         """Return k seeds with the ratio that is certain, their estimated spread and what it took."""
+        found, seeds, reverse = self._found(self._probabilities(means), rng)
+        return found.certificate(seeds, self.alpha, reverse.n_components)
+
+    def _found(
+        self, probabilities: FloatArray, rng: np.random.Generator
+    ) -> tuple[Found, IntArray, ReverseGraph]:
+        """Return what a search found, seeds that stand for it, and the graph that it drew sets from."""
         started = time.perf_counter()
-        probabilities = self._probabilities(means)
         choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
         reverse = self._reverse_graph(probabilities)
         lowest = reverse.representatives(self.candidates)
@@ -164,13 +170,13 @@ class InfluenceMaximization(InfluenceOracle):
         floor = by_themselves or self._reached(probabilities)
         if len(reverse.world.tails) == 0 or k == reverse.n_components or floor == 0.0:
             # Nothing spreads between components, all of them are chosen, or nobody of worth can be reached.
-            found = Found(largest, 1.0, by_themselves, 0.0, 0, 0)
+            found = Found(largest, 1.0, by_themselves, 0.0, 0, 0, by_themselves, by_themselves)
         else:
             plan = self._plan(reverse, k, allowed, floor, (choosing, validating))
             if self.time_limit is not None:
                 plan = self._within(started + self.time_limit, plan, k, allowed, rng)
             found = self._search(plan, k, allowed)
-        return found.certificate(self._filled(lowest[found.chosen]), self.alpha, reverse.n_components)
+        return found, self._filled(lowest[found.chosen]), reverse
 
     def _search(self, plan: Plan, k: int, allowed: BoolArray) -> Found:
         """Return `k` of the allowed components."""

@@ -21,7 +21,11 @@ Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Components and what is known about them."""
+    """Components and what is known about them.
+
+    Their spread is at least `secured`, the best one at most `optimum`; each holds with the confidence of the
+    search.
+    """
 
     chosen: IntArray
     ratio: float
@@ -29,6 +33,8 @@ class Found:
     standard_error: float
     rr_sets: int
     edges_examined: int
+    secured: float
+    optimum: float
 
     def certificate(self, seeds: IntArray, alpha: float, n_components: int) -> Certificate:
         """Return what is known, of `seeds` that stand for the components."""
@@ -120,7 +126,7 @@ class Plan:
             ratio = max(ratio, self.ratio)
         spread, error = estimate(hits, tested, self.reverse.total_weight)
         spread += float(self.reverse.certain[chosen].sum())
-        return Found(chosen, ratio, spread, error, n_sets + tested, edges)
+        return Found(chosen, ratio, spread, error, n_sets + tested, edges, secured, max(optimum, secured))
 
 
 def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None = None) -> Found:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.feedback import Feedback
-from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, shown
 from oracles.diffusion._triggering_sets import TriggeringSets, WholeWorlds, keyed_generator
@@ -75,6 +73,9 @@ class TriggeringInfluence(InfluenceMaximization):
     section 4.
     """
 
+    #: Which coins people tell is not known of any triggering model.
+    _people_tell_coins: ClassVar[bool] = False
+
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -108,10 +109,6 @@ class TriggeringInfluence(InfluenceMaximization):
         self.triggering = triggering
         # Nothing is known about which arcs are seen together.
         self.clusters = None
-
-    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
-        """Refuse reports of people: which coins they tell is not known of any triggering model."""
-        return Oracle.feedback_of(self, super_arm, **report)
 
     def spread(
         self, super_arm: IntArray, means: FloatArray, *, cascades: int = _CASCADES

@@ -122,6 +122,37 @@ class Matroid(LinearOracle):
         """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
         return self._solve_compiled(means, rng)
 
+    def exchange_pairs(self, basis: ArrayLike) -> IntArray:
+        """Return the pairs of an arm of `basis` and one outside that may take its place.
+
+        Parameters
+        ----------
+        basis : array_like of int
+            A super arm.
+
+        Returns
+        -------
+        IntArray, shape (n_pairs, 2)
+            In increasing order of the first arm, then of the second.
+
+        Raises
+        ------
+        ValueError
+            If `basis` is not one.
+
+        Examples
+        --------
+        >>> from oracles import UniformMatroid
+        >>> UniformMatroid(3, k=2).exchange_pairs([0, 2]).tolist()
+        [[0, 1], [2, 1]]
+        """
+        chosen = np.sort(arm_indices("basis", basis, self.n_arms))
+        if not self.is_feasible(chosen):
+            raise ValueError(f"basis must be a basis of the matroid, got {chosen.tolist()}")
+        circuit, outside = self._circuits(chosen), np.setdiff1d(np.arange(self.n_arms), chosen)
+        pairs = [(int(out), int(arm)) for arm in outside for out in circuit(int(arm))]
+        return np.array(sorted(pairs), np.int64).reshape(-1, 2)
+
     def solve_constrained(
         self,
         means: FloatArray,

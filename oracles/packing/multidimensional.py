@@ -69,7 +69,7 @@ class MultidimensionalKnapsack(PuLPOracle):
         vector("weights", self.weights.reshape(-1), low=0.0)
         self.capacities = vector("capacities", capacities, len(self.weights), 0.0)
         arms = np.arange(self.weights.shape[1])
-        rows = [_row(row, room) for row, room in zip(self.weights, self.capacities, strict=True)]
+        rows = [scaled_row(row, room) for row, room in zip(self.weights, self.capacities, strict=True)]
         problem, takes = row_model(len(arms), [(arms, row, -np.inf, room) for row, room in rows])
         super().__init__(
             problem, takes, sense="max", gap=gap, time_limit=time_limit, solver=solver, on_limit=on_limit
@@ -83,7 +83,7 @@ class MultidimensionalKnapsack(PuLPOracle):
         return [int(arm) for arm in super_arm]
 
 
-def _row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:
+def scaled_row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:
     """Return whole numbers as they are, others as parts of the capacity: a solver's tolerance is absolute."""
     if (weights == np.floor(weights)).all() and room == np.floor(room) and room < 2**20:
         return np.minimum(weights, room + 1.0), room

@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.validation import shown
-from oracles._networks import network_of
+from oracles._networks import end_numbers, network_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -51,11 +51,7 @@ class RoadMap:
         import networkx as nx
 
         number, labels, tails, heads = network_of(graph)
-        for name, node in (("source", source), ("target", target)):
-            if not _is_among(node, number):
-                raise ValueError(f"{name} must be a node of graph, got {shown(node)}")
-        if source == target:
-            raise ValueError(f"source and target must differ, got {shown(source)} twice")
+        start, end = end_numbers(source, target, number)
         if not nx.has_path(graph, source, target):
             raise ValueError(f"graph must have a path from {shown(source)} to {shown(target)}, got none")
         directed = graph.is_directed()
@@ -75,8 +71,8 @@ class RoadMap:
             ends[by_start],
             by_start % len(labels),
             np.array(order, np.int64),
-            number[source],
-            number[target],
+            start,
+            end,
         )
 
     def holds_path(self, arms: IntArray) -> bool:
@@ -101,10 +97,3 @@ class RoadMap:
         if len(self.edges) == len(self.tails):
             return there
         return there + [(end, arm, start) for start, arm, end in there]
-
-
-def _is_among(node: Hashable, number: dict[Any, int]) -> bool:
-    try:
-        return node in number
-    except TypeError:  # what cannot be hashed, such as a list or a tuple of lists, is no node
-        return False

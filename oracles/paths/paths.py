@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
 from cmab.oracle import LinearOracle, Oracle, Sense
@@ -196,13 +196,24 @@ class MostReliablePath(_Paths):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the edges of the most reliable path, in its order."""
+        path = _best_path(self._map, self._lengths(means))
+        assert path is not None, "the constructor made sure of a path"
+        return path
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the most reliable path of available edges; raises ``ValueError`` if there is none."""
+        path = _best_path(self._map, np.where(available, self._lengths(means), np.inf))
+        if path is None:
+            raise self._none_within(available)
+        return path
+
+    def _lengths(self, means: FloatArray) -> FloatArray:
+        """Return the length of each edge, by which the shortest path has the largest product."""
         probabilities = self._check_means(means, 0.0, 1.0)
         lengths = -np.log(np.where(probabilities > 0, probabilities, 1.0))
         # Longer than any path without such edges, so that they are used only where nothing else is left.
         lengths[probabilities == 0] = 1.0 + lengths.sum()
-        path = _best_path(self._map, lengths)
-        assert path is not None, "the constructor made sure of a path"
-        return path
+        return lengths
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the product of the means of the edges of the path."""

@@ -46,15 +46,27 @@ class TwoSides:
         n_cells = len(np.unique(rows * n_columns + columns))
         return cls(rows, columns, (int(is_row.sum()), n_columns), n_cells < len(rows))
 
-    def best(self, worth: FloatArray, perfect: bool) -> IntArray:
-        """Return the edges of the matching worth most, in increasing order."""
-        values = scaled(worth)[0]
-        edges = np.arange(len(values)) if perfect else np.flatnonzero(values > 0.0)
+    def best(self, worth: FloatArray, perfect: bool, allowed: IntArray | None = None) -> IntArray | None:
+        """Return the edges of the matching worth most, in increasing order; None if there is none.
+
+        `allowed` are the edges that may be taken, all of them if left out.
+        """
+        edges = np.arange(len(worth)) if allowed is None else allowed
+        values = np.zeros(len(worth))
+        values[edges] = scaled(worth[edges])[0]
+        if not perfect:
+            edges = edges[values[edges] > 0.0]
         if self.has_parallels:
             edges = self._without_parallels(edges, values)
         cells = self.shape[0] * self.shape[1]
         is_sparse = cells >= _LARGE and cells > _SPARSE * (len(edges) + self.shape[0])
-        return np.sort((self._sparse if is_sparse else self._dense)(edges, values, perfect))
+        try:
+            return np.sort((self._sparse if is_sparse else self._dense)(edges, values, perfect))
+        except ValueError:
+            # Both methods of scipy raise it where some row cannot be matched; all other input was checked.
+            if perfect and allowed is not None:
+                return None
+            raise
 
     def _without_parallels(self, edges: IntArray, values: FloatArray) -> IntArray:
         """Return the best edge of each cell, of equally good ones the first."""

@@ -13,8 +13,12 @@ from oracles.programs._mixed_integer import scaled
 _EXPONENT, _NOISE = 50, 40
 
 
-def best_matching(tails: IntArray, heads: IntArray, worth: FloatArray, perfect: bool) -> IntArray:
-    """Return the edges of the matching worth most (of the perfect ones, of which there is one), in order.
+def best_matching(
+    tails: IntArray, heads: IntArray, worth: FloatArray, perfect: bool, allowed: IntArray | None = None
+) -> IntArray | None:
+    """Return the edges of the matching worth most (of the perfect ones), in order; None if there is none.
+
+    `allowed` are the edges that may be taken, all of them if left out.
 
     Weights are rounded to 2^-61 of the largest. Below that, each edge has a number of its own (a hash), so
     that the best matching is unique (isolation, Mulmuley, Vazirani, Vazirani 1987): ties do not depend on
@@ -22,8 +26,11 @@ def best_matching(tails: IntArray, heads: IntArray, worth: FloatArray, perfect: 
     """
     import rustworkx
 
-    values = np.ldexp(scaled(worth)[0], _EXPONENT)
-    edges = np.arange(len(values)) if perfect else np.flatnonzero(values > 0.0)
+    edges = np.arange(len(worth)) if allowed is None else allowed
+    values = np.zeros(len(worth))
+    values[edges] = np.ldexp(scaled(worth[edges])[0], _EXPONENT)
+    if not perfect:
+        edges = edges[values[edges] > 0.0]
     n_nodes = int(max(tails.max(), heads.max())) + 1
     shift = _NOISE + n_nodes.bit_length()
     noise = np.random.default_rng(0).integers(0, 2**_NOISE, len(values)).tolist()
@@ -36,6 +43,8 @@ def best_matching(tails: IntArray, heads: IntArray, worth: FloatArray, perfect: 
     graph.add_nodes_from(range(n_nodes))
     graph.add_edges_from([(*pair, weights[edge]) for pair, edge in of_pair.items()])
     matched = rustworkx.max_weight_matching(graph, max_cardinality=perfect, weight_fn=int)
+    if perfect and 2 * len(matched) < n_nodes:
+        return None
     return np.array(sorted(of_pair[_pair(*pair)] for pair in matched), np.int64)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
 from cmab.validation import integer, one_of, shown
@@ -116,14 +116,38 @@ class Matching(PuLPOracle):
         if self._way == "pulp":
             return super().solve_certified(means, rng)
         values = self._check_means(means)
-        worth = values if self.sense == "max" else -values
-        if self._way == "assignment":
-            chosen = self._sides.best(worth, self.perfect)
-        else:
-            chosen = best_matching(self._tails, self._heads, worth, self.perfect)
-        # Both are exact: the value is its own bound.
+        chosen = self._matched(values)
+        assert chosen is not None, "the constructor made sure of a matching"
+        # Both methods are exact: the value is its own bound.
         value = value_of(values[chosen])
         return SolverCertificate(chosen, value, value, True)
+
+    def solve_constrained(
+        self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
+    ) -> IntArray | None:
+        """Return the best matching with all of `include` and none of `exclude`; None if there is none."""
+        if self._way == "pulp":
+            return super().solve_constrained(means, include, exclude, rng)
+        values = self._check_means(means)
+        required, banned = self._check_constraints(include, exclude)
+        is_taken = np.zeros(len(self._room), bool)
+        is_taken[self._tails[required]] = is_taken[self._heads[required]] = True
+        if int(is_taken.sum()) < 2 * len(required):
+            return None
+        # What meets an edge of `include` is out of the question, and the best of the rest is as good as ever.
+        is_free = ~(is_taken[self._tails] | is_taken[self._heads])
+        is_free[banned] = False
+        # A perfect matching takes the edges that are left at their nodes.
+        is_free[required] = self.perfect
+        chosen = self._matched(values, np.flatnonzero(is_free))
+        return chosen if chosen is None or self.perfect else np.sort(np.concatenate((required, chosen)))
+
+    def _matched(self, values: FloatArray, allowed: IntArray | None = None) -> IntArray | None:
+        """Return the best matching of `allowed` edges, of all if left out; None if there is none."""
+        worth = values if self.sense == "max" else -values
+        if self._way == "assignment":
+            return self._sides.best(worth, self.perfect, allowed)
+        return best_matching(self._tails, self._heads, worth, self.perfect, allowed)
 
 
 def _fastest(graph: nx.Graph[Any], room: IntArray, solver: Any) -> Literal["pulp", "assignment", "blossom"]:

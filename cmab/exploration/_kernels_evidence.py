@@ -1,0 +1,115 @@
+"""Likelihood ratios: evidence that an arm is better than another less a tolerance, and how much is enough."""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.compiled._kernels import borrows, kernel, part
+
+# Of rules that stop by likelihood ratios, the first `reals`: sigma of Gaussian arms, 0 for coins; the part of
+# the threshold that is always the same; the tolerance; and whether the threshold is the unproven one.
+SIGMA, THRESHOLD, EPSILON, HEURISTIC = range(4)
+
+
+@kernel
+def evidence(gap: float, spread: float, sigma: float) -> float:
+    """Return the likelihood ratio of two Gaussian arms; `spread` is the sum of their ``1 / T``.
+
+    Z_ab(t) of Garivier and Kaufmann (COLT 2016), for Gaussian arms of one variance.
+    """
+    return gap * gap / (2.0 * sigma * sigma * spread)
+
+
+@part
+def divergence(p: float, q: float) -> float:
+    """Return the relative entropy of two coins, infinite where `q` forbids what `p` allows."""
+    total = 0.0
+    if p > 0.0:
+        total += p * math.log(p / q) if q > 0.0 else np.inf
+    if p < 1.0:
+        total += (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if q < 1.0 else np.inf
+    return max(total, 0.0)
+
+
+@part
+def nearest_mean(high: float, low: float, own: float, other: float, epsilon: float) -> float:
+    """Return the x at which ``own kl(high, x) + other kl(low, x + epsilon)`` is least, of convex functions.
+
+    It lies between `high` and ``low - epsilon``, and its derivative, times the positive denominators, changes
+    its sign there.
+    """
+    if epsilon == 0.0:
+        return (own * high + other * low) / (own + other)
+    left, right = max(0.0, low - epsilon), min(high, 1.0 - epsilon)
+    for _ in range(60):
+        x = 0.5 * (left + right)
+        # d/dx kl(p, x) = (x - p) / (x (1 - x)).
+        y = x + epsilon
+        slope = own * (x - high) * y * (1.0 - y) + other * (y - low) * x * (1.0 - x)
+        left, right = (x, right) if slope < 0.0 else (left, x)
+    return 0.5 * (left + right)
+
+
+@kernel
+def coin_evidence(high: float, low: float, own: float, other: float, epsilon: float) -> tuple[float, float]:
+    """Return the likelihood ratio of two coins, and the part of it that is the better one's.
+
+    Z_ab(t) of Garivier and Kaufmann (COLT 2016): the least ``T_a kl(m_a, x) + T_b kl(m_b, y)`` over all means
+    with ``x <= y - epsilon``; infinite where there are none.
+    """
+    if low - epsilon >= high:
+        return 0.0, 0.0
+    if epsilon >= 1.0:
+        return np.inf, np.inf
+    x = nearest_mean(high, low, own, other, epsilon)
+    first = own * divergence(high, x)
+    return first + other * divergence(low, min(x + epsilon, 1.0)), first
+
+
+@part
+def mixture_penalty(mean: float, count: float) -> float:
+    """Return the logarithm of the largest likelihood of a coin's outcomes over their mean likelihood.
+
+    The mean is over a Beta(1/2, 1/2) prior (Krichevsky and Trofimov 1981): ``B(S + 1/2, T - S + 1/2) / pi``.
+    """
+    wins = mean * count
+    losses = count - wins
+    largest = 0.0
+    if wins > 0.0:
+        largest += wins * math.log(wins / count)
+    if losses > 0.0:
+        largest += losses * math.log(losses / count)
+    averaged = math.lgamma(wins + 0.5) + math.lgamma(losses + 0.5) - math.lgamma(count + 1.0)
+    return largest - averaged + math.log(math.pi)
+
+
+@part
+def penalty(mean: float, count: float, reals: FloatArray) -> float:
+    """Return what the evidence of a pair must exceed for the sake of one of its arms."""
+    if reals[HEURISTIC] != 0.0:
+        return 0.0
+    if reals[SIGMA] == 0.0:
+        return mixture_penalty(mean, count)
+    # Kaufmann and Koolen (JMLR 2021): twice ln(4 + ln T) for each arm of the pair.
+    return 2.0 * math.log(4.0 + math.log(count))
+
+
+@part
+def needed(samples: float, reals: FloatArray) -> float:
+    """Return what the evidence of a pair must exceed besides the penalties of its arms."""
+    if reals[HEURISTIC] == 0.0:
+        return float(reals[THRESHOLD])
+    # ln((1 + ln t) / delta), of the experiments of Garivier and Kaufmann (COLT 2016).
+    return float(reals[THRESHOLD]) + math.log(1.0 + math.log(samples))
+
+
+@part
+@borrows
+def pair_evidence(
+    high: float, low: float, own: float, other: float, spread: float, reals: FloatArray
+) -> float:
+    """Return the evidence that an arm's mean is at least another's less the tolerance."""
+    if reals[SIGMA] == 0.0:
+        return coin_evidence(high, low, own, other, reals[EPSILON])[0]
+    return evidence(max(0.0, high - low + reals[EPSILON]), spread, reals[SIGMA])

@@ -1,0 +1,102 @@
+"""What rules that stop by likelihood ratios share: the threshold, the tolerance, and the kind of outcomes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.confidence.radii import pair_threshold
+from cmab.exploration.parameters import check_epsilon, check_noise
+from cmab.exploration.ruled import RuledExplorer
+from cmab.goals import ExploreM, Goal
+from cmab.statistics import ArmStatistics
+from cmab.validation import one_of
+
+Family = Literal["gaussian", "bernoulli"]
+FAMILIES: tuple[Family, ...] = ("gaussian", "bernoulli")
+LikelihoodMode = Literal["faithful", "heuristic"]
+_MODES: tuple[LikelihoodMode, ...] = ("faithful", "heuristic")
+# The scale of outcomes in [0, 1], by Hoeffding's lemma, and the default of all explorers.
+_UNIT = 0.5
+
+
+def check_mode(mode: str) -> None:
+    """Raise unless `mode` is "faithful", or "heuristic" for a threshold that proves nothing."""
+    one_of("mode", mode, _MODES)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LikelihoodStop(RuledExplorer):
+    """Base: stop when every arm that is returned is surely better than each other one, less `epsilon`."""
+
+    delta: float
+    sigma: float = _UNIT
+    epsilon: float = 0.0
+    family: Family = "gaussian"
+    mode: LikelihoodMode = "faithful"
+
+    def __post_init__(self) -> None:
+        check_noise(self.delta, self.sigma)
+        check_epsilon(self.epsilon)
+        check_mode(self.mode)
+        if one_of("family", self.family, FAMILIES) == "bernoulli":
+            if self.sigma != _UNIT:
+                raise ValueError(f"sigma must be left out where family is 'bernoulli', got {self.sigma:g}")
+            object.__setattr__(self, "support", (0.0, 1.0))
+
+    @property
+    def n_best(self) -> int:
+        """How many arms are returned."""
+        return 1
+
+    @property
+    def goal(self) -> Goal:
+        """The best arms, or any within `epsilon` of the last of them."""
+        return ExploreM(self.n_best, self.epsilon)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the threshold is the proven one."""
+        return self.mode == "faithful"
+
+    def witness(self, state: ArmStatistics, named: IntArray) -> tuple[int, int] | None:
+        """Return the pair whose evidence exceeds what it must by the least, or lacks most of it."""
+        from cmab.exploration._kernels_evidence import pair_evidence, penalty
+
+        reals, counts, means = np.array(self._stop), state.counts, state.means
+        if len(self.unseen(state)):
+            return None
+        penalties = [penalty(mean, count, reals) for mean, count in zip(means, counts, strict=True)]
+
+        def excess(pair: tuple[int, int]) -> float:
+            i, j = pair
+            spread = 1.0 / counts[i] + 1.0 / counts[j]
+            own = pair_evidence(means[i], means[j], counts[i], counts[j], spread, reals)
+            return own - penalties[i] - penalties[j]
+
+        others = np.setdiff1d(np.arange(self.n_arms), named)
+        return min(((int(i), int(j)) for i in named for j in others), key=excess)
+
+    @cached_property
+    def _threshold(self) -> float:
+        """What the evidence of a pair must exceed besides what depends on counts.
+
+        A wrong answer needs a wrong pair, and each of them errs with probability at most delta / pairs.
+        """
+        pairs = self.n_best * (self.n_arms - self.n_best)
+        if self.mode == "heuristic":
+            return -math.log(self.delta)
+        if self.family == "bernoulli":
+            return math.log(pairs / self.delta)
+        return pair_threshold(pairs, delta=self.delta)
+
+    @property
+    def _stop(self) -> list[float]:
+        """The first parameters of the compiled rule."""
+        sigma = 0.0 if self.family == "bernoulli" else self.sigma
+        return [sigma, self._threshold, self.epsilon, float(self.mode == "heuristic")]

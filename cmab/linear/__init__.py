@@ -1,0 +1,1 @@
+"""Means that are linear in known features of the arms."""

@@ -1,0 +1,94 @@
+"""Logistic regression: the mode of a posterior, by Newton's steps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.linear.factors import solve_definite
+
+_MOST_STEPS = 100
+
+
+def expected(scores: FloatArray) -> FloatArray:
+    """Return ``1 / (1 + exp(-score))``, without overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.linear.logistic import expected
+    >>> expected(np.array([-1e9, 0.0]))
+    array([0. , 0.5])
+    """
+    means: FloatArray = 0.5 * (1.0 + np.tanh(0.5 * scores))
+    return means
+
+
+def posterior_mode(
+    precision: FloatArray, centre: FloatArray, rows: FloatArray, outcomes: FloatArray
+) -> FloatArray:
+    """Return the most likely coefficients, given the prior ``N(centre, precision^-1)`` and outcomes.
+
+    Parameters
+    ----------
+    precision : FloatArray, shape (d, d)
+        Positive definite.
+    centre : FloatArray, shape (d,)
+        Mean of the prior.
+    rows : FloatArray, shape (n, d)
+        Features.
+    outcomes : FloatArray, shape (n,)
+        In [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.linear.logistic import posterior_mode
+    >>> posterior_mode(np.eye(1), np.zeros(1), np.ones((3, 1)), np.ones(3)).round(4)
+    array([0.8797])
+    """
+
+    def loss(theta: FloatArray) -> float:
+        # Chapelle and Li (2011), Algorithm 3, with outcomes 0 and 1 in place of -1 and 1.
+        away, scores = theta - centre, rows @ theta
+        return float(0.5 * away @ precision @ away + (np.logaddexp(0.0, scores) - outcomes * scores).sum())
+
+    if len(rows) == 1:
+        # The slope is 0 on the line through the centre along V^-1 x, at centre + s V^-1 x.
+        along = solve_definite(precision, rows[0])
+        step_size = _root(float(outcomes[0]), float(rows[0] @ centre), float(rows[0] @ along))
+        return centre + step_size * along
+    theta, now = centre, loss(centre)
+    for _ in range(_MOST_STEPS):
+        means = expected(rows @ theta)
+        slope = precision @ (theta - centre) + rows.T @ (means - outcomes)
+        step = solve_definite(precision + (rows.T * (means * (1.0 - means))) @ rows, slope)
+        gain, length = float(slope @ step), 1.0
+        # Far from the mode, where means are near 0 or 1, a whole step would go beyond it.
+        while (then := loss(theta - length * step)) > now - 0.25 * length * gain and length > 1e-9:
+            length /= 2.0
+        if not then < now:  # as close as rounding lets it
+            break
+        theta, now = theta - length * step, then
+        if gain < 1e-14 * (1.0 + abs(now)):
+            break
+    return theta
+
+
+def _root(outcome: float, score: float, width: float) -> float:
+    """Return the s with ``s = outcome - 1 / (1 + exp(-(score + s width)))``, for a width of at least 0."""
+    low, high = outcome - 1.0, outcome
+    s = 0.5 * (low + high)
+    for _ in range(_MOST_STEPS):
+        mean = 0.5 * (1.0 + math.tanh(0.5 * (score + s * width)))
+        excess = s - outcome + mean
+        low, high = (low, s) if excess > 0.0 else (s, high)
+        # Newton's step, or half of the interval where that would leave it.
+        then = s - excess / (1.0 + width * mean * (1.0 - mean))
+        then = then if low < then < high else 0.5 * (low + high)
+        if abs(then - s) <= 1e-15:
+            break
+        s = then
+    return s

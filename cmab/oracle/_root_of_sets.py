@@ -1,0 +1,137 @@
+"""The best set of k arms by a sum and the root of another: a dynamic programme after the first tangent."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.oracle._root_search import Part, Point, RootSearch, Tangent
+
+# Sums apart by this share of their size count as equal: many times below the rounding of the search.
+_EQUAL = 1e-14
+# How many choices of a size are kept at first, and how many times more if these do not settle it.
+_FIRST_WIDTH, _WIDER = 100, 8
+
+
+class Front(NamedTuple):
+    """Choices of one number of arms, none of which is as good as another in both sums."""
+
+    linear: FloatArray
+    square: FloatArray
+    members: BoolArray
+
+    def only(self, kept: IntArray | BoolArray) -> Front:
+        """Return some of them."""
+        return Front(self.linear[kept], self.square[kept], self.members[kept])
+
+
+class SetSearch(RootSearch):
+    """`RootSearch` in the family of all sets of k arms, which are worth exchanging arm by arm.
+
+    After the first tangent arms are fixed whose exchange loses more than what is between its bound and the
+    best that was met. For the others choices are kept by number of arms that no other choice exceeds in both
+    sums, and that the tangent does not exclude (Nemhauser and Ullmann 1969, for knapsacks). Equal arms, which
+    would be exchanged without end in `RootSearch`, make these choices few.
+    """
+
+    def _halves(self, part: Part, tangent: Tangent) -> list[Part]:
+        """Solve the part, of which nothing is left then."""
+        assert self.best is not None, "a tangent comes with super arms"
+        slope, k = tangent.slope, len(tangent.low.super_arm)
+        weights = self._weights(slope)
+        free = np.setdiff1d(np.arange(len(weights)), np.array(part.exclude, np.int64))
+        order = free[np.argsort(-weights[free], kind="stable")]
+        # What is lost along the tangent if an arm moves to the other side of the k best.
+        losses = np.concatenate(
+            (weights[order[:k]] - weights[order[k]], weights[order[k - 1]] - weights[order[k:]])
+        )
+        is_open = ~self._is_beyond(tangent.bound - losses)
+        fixed, undecided = order[:k][~is_open[:k]], order[is_open]
+        width = _FIRST_WIDTH
+        while not self._explore(fixed, undecided, slope, k - len(fixed), width):
+            width *= _WIDER
+        return []
+
+    def _explore(self, fixed: IntArray, undecided: IntArray, slope: float, missing: int, width: int) -> bool:
+        """Decide arm by arm, with up to `width` choices of each size; return whether that was all."""
+        none = np.zeros((1, len(undecided)), bool)
+        fronts = [Front(self.means[fixed].sum(keepdims=True), self.squares[fixed].sum(keepdims=True), none)]
+        is_all = True
+        for place in range(len(undecided)):
+            self._finish(fronts, fixed, undecided, place, missing)
+            fronts, is_whole = self._next(fronts, undecided, place, missing, slope, width)
+            is_all &= is_whole
+        self._finish(fronts, fixed, undecided, len(undecided), missing)
+        return is_all
+
+    def _is_beyond(self, bounds: FloatArray) -> BoolArray:
+        """Return where bounds show that nothing better is left."""
+        return np.asarray(bounds <= self._enough())
+
+    def _next(
+        self,
+        fronts: list[Front],
+        undecided: IntArray,
+        place: int,
+        missing: int,
+        slope: float,
+        width: int,
+    ) -> tuple[list[Front], bool]:
+        """Return the choices with one arm more decided."""
+        arm, left = undecided[place], undecided[place + 1 :]
+        # Arms are in the order of their weights: the next ones complete a choice best along the tangent.
+        best = np.concatenate(([0.0], np.cumsum(self._weights(slope)[left])))
+        decided: list[Front] = []
+        is_whole = True
+        for size in range(min(place + 1, missing) + 1):
+            same = [fronts[size]] if size < len(fronts) else []
+            if 0 < size <= len(fronts):
+                same.append(self._with(fronts[size - 1], arm, place))
+            merged = Front(*(np.concatenate(columns) for columns in zip(*same, strict=True)))
+            lacking = missing - size
+            if lacking > len(left):
+                decided.append(merged.only(np.empty(0, np.int64)))
+                continue
+            bounds = merged.linear + slope * merged.square + best[lacking] + 0.25 / slope
+            near = ~self._is_beyond(bounds)
+            kept = self._undominated(merged.only(near))
+            if len(kept.linear) > width:
+                is_whole = False
+                along = kept.linear + slope * kept.square
+                kept = kept.only(np.argpartition(-along, width)[:width])
+            decided.append(kept)
+        return decided, is_whole
+
+    def _with(self, front: Front, arm: int, place: int) -> Front:
+        members = front.members.copy()
+        members[:, place] = True
+        return Front(front.linear + self.means[arm], front.square + self.squares[arm], members)
+
+    def _undominated(self, front: Front) -> Front:
+        """Return the choices that no other exceeds in both sums; of equal ones the first."""
+        if len(front.linear) < 2:
+            return front
+        grain = _EQUAL * max(self._size(), np.finfo(np.float64).tiny)
+        order = np.lexsort((-front.square, -np.round(front.linear / grain)))
+        squares = front.square[order]
+        known = np.concatenate(([-np.inf], np.maximum.accumulate(squares)[:-1]))
+        return front.only(order[squares > known * (1.0 + _EQUAL)])
+
+    def _finish(
+        self, fronts: list[Front], fixed: IntArray, undecided: IntArray, place: int, missing: int
+    ) -> None:
+        """Complete each choice by the next arms, and remember the best super arm."""
+        assert self.best is not None
+        for size, front in enumerate(fronts):
+            lacking = missing - size
+            if len(front.linear) == 0 or place + lacking > len(undecided):
+                continue
+            added = undecided[place : place + lacking]
+            linear = front.linear + self.means[added].sum()
+            square = front.square + self.squares[added].sum()
+            first = int(np.argmax(linear + np.sqrt(square)))
+            if linear[first] + np.sqrt(square[first]) > self.best.value:
+                arms = np.sort(np.concatenate((fixed, undecided[front.members[first]], added)))
+                self.best = Point(float(self.means[arms].sum()), float(self.squares[arms].sum()), arms)

@@ -1,0 +1,62 @@
+"""Discounted counts and means: what DiscountedCUCB remembers, and its indices.
+
+`memory` holds the discounted count of each arm, the mean by them, and the discounted number of rounds.
+"""
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import borrows
+from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+
+#: Places in `reals`. The factor is that on the radius, times the length of the support.
+DISCOUNT, FACTOR, SIGN, LOW, HIGH = range(5)
+
+#: Below this an arm counts as never seen: a radius of its outcomes would be far beyond any support.
+FORGOTTEN = 1e-12
+
+
+@learn_kernel
+@borrows
+def discount(
+    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
+) -> None:
+    """Weigh everything down by the discount, then count the outcomes of this round with weight 1."""
+    m, gamma = memory.shape[0] // 2, reals[DISCOUNT]
+    # Garivier and Moulines (2011), section 2: N_t(g, i) = sum_s g^(t-s) 1{i seen in s}, for all arms alike.
+    for i in range(m):
+        memory[i] *= gamma
+    for j in range(n):
+        i = arms[j]
+        memory[i] += 1.0
+        # The mean X_t(g, i) = (1 / N_t) sum_s g^(t-s) x_s, as a running mean.
+        memory[m + i] += (outcomes[j] - memory[m + i]) * (1.0 / memory[i])
+    # n_t(g) = sum_s g^(t-s), over rounds.
+    memory[2 * m] = gamma * memory[2 * m] + 1.0
+
+
+@index_kernel
+@borrows
+def discounted_bounds(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """CUCB's indices, with discounted counts, means and rounds."""
+    m, sign, low, high = memory.shape[0] // 2, reals[SIGN], reals[LOW], reals[HIGH]
+    # The radius of CUCB, sqrt(3 ln t / 2 N), where t counts the round that begins: n_t(g) + 1.
+    term = 1.5 * math.log(memory[2 * m] + 1.0) * (reals[FACTOR] * reals[FACTOR])
+    for i in range(m):
+        if memory[i] < FORGOTTEN:
+            out[i] = high if sign > 0.0 else low
+        elif sign > 0.0:
+            out[i] = min(memory[m + i] + math.sqrt(term / memory[i]), high)
+        else:
+            out[i] = max(memory[m + i] - math.sqrt(term / memory[i]), low)

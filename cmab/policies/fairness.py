@@ -1,0 +1,136 @@
+"""LFG: every arm gets its share of the rounds, and the rest goes to the best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.rules import compiled_rule
+from cmab.validation import interval, per_arm, real
+
+#: Places in `reals`; the shares begin at SHARES, and as many values follow.
+ETA, SIGN, LOW, HIGH, SHARES = range(5)
+
+
+@compiled_rule("index")
+def fair_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """Write queue + eta value bound; `memory` holds the queues of round t."""
+    sign, low, high, m = reals[SIGN], reals[LOW], reals[HIGH], counts.shape[0]
+    values = reals[SHARES + m :]
+    term = 1.5 * math.log(t) * (high - low) ** 2
+    for i in range(m):
+        bound = high if sign > 0.0 else low
+        if counts[i] > 0:
+            # Li, Liu and Ji (2019), equation 9: min(mean + sqrt(3 ln t / 2 N), 1), and 1 if never seen.
+            bound = min(max(means[i] + sign * math.sqrt(term / counts[i]), low), high)
+        # Line 9 of Algorithm 1; of costs a queue takes off.
+        out[i] = sign * memory[i] + reals[ETA] * values[i] * bound
+
+
+@compiled_rule("learn")
+def fair_queues(
+    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
+) -> None:
+    """Lengthen each queue by its share, and shorten those of the arms that were played by 1."""
+    for i in range(memory.shape[0]):
+        memory[i] += reals[SHARES + i]
+    for j in range(n):
+        memory[arms[j]] -= 1.0
+    # Equation 8: Q(t + 1) = max(Q(t) + r - 1{played in t}, 0), with Q(1) = r.
+    for i in range(memory.shape[0]):
+        memory[i] = max(memory[i], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LFG(CompiledIndexPolicy):
+    """Learning with fairness guarantees: each arm is played in its share of the rounds, in the long run.
+
+    Arms have queues, which grow by their share in each round and shrink by 1 when they are played; a long
+    queue is an arm that was played too seldom. The oracle is given ``queue + eta value bound``, the bound
+    being CUCB's, ``min(mean + sqrt(3 ln t / 2T), 1)``. If some rule can meet the shares with the arms that
+    are available, all queues stay bounded, so that shares are met; and the regret a round against the best
+    rule that meets them is ``m / (2 eta) + O(sqrt(m K ln T / T))``. So a larger `eta` earns more, and takes
+    longer to meet the shares: queues are of the order of eta.
+
+    For oracles of sums, all of whose arms are seen. What is not available waits in its queue. For costs it
+    is the mirror image, and queues are taken off, so that the oracle must take means of any sign.
+
+    Parameters
+    ----------
+    oracle : LinearOracle
+        The family of super arms.
+    shares : float or array_like of shape (n_arms,)
+        Least share of the rounds of each arm, in [0, 1]. That there is a rule which meets them is up to the
+        caller.
+    eta : float
+        Weight of rewards against queues.
+    values : float or array_like of shape (n_arms,)
+        Known worth of an outcome of each arm, at least 0.
+    support : tuple of float
+        Interval of the outcomes.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or the oracle is not linear.
+
+    Examples
+    --------
+    >>> from cmab import LFG, simulate
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(n_arms=3, k=1)
+    >>> environment = SemiBandit(BernoulliArms([0.1, 0.5, 0.9]), oracle)
+    >>> run = simulate(LFG(oracle, [0.2, 0.3, 0.0], eta=5.0), environment, 1000, rng=0)
+    >>> (run.states[0].counts / 1000).round(2)
+    array([0.2 , 0.31, 0.49])
+
+    References
+    ----------
+    F. Li, J. Liu, B. Ji: Combinatorial Sleeping Bandits with Fairness Constraints, IEEE Transactions on
+    Network Science and Engineering 7 (2019), Algorithm 1 and Theorems 1 and 2 (from memory).
+    """
+
+    shares: ArrayLike
+    _: KW_ONLY
+    eta: float = 10.0
+    values: ArrayLike = 1.0
+    support: tuple[float, float] = (0.0, 1.0)
+    #: Values and costs of a round would weigh the queues, too.
+    understood: ClassVar[tuple[str, ...]] = ("available",)
+
+    def rule(self) -> Any:
+        """Return the compiled rule."""
+        return fair_indices()
+
+    def learning_rule(self) -> Any:
+        """Return the compiled rule of the queues."""
+        return fair_queues()
+
+    def memory(self) -> FloatArray:
+        """Return the queues of the first round: as long as the shares."""
+        return self._reals[SHARES : SHARES + self.oracle.n_arms].copy()
+
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
+        if not self.oracle.is_linear:
+            raise ValueError(f"oracle must be a LinearOracle for LFG, got {self.oracle!r}")
+        low, high = interval("support", self.support)
+        shares = per_arm("shares", self.shares, self.oracle.n_arms, 0.0, 1.0)
+        values = per_arm("values", self.values, self.oracle.n_arms, 0.0)
+        numbers = [real("eta", self.eta, 0.0), self.oracle.sign, low, high]
+        return np.concatenate([numbers, shares, values])

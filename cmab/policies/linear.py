@@ -1,0 +1,209 @@
+"""Linear means: what the learners on features of the arms have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.context import Context
+from cmab.feedback import Feedback, check_arrays
+from cmab.linear.features import checked_features, checked_groups
+from cmab.linear.statistics import LinearStatistics, check_size
+from cmab.oracle import Oracle
+from cmab.policy import Policy, best_within, refuse_parts
+from cmab.ticket import Ticket
+from cmab.validation import arm_indices, interval, real, shown
+
+#: Squares of longer features, and their sums over all rounds, would overflow.
+MAX_NORM = 1e100
+
+_KNOWN = ("available", "features", "values", "costs")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearPolicy(Policy[LinearStatistics]):
+    """A policy that hands its oracle an index of each arm, made of the arm's features.
+
+    Features come with the `Context` of each round, or stay the same and are given here. A subclass defines
+    `indices`.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    features : array_like, shape (n_arms, d), optional
+        Features of the arms in all rounds whose context has none.
+    dimension : int, optional
+        The number d of features; to be given where `features` are not.
+    group : array_like of int, shape (n_arms,), optional
+        The group of each arm, from 0 without gaps: each has coefficients of its own. One for all if left
+        out; ``range(n_arms)`` for coefficients of each arm.
+    ridge : float
+        Weight of the pull of all coefficients to 0, see `LinearStatistics`.
+    norm : float
+        Largest Euclidean norm of the features of an arm, below 1e100; longer ones are refused, for widths
+        and the pull to 0 depend on their scale.
+    sigma : float, optional
+        Sub-Gaussian scale of the outcomes; half the length of `support` if left out.
+    support : tuple of float or None
+        Interval that indices are cut to, for oracles that must have means within it; outcomes outside are
+        refused by `simulate`. With None they may be anything.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, features are of a wrong shape, not finite or too long, or the
+        state would have more than 2^28 numbers.
+
+    Examples
+    --------
+    >>> from cmab import C2UCB
+    >>> from cmab.policies.linear import LinearPolicy
+    >>> issubclass(C2UCB, LinearPolicy)
+    True
+    """
+
+    oracle: Oracle
+    features: ArrayLike | None = None
+    _: KW_ONLY
+    dimension: int | None = None
+    group: ArrayLike | None = None
+    ridge: float = 1.0
+    norm: float = 1.0
+    sigma: float | None = None
+    support: tuple[float, float] | None = (0.0, 1.0)
+    _groups: IntArray | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        keep = object.__setattr__
+        n_arms, norm = self.oracle.n_arms, real("norm", self.norm, 0.0, MAX_NORM, inside=True)
+        keep(self, "_groups", checked_groups(self.group, n_arms))
+        if self.dimension is not None:
+            check_size(self.dimension, self._n_groups)
+        if self.features is not None:
+            own = np.array(checked_features("features", self.features, n_arms, self.dimension, norm))
+            own.setflags(write=False)
+            keep(self, "features", own)
+            keep(self, "dimension", check_size(own.shape[1], self._n_groups))
+        if self.dimension is None:
+            raise ValueError("dimension must be given where features are not, got None")
+        if self.support is not None:
+            interval("support", self.support)
+        elif self.sigma is None:
+            raise ValueError("sigma must be given where support is None, got None")
+        if self.sigma is not None:
+            real("sigma", self.sigma, 0.0, inside=True)
+        real("ridge", self.ridge, 0.0, inside=True)
+
+    @abstractmethod
+    def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return one index for each base arm, shape (n_arms,), before they are cut to `support`."""
+
+    @property
+    def scale(self) -> float:
+        """The sub-Gaussian scale of the outcomes that the rule reckons with."""
+        if self.sigma is not None or self.support is None:
+            return float(self.sigma or 0.0)
+        return (self.support[1] - self.support[0]) / 2
+
+    @property
+    def most_seen(self) -> int:
+        """The most outcomes that a round can show."""
+        return self.oracle.max_size if self.oracle.is_linear else self.oracle.n_arms
+
+    def initial_state(self) -> LinearStatistics:
+        """Return the regressions before the first outcome."""
+        return LinearStatistics.empty(*self._shape[::-1], ridge=self.ridge)
+
+    def select(self, state: LinearStatistics, rng: np.random.Generator) -> IntArray:
+        """Return the oracle's answer to the indices, from the policy's own features."""
+        return self.select_for(state, None, rng)
+
+    def select_for(
+        self, state: LinearStatistics, context: Context | None, rng: np.random.Generator
+    ) -> IntArray:
+        """Return the oracle's answer to the indices, among what is available, by what it is worth.
+
+        Raises
+        ------
+        ValueError
+            If there are no features, or others than the policy is made for; or if the context leaves no
+            super arm, or has values or costs where rewards are no sums.
+        """
+        refuse_parts(self, context, _KNOWN if self.oracle.is_linear else _KNOWN[:2])
+        self._check_state(state)
+        indices = self.indices(state, self._features_in(context), rng)
+        if self.support is not None:
+            np.clip(indices, *self.support, out=indices)
+        return best_within(self.oracle, indices, context, rng)
+
+    def update(self, state: LinearStatistics, feedback: Feedback) -> None:
+        """Take in one round of feedback by the policy's own features, changing `state`."""
+        self._learn(state, None, feedback)
+
+    def learn(
+        self,
+        state: LinearStatistics,
+        ticket: Ticket,
+        feedback: Feedback,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> None:
+        """Take in the feedback of a ticket by the features of its round, changing `state`."""
+        self._learn(state, ticket.context, feedback)
+
+    def weights(
+        self,
+        state: LinearStatistics,  # noqa: ARG002
+        rows: FloatArray,  # noqa: ARG002
+        group: IntArray | None,  # noqa: ARG002
+    ) -> FloatArray | None:
+        """Return the weights of outcomes of arms with features `rows`; None, the default, for 1."""
+        return None
+
+    def _regress(
+        self, state: LinearStatistics, rows: FloatArray, outcomes: FloatArray, group: IntArray | None
+    ) -> None:
+        """Take in outcomes of arms with features `rows`, changing `state`: by least squares, the default."""
+        state.update(rows, outcomes, group, self.weights(state, rows, group))
+
+    def _learn(self, state: LinearStatistics, context: Context | None, feedback: Feedback) -> None:
+        self._check_state(state)
+        if not isinstance(feedback, Feedback):
+            raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
+        check_arrays(feedback)
+        if feedback.pulls is not None:
+            raise ValueError(f"feedback.pulls must be None for {type(self).__name__}, got pulls")
+        arms = arm_indices("feedback.arms", feedback.arms, self.oracle.n_arms)
+        rows = self._features_in(context, arms)
+        self._regress(state, rows, feedback.outcomes, None if self._groups is None else self._groups[arms])
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """Number of groups, and of features."""
+        assert self.dimension is not None  # made sure of when it was made
+        return self._n_groups, self.dimension
+
+    @property
+    def _n_groups(self) -> int:
+        return 1 if self._groups is None else int(self._groups.max()) + 1
+
+    def _check_state(self, state: LinearStatistics) -> None:
+        if not isinstance(state, LinearStatistics):
+            raise ValueError(f"state must be a LinearStatistics, got {shown(state)}")
+        state.check_layout(*self._shape)
+
+    def _features_in(self, context: Context | None, arms: IntArray | None = None) -> FloatArray:
+        """Return the features of a round, those of its context or one's own; of some arms alone if given."""
+        told = None if context is None else context.features
+        source: Any = self.features if told is None else told
+        if source is None:
+            raise ValueError(f"context must have features for {type(self).__name__}, got none")
+        rows: FloatArray = source if arms is None else source[arms]
+        if told is None:  # those were checked when the policy was made
+            return rows
+        n = self.oracle.n_arms if arms is None else len(arms)
+        return checked_features("context.features", rows, n, self.dimension, float(self.norm))

@@ -1,0 +1,191 @@
+"""Linear means, optimistically: C2UCB and CombLinUCB on features of the arms."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.confidence.radii import LogRadius
+from cmab.linear.statistics import LinearStatistics
+from cmab.policies.linear import LinearPolicy
+from cmab.validation import integer, real
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearUCB(LinearPolicy):
+    """Optimism for linear means: ``x . theta + r sqrt(x . V^-1 x)``, or minus for costs.
+
+    Parameters
+    ----------
+    oracle, features, dimension, group, ridge, norm, sigma, support
+        As for `LinearPolicy`.
+    radius : float, LogRadius or None
+        The r: a number, as in most experiments, the root of the numerator of a `LogRadius`, or that of the
+        class's theorem if left out.
+    bound : float
+        Bound on the norm of the true coefficients, for the theorem's radius.
+
+    Examples
+    --------
+    >>> from cmab import C2UCB
+    >>> from cmab.policies.linear_ucb import LinearUCB
+    >>> issubclass(C2UCB, LinearUCB)
+    True
+    """
+
+    _: KW_ONLY
+    radius: float | LogRadius | None = None
+    bound: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("bound", self.bound, 0.0)
+        if self.radius is not None and not isinstance(self.radius, LogRadius):
+            real("radius", self.radius, 0.0)
+
+    @abstractmethod
+    def proven_radius(self, t: int) -> float:
+        """Return the r of the theorem in round `t` = 1, 2, ..."""
+
+    def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+        """Return the optimistic means."""
+        t, posterior = state.rounds + 1, state.posterior()
+        if self.radius is None:
+            radius = self.proven_radius(t)
+        else:
+            is_log = isinstance(self.radius, LogRadius)
+            radius = math.sqrt(self.radius.log_term(t)) if is_log else float(self.radius)  # type: ignore
+        widths = posterior.widths(features, self._groups)
+        return posterior.means(features, self._groups) + self.oracle.sign * radius * widths
+
+    @property
+    def _pull(self) -> float:
+        # What the ridge takes off, at most: sqrt(ridge) |theta|.
+        return math.sqrt(self.ridge) * self.bound
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class C2UCB(LinearUCB):
+    """C2UCB: optimism for means that are linear in the features of the arms, which may change each round.
+
+    In round t the oracle is given ``x . theta + alpha_t sqrt(x . V^-1 x)`` for each arm with features x,
+    cut to `support`; V and theta are the precision and the estimate of `LinearStatistics`, and ``alpha_t =
+    sigma sqrt(d ln((1 + t K norm^2 / ridge) / delta)) + sqrt(ridge) bound``, K being the most outcomes of a
+    round. With probability 1 - delta all indices are above the means in all rounds, and the regret is
+    ``O(d sqrt(K T))`` up to logarithms: the number of arms plays no part. With arms that are triggered by
+    chance it is C2-UCB-T, whose bound holds for rewards under the triggering-probability-modulated
+    condition. For costs it is the mirror image.
+
+    With ``features=np.eye(n_arms)``, ``norm=1`` and ``radius=LogRadius()`` it is CUCB whose arms begin with
+    `ridge` outcomes of 0.
+
+    Parameters
+    ----------
+    oracle, features, dimension, group, ridge, norm, sigma, support
+        As for `LinearPolicy`.
+    radius : float, LogRadius or None
+        In place of alpha_t: a number, as in the paper's experiments, or the root of the numerator of a
+        `LogRadius`.
+    bound : float
+        Bound on the norm of the true coefficients.
+    delta : float
+        Probability with which the bounds may fail, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or features are of a wrong shape, not finite or too long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import C2UCB, Context, Feedback, Session
+    >>> from oracles import TopK
+    >>> session = Session(C2UCB(TopK(3, k=1), dimension=2, radius=0.5), rng=0)
+    >>> ticket = session.ask(Context(features=[[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]))
+    >>> session.tell(Feedback(ticket, [0.0]))
+    >>> session.ask(Context(features=np.eye(3, 2))).super_arm
+    array([1])
+
+    References
+    ----------
+    L. Qin, S. Chen, X. Zhu: Contextual Combinatorial Bandit and its Application on Diversified Online
+    Recommendation, SDM 2014, Algorithm 1 (the constant from memory; sigma and norm as in Y. Abbasi-Yadkori,
+    D. Pal, C. Szepesvari: Improved Algorithms for Linear Stochastic Bandits, NIPS 2011, Theorem 2).
+    X. Liu et al.: Contextual Combinatorial Bandits with Probabilistically Triggered Arms, ICML 2023, for
+    triggered arms (abstract).
+    """
+
+    _: KW_ONLY
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("delta", self.delta, 0.0, 1.0, inside=True)
+
+    def proven_radius(self, t: int) -> float:
+        """Return alpha_t."""
+        d, seen = self._shape[1], t * self.most_seen
+        # Qin et al. (2014), Theorem 4.1: sqrt(d ln((1 + t K / lambda) / delta)) + sqrt(lambda) S.
+        inner = d * math.log((1.0 + seen * self.norm**2 / self.ridge) / self.delta)
+        return self.scale * math.sqrt(inner) + self._pull
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CombLinUCB(LinearUCB):
+    """CombLinUCB: `C2UCB` with the radius of its own theorem, whose bound is on the expected regret.
+
+    The factor on ``sqrt(x . V^-1 x)`` is ``sigma sqrt(d ln(1 + T K norm^2 / (d ridge)) + 2 ln(T K)) +
+    sqrt(ridge) bound``, T being `horizon`, or the round where that is left out. On the edges of an influence
+    graph with static features it is IMLinUCB, which has K edges observed and ``2 ln(T (n + 1 - k))``: give
+    that as `radius`.
+
+    Parameters
+    ----------
+    oracle, features, dimension, group, ridge, norm, sigma, support
+        As for `LinearPolicy`. The paper's lambda and sigma enter as ``ridge = sigma^2 / lambda^2``.
+    radius : float, LogRadius or None
+        In place of the theorem's.
+    bound : float
+        Bound on the norm of the true coefficients.
+    horizon : int, optional
+        Number of rounds that the radius is made for.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or features are of a wrong shape, not finite or too long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import CombLinUCB, Session
+    >>> from oracles import TopK
+    >>> Session(CombLinUCB(TopK(3, k=1), [[0.6], [0.9], [0.3]]), rng=0).ask().super_arm
+    array([1])
+
+    References
+    ----------
+    Z. Wen, B. Kveton, A. Ashkan: Efficient Learning in Large-Scale Combinatorial Semi-Bandits, ICML 2015,
+    Algorithm 2 and Theorem 3; Z. Wen, B. Kveton, M. Valko, S. Vaswani: Online Influence Maximization under
+    Independent Cascade Model with Semi-Bandit Feedback, NIPS 2017, Algorithm 1 (constants from memory).
+    """
+
+    _: KW_ONLY
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.horizon is not None:
+            integer("horizon", self.horizon, 1)
+
+    def proven_radius(self, t: int) -> float:
+        """Return the theorem's factor."""
+        d, seen = self._shape[1], (self.horizon or t) * self.most_seen
+        # Wen et al. (2015), Theorem 3, times sigma: their Sigma is sigma^2 V^-1.
+        inner = d * math.log1p(seen * self.norm**2 / (d * self.ridge)) + 2.0 * math.log(max(1, seen))
+        return self.scale * math.sqrt(inner) + self._pull

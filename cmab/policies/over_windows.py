@@ -1,0 +1,298 @@
+"""Which window? A bandit over bandits chooses it block by block."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.context import Context
+from cmab.feedback import Feedback
+from cmab.oracle import Oracle
+from cmab.policies.windowed import ARM, ROUND, Windowed, WindowStatistics
+from cmab.policy import AnyPolicy, Policy
+from cmab.statistics import ArmStatistics
+from cmab.ticket import Ticket
+from cmab.validation import arm_indices, check_vector, integer, interval, shown
+
+#: How many windows there are unless said otherwise.
+_WINDOWS = 4
+
+
+class BlockStatistics(WindowStatistics):
+    """Statistics of the window of a block, which may be shorter than that of the first block.
+
+    Examples
+    --------
+    >>> from cmab import ArmStatistics, Feedback, WindowStatistics
+    >>> from cmab.policies.over_windows import BlockStatistics
+    >>> seen = WindowStatistics.empty(ArmStatistics.empty(2), window=5)
+    >>> for outcome in (1.0, 0.0, 0.0):
+    ...     seen.update(Feedback([0], [outcome]))
+    >>> BlockStatistics.of(seen, ArmStatistics.empty(2), window=2).recent.means
+    array([0., 0.])
+    """
+
+    @classmethod
+    def of(cls, seen: WindowStatistics, fresh: ArmStatistics, *, window: int) -> BlockStatistics:
+        """Return the statistics of the last rounds of `seen` alone, around fresh ones."""
+        # With a copy of its own: states that share an array are not told from those that do not.
+        fresh.clusters = None if fresh.clusters is None else fresh.clusters.copy()
+        narrow = cls(fresh, window, np.zeros(fresh.n_arms))
+        part = seen.kept[:, seen.kept[ROUND] > seen.rounds - window].copy()
+        narrow.rounds, narrow.low, narrow.high = seen.rounds, seen.low, seen.high
+        narrow.last, narrow.history = part.shape[1], [part] if part.size else []
+        arms = part[ARM].astype(np.int64)
+        # Arms of a cluster are seen together, so that any of them has the cluster's count.
+        owners = np.arange(fresh.n_arms) if fresh.clusters is None else fresh.clusters
+        fresh.counters[owners[arms]] = np.bincount(arms, minlength=fresh.n_arms)[arms]
+        fresh.rounds = min(seen.rounds, window)
+        narrow._recount()
+        return narrow
+
+    def check(self, fresh: WindowStatistics) -> None:
+        """Refuse statistics that no feedback could have led to, in a window of any length.
+
+        Raises
+        ------
+        ValueError
+            As `WindowStatistics.check`.
+        """
+        integer("window", self.window, 1)
+        super().check(replace(fresh, window=self.window))
+
+
+@dataclass
+class BlockState:
+    """What was seen, and what each window has earned. K windows.
+
+    Attributes
+    ----------
+    seen : WindowStatistics
+        Of the longest window.
+    recent : BlockStatistics
+        Of the window of this block, which the rule goes by.
+    scores : FloatArray, shape (K,)
+        Logarithms of the weights of EXP3.
+    blocks : IntArray, shape (K,)
+        How many blocks each window had, the present one included.
+    choice : int
+        Number of the window of this block.
+    told : int
+        Rounds of this block that were told.
+    earned : float
+        Their rewards, each as a share of the largest one.
+
+    Examples
+    --------
+    >>> from cmab import CUCB, BanditOverWindows
+    >>> from oracles import TopK
+    >>> BanditOverWindows(CUCB(TopK(4, k=1)), 1000).initial_state().blocks
+    array([0, 0, 0, 1])
+    """
+
+    seen: WindowStatistics
+    recent: BlockStatistics
+    scores: FloatArray
+    blocks: IntArray
+    choice: int
+    told: int = 0
+    earned: float = 0.0
+
+    def check(self, fresh: BlockState) -> None:
+        """Refuse what no feedback could have led to, as a damaged file may hold it.
+
+        Raises
+        ------
+        ValueError
+            If the parts do not fit together.
+        """
+        self.seen.check(fresh.seen)
+        self.recent.check(fresh.recent)
+        check_vector("scores", self.scores, len(fresh.scores), 0.0)
+        arm_indices("blocks", self.blocks, 2**53, distinct=False)
+        integer("choice", self.choice, 0, len(self.scores) - 1)
+        integer("told", self.told, 0)
+        if len(self.blocks) != len(self.scores) or not 0.0 <= self.earned <= self.told:
+            raise ValueError(f"earned must be shares of {self.told} rounds, got {shown(self.earned)}")
+
+
+@dataclass(frozen=True, eq=False)
+class BanditOverWindows(Policy[BlockState]):
+    """Another rule in a window, whose length a second bandit chooses: EXP3, anew for each block of rounds.
+
+    Nothing is known of how fast means move. It is an insurance: its regret is about the average over the
+    windows that it tries, so never that of the worst, and in long runs that of the best. Where means jump,
+    `Restarting` does better; where you know about how often they do, one window does.
+
+    What was seen before a block counts in it as far as the window reaches, while the bound in the literature
+    is for rules that forget all after each block: with as few rounds as anybody has, forgetting costs more
+    than the wrong window does. Late feedback counts for the block in which it comes in.
+
+    Parameters
+    ----------
+    policy : Policy
+        As for `Windowed`.
+    horizon : int
+        Rounds that are played, by which the weights are set.
+    windows : array_like of int, optional
+        Lengths to choose from, at least two, increasing; four from `block` to `horizon` if left out, each as
+        many times as long as the one before.
+    block : int, optional
+        Rounds with one window; the square root of the horizon if left out.
+    rewards : tuple of float, optional
+        Interval that is taken for the rewards of a round; those outside are cut to it, and the narrower it is
+        the sooner windows are told apart. From all arms of a super arm at one end of the support to all at
+        the other if left out, for rewards that are sums.
+
+    Raises
+    ------
+    TypeError
+        If `policy` is no policy.
+    ValueError
+        As `Windowed`; if a parameter is out of its range; or if `rewards` is left out though they are no
+        sums, or the rule has no bounded support.
+
+    Examples
+    --------
+    >>> from cmab import CUCB, BanditOverWindows, simulate
+    >>> from instances import BernoulliArms, PiecewiseStationary, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(n_arms=4, k=1)
+    >>> means = [0.1, 0.6, 0.2, 0.5], [0.9, 0.6, 0.2, 0.5]
+    >>> before, after = (SemiBandit(BernoulliArms(p), oracle) for p in means)
+    >>> environment = PiecewiseStationary([before, after], changes=[1000])
+    >>> rule = CUCB(oracle, radius_factor=0.3)
+    >>> plain = simulate(rule, environment, 2000, rng=0)
+    >>> chosen = simulate(BanditOverWindows(rule, 2000), environment, 2000, rng=0)
+    >>> bool(plain.regret[:, -1].mean() > 1.5 * chosen.regret[:, -1].mean())
+    True
+
+    References
+    ----------
+    W. C. Cheung, D. Simchi-Levi, R. Zhu: Learning to Optimize under Non-Stationarity, AISTATS 2019 (BOB),
+    from memory: EXP3 (P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire: The Nonstochastic Multiarmed Bandit
+    Problem, SIAM J. Comput. 2002, Figure 1 and Corollary 3.2) over windows, in blocks of about the square
+    root of the horizon; W. Chen et al., UAI 2021, have it for super arms. That blocks remember, and which
+    windows there are, is ours.
+    """
+
+    policy: AnyPolicy
+    horizon: int
+    _: KW_ONLY
+    windows: ArrayLike | None = None
+    block: int | None = None
+    rewards: tuple[float, float] | None = None
+    oracle: Oracle = field(init=False, repr=False)
+    support: tuple[float, float] | None = field(init=False, repr=False)
+    _lengths: IntArray = field(init=False, repr=False)
+    _size: int = field(init=False, repr=False)
+    _ends: tuple[float, float] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        horizon = integer("horizon", self.horizon, 2)
+        Windowed(self.policy, window=horizon)  # which says what is wrong with the policy
+        root = math.ceil(math.sqrt(horizon))
+        size = root if self.block is None else integer("block", self.block, 1)
+        if self.windows is None:
+            spread = np.geomspace(min(size, horizon - 1), horizon, _WINDOWS)
+            lengths = np.unique(np.round(spread).astype(np.int64))
+        else:
+            lengths = arm_indices("windows", self.windows, 2**53)
+        if len(lengths) < 2 or lengths[0] < 1 or (np.diff(lengths) <= 0).any():
+            raise ValueError(f"windows must be two or more increasing lengths, got {shown(self.windows)}")
+        told = {"oracle": self.policy.oracle, "support": self.policy.support}
+        for name, value in (*told.items(), ("_lengths", lengths), ("_size", size), ("_ends", self._range())):
+            object.__setattr__(self, name, value)
+
+    def initial_state(self) -> BlockState:
+        """Return the rule's fresh statistics, with the longest window in the first block."""
+        return self._begun(self.policy.initial_state(), self.policy.initial_state(), len(self._lengths) - 1)
+
+    def start(self, rng: np.random.Generator) -> BlockState:
+        """Return what the rule starts with, and a window drawn for the first block."""
+        seen, recent = self.policy.start(rng), self.policy.start(rng)
+        return self._begun(seen, recent, int(rng.choice(len(self._lengths))))
+
+    def select(self, state: BlockState, rng: np.random.Generator) -> IntArray:
+        """Return the rule's choice by what was seen in the window of this block."""
+        return self.select_for(state, None, rng)
+
+    def select_for(self, state: BlockState, context: Context | None, rng: np.random.Generator) -> IntArray:
+        """Return the rule's choice by what was seen in the window, for a round of which `context` is known.
+
+        Raises
+        ------
+        ValueError
+            If the rule does not understand the context.
+        """
+        chosen: IntArray = self.policy.select_for(state.recent.recent, context, rng)
+        return chosen
+
+    def update(self, state: BlockState, feedback: Feedback) -> None:
+        """Take in one round of feedback; without a generator the next block has the likeliest window."""
+        self._take(state, feedback, None)
+
+    def learn(
+        self,
+        state: BlockState,
+        ticket: Ticket,  # noqa: ARG002
+        feedback: Feedback,
+        rng: np.random.Generator,
+    ) -> None:
+        """Take in the feedback of a ticket, and draw the next window when it ends a block."""
+        self._take(state, feedback, rng)
+
+    def _begun(self, seen: Any, recent: Any, choice: int) -> BlockState:
+        numbers = np.zeros(len(self._lengths), np.int64)
+        numbers[choice] = 1
+        longest = WindowStatistics.empty(seen, window=int(self._lengths[-1]))
+        now = BlockStatistics.of(longest, recent, window=int(self._lengths[choice]))
+        return BlockState(longest, now, np.zeros(len(numbers)), numbers, choice)
+
+    def _take(self, state: BlockState, feedback: Feedback, rng: np.random.Generator | None) -> None:
+        state.recent.update(feedback)
+        state.seen.update(feedback)
+        low, high = self._ends
+        reward = feedback.reward if math.isfinite(feedback.reward) else float(feedback.outcomes.sum())
+        share = min(max((reward - low) / (high - low), 0.0), 1.0)
+        state.earned += share if self.oracle.sense == "max" else 1.0 - share
+        state.told += 1
+        if state.told == self._size:
+            self._next_block(state, rng)
+
+    def _next_block(self, state: BlockState, rng: np.random.Generator | None) -> None:
+        """Credit the window of the block that ends, and choose one for the next."""
+        k, ended = len(self._lengths), state.choice
+        # Auer et al. (2002), Corollary 3.2: gamma = min(1, sqrt(K ln K / ((e - 1) g))), g blocks at most.
+        gamma = min(1.0, math.sqrt(k * math.log(k) * self._size / ((math.e - 1.0) * self.horizon)))
+        # Figure 1: w <- w exp(gamma x / (p K)), and p = (1 - gamma) w / sum w + gamma / K.
+        chance = self._chances(state.scores, gamma)[ended]
+        state.scores[ended] += gamma * (state.earned / state.told) / (chance * k)
+        state.scores -= state.scores.min()
+        chances = self._chances(state.scores, gamma)
+        state.choice = int(np.argmax(chances)) if rng is None else int(rng.choice(k, p=chances))
+        state.blocks[state.choice] += 1
+        state.told, state.earned = 0, 0.0
+        fresh = self.policy.initial_state() if rng is None else self.policy.start(rng)
+        state.recent = BlockStatistics.of(state.seen, fresh, window=int(self._lengths[state.choice]))
+
+    @staticmethod
+    def _chances(scores: FloatArray, gamma: float) -> FloatArray:
+        weights = np.exp(scores - scores.max())
+        chances: FloatArray = (1.0 - gamma) * weights / weights.sum() + gamma / len(scores)
+        return chances
+
+    def _range(self) -> tuple[float, float]:
+        """Return the interval that rewards of a round are taken to lie in."""
+        if self.rewards is not None:
+            return interval("rewards", self.rewards)
+        oracle, support = self.policy.oracle, self.policy.support
+        if not oracle.is_linear or support is None or not np.isfinite(support).all():
+            raise ValueError(
+                f"rewards must be given where they are no sums of bounded outcomes, got {oracle!r}"
+            )
+        return min(oracle.max_size * support[0], 0.0), max(oracle.max_size * support[1], 0.0)

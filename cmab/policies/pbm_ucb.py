@@ -1,0 +1,119 @@
+"""PBM-UCB: clicks at positions that are looked at more or less often."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.rules import compiled_rule
+from cmab.validation import arm_indices, per_arm, real
+
+#: Places in `reals`; the chances of examination begin at EXAMINED. As many arms follow, sorted by item, and
+#: the item of each of these.
+FACTOR, SIGN, EXAMINED = range(3)
+
+
+@compiled_rule("index")
+def position_based_indices(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """Write the bound on an item's attraction, times the chance that the arm's position is looked at."""
+    sign, m = reals[SIGN], counts.shape[0]
+    examined, ordered, items = reals[EXAMINED:], reals[EXAMINED + m :], reals[EXAMINED + 2 * m :]
+    delta = reals[FACTOR] * math.log(t)
+    first = 0
+    while first < m:
+        end, shown, clicks, looks = first, 0.0, 0.0, 0.0
+        while end < m and items[end] == items[first]:
+            arm = int(ordered[end])
+            shown += counts[arm]
+            clicks += counts[arm] * means[arm]
+            looks += counts[arm] * examined[arm]
+            end += 1
+        bound = 0.5 + 0.5 * sign
+        if shown > 0.0:
+            # Lagree, Vernade and Cappe (2016), section 4: S/N' + sqrt(N/N') sqrt(delta / 2 N').
+            width = math.sqrt(shown * delta / 2.0) / looks
+            bound = min(max(clicks / looks + sign * width, 0.0), 1.0)
+        for place in range(first, end):
+            arm = int(ordered[place])
+            out[arm] = examined[arm] * bound
+        first = end
+
+
+@dataclass(frozen=True, eq=False)
+class PBMUCB(CompiledIndexPolicy):
+    """Optimism in the position-based model: an item is clicked if its position is looked at and it attracts.
+
+    Base arms are pairs of an item and a position, with mean ``examination * attraction``. How often positions
+    are looked at is known; what items attract is learned from all positions together: an item with N shows,
+    S clicks and the sum N' of its examination chances has the bound
+    ``min(S/N' + sqrt(N/N') sqrt(factor ln t / 2 N'), 1)``, and 1 if it was never shown. The oracle is given
+    the bound times the examination chance of the pair's position. Where examination is not known, `CUCB`
+    on the pairs learns each by itself.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of lists as sets of pairs, as that of `instances.position_based_model`.
+    examination : float or array_like of shape (n_arms,)
+        Probability that the position of each pair is looked at, in (0, 1].
+    items : array_like of int, shape (n_arms,), optional
+        Item of each pair, numbered from 0; each pair an item of its own if left out.
+    factor : float
+        The ``1 + epsilon`` of the paper, whose bound on the regret asks for more than 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import PBMUCB, simulate
+    >>> from instances import position_based_model
+    >>> attraction, examination = [0.2, 0.3, 0.6, 0.4], [0.9, 0.3]
+    >>> page = position_based_model(attraction, examination)
+    >>> policy = PBMUCB(page.oracle, examination * 4, items=[0, 0, 1, 1, 2, 2, 3, 3])
+    >>> run = simulate(policy, page, 3000, rng=0)
+    >>> page.oracle.labels(policy.select(run.states[0], rng=0))
+    [(2, 'position 1'), (3, 'position 2')]
+
+    References
+    ----------
+    P. Lagree, C. Vernade, O. Cappe: Multiple-Play Bandits in the Position-Based Model, NIPS 2016, section 4;
+    from memory.
+    """
+
+    examination: ArrayLike = 1.0
+    items: ArrayLike | None = None
+    _: KW_ONLY
+    factor: float = 1.0
+
+    def rule(self) -> Any:
+        """Return the compiled rule."""
+        return position_based_indices()
+
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule."""
+        m = self.oracle.n_arms
+        examined = per_arm("examination", self.examination, m, float(np.finfo(float).tiny), 1.0)
+        items = np.arange(m) if self.items is None else self.items
+        numbers = arm_indices("items", items, m, distinct=False)
+        if len(numbers) != m:
+            raise ValueError(f"items must have one number for each of {m} arms, got {len(numbers)}")
+        ordered = np.argsort(numbers, kind="stable")
+        scalars = [real("factor", self.factor, 0.0), self.oracle.sign]
+        return np.concatenate([scalars, examined, ordered, numbers[ordered]])

@@ -1,0 +1,122 @@
+"""What a guess of the means says about the samples that rules will take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab.results.identification import Identification
+from cmab.results.tables import Row, shown, text
+
+if TYPE_CHECKING:
+    from cmab.plotting._legends import Legend
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SamplePlan:
+    """Samples that rules take on a guessed instance, for each delta, beside what no rule can do without.
+
+    Attributes
+    ----------
+    environment : str
+        The guess.
+    results : dict of str to dict of float to Identification
+        By explorer and delta.
+    least : dict of str to dict of float to float or None
+        What every rule takes on average that errs with probability at most delta on all instances,
+        ``T* kl(delta, 1 - delta)``: for Gaussian arms where outcomes are unbounded, and for coins where they
+        lie in [0, 1]; of more than 2,000 pairs of arms a looser bound. None with a tolerance, for another
+        support, and for other goals than the best k.
+
+    Examples
+    --------
+    >>> from cmab import LUCBPlusPlus, plan
+    >>> from instances import BernoulliArms
+    >>> found = plan(LUCBPlusPlus(3, k=1, delta=0.1), BernoulliArms([0.9, 0.5, 0.2]), replications=50, rng=0)
+    >>> [(row["explorer"], row["delta"], round(row["least"])) for row in found.rows()]
+    [('LUCBPlusPlus', 0.1, 19)]
+    """
+
+    environment: str
+    results: dict[str, dict[float, Identification]]
+    least: dict[str, dict[float, float | None]]
+
+    def rows(self) -> list[Row]:
+        """Return a row for each explorer and delta; without a mean where runs were cut off."""
+        return [
+            {
+                "explorer": name,
+                "delta": delta,
+                "least": self.least[name][delta],
+                "mean samples": float(found.samples.mean()) if found.stopped.all() else None,
+                "half end by": _quantile(found, 0.5),
+                "9 in 10 by": _quantile(found, 0.9),
+                "wrong": int(found.wrong.sum()),
+                "cut off": int((~found.stopped).sum()),
+            }
+            for name, points in self.results.items()
+            for delta, found in points.items()
+        ]
+
+    def plot(self, ax: Any = None, *, legend: Legend = None) -> Any:
+        """Draw samples against delta, and below them what no rule can do without; return the axes."""
+        from cmab.plotting import parameter_curves
+
+        axes = parameter_curves(self.results, parameter="delta", ax=ax, legend=False)
+        bounds = {
+            tuple((delta, least) for delta, least in points.items() if least is not None)
+            for points in self.least.values()
+        }
+        return _with_bounds(axes, [sorted(bound) for bound in bounds if bound], legend)
+
+    def __repr__(self) -> str:
+        runs = {len(found.samples) for points in self.results.values() for found in points.values()}
+        title = f"Samples on {self.environment}, by {max(runs)} runs"
+        return f"{title}\n\n{text(self._told(), grouped=True)}"
+
+    def _repr_html_(self) -> str:
+        from cmab.results._html import table
+
+        return table(self._told(), self.environment)
+
+    def _told(self) -> list[Row]:
+        unsaid = {
+            name for name in ("least", "cut off", "mean samples") if not any(row[name] for row in self.rows())
+        }
+        return [
+            {name: _whole(name, value) for name, value in row.items() if name not in unsaid}
+            for row in self.rows()
+        ]
+
+
+def _whole(name: str, value: Any) -> Any:
+    """Return a number of samples as a whole one: a plan needs no decimals."""
+    if name == "delta":
+        return f"{value:g}"
+    if isinstance(value, float) and np.isfinite(value):
+        return shown(round(value), grouped=True)
+    return "> cap" if isinstance(value, float) else value
+
+
+def _quantile(found: Identification, share: float) -> float:
+    """Return the samples within which this share of the runs ended, infinite where fewer did."""
+    ranked = np.sort(np.where(found.stopped, found.samples, np.inf))
+    return float(ranked[int(np.ceil(share * len(ranked))) - 1])
+
+
+def _with_bounds(axes: Any, bounds: list[list[tuple[float, float]]], legend: Legend) -> Any:
+    from cmab.plotting._legends import add_legend
+    from cmab.plotting._style import style
+
+    with style():
+        for points in bounds:
+            axes.plot(*zip(*points, strict=True), color="0.35", linestyle=(0, (1, 1)), linewidth=1.4)
+        if bounds:
+            axes.lines[-1].set_label("no rule takes less")
+            axes.relim()
+            axes.autoscale_view()
+        handles = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+        add_legend(axes, handles, legend)
+    return axes

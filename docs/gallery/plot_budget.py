@@ -1,0 +1,48 @@
+"""
+Budgets, and what was left
+==========================
+
+Ten arms, three are played in a round, and each uses up two resources; what earns most uses up most. Left: the mean reward over
+the whole horizon, against the best mixture of super arms that the budgets allow (dashed), which prices come near; CUCB that
+stops in time spends all on the dearest arms early. Right: what is left of the first budget in the course of 1,000 rounds.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from cmab import PrimalDualCUCB, Session, simulate
+from instances import BernoulliArms, ResourceSemiBandit
+from oracles import TopK
+
+means, allowance = np.linspace(0.1, 1.0, 10), np.array([0.6, 0.9])
+oracle = TopK(n_arms=10, k=3)
+uses = [BernoulliArms(means**2), BernoulliArms(means * np.roll(means, 3))]
+place = ResourceSemiBandit(BernoulliArms(means), oracle, uses=uses, allowance=allowance)
+
+
+def learner(horizon, rate):
+    return PrimalDualCUCB(oracle, allowance * horizon, horizon=horizon, radius_factor=0.3, rate=rate)
+
+
+horizons, rates = [125, 250, 500, 1000], {"prices": 1.0, "no prices": 0.0}
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.2), layout="constrained")
+for name, rate in rates.items():
+    runs = [
+        simulate(learner(t, rate), place, t, checkpoints=[t], replications=1000 // t, rng=0) for t in horizons
+    ]
+    earned = [run.expected_rewards.mean() / run.rounds[-1] for run in runs]
+    left.plot(horizons, earned, "o-", label=name)
+    print(name, *(f"{reward:.2f}" for reward in earned), "left:", runs[-1].budgets_left[0])
+    session, coins, course = Session(learner(1000, rate), rng=0), np.random.default_rng(0), []
+    while len(course) < 1000 and not session.is_done:
+        ticket = session.ask()
+        session.tell(place.play(ticket.super_arm, coins))
+        course.append(session.budgets_left[0])
+    right.plot(course, label=name)
+left.axhline(place.optimum, color="gray", linestyle="--", linewidth=1)
+left.set(xscale="log", xlabel="Horizon in rounds", ylabel="Mean reward of a round", ylim=(0, 1.6))
+left.set_xticks(horizons, labels=horizons)
+left.minorticks_off()
+right.set(xlabel="Round", ylabel="Left of the first budget")
+left.legend()
+plt.show()

@@ -1,0 +1,45 @@
+"""
+What a network tells of its edges
+=================================
+
+Eight communities of 25 people: edges within one carry in one case of eight, edges between two in one of a hundred. Nobody is
+told which is which. IMLinUCB learns what the features of an edge are worth, which `edge_features` computes from the network
+alone; CUCB learns each edge by itself. Left: the people by the second and third eigenvector, coloured by community. Right: how
+many people are reached in each round, as a mean over the last ten.
+"""
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+
+from cmab import CUCB, CombLinUCB, EpsilonGreedy, simulate
+from instances import IndependentCascade
+from oracles import InfluenceMaximization, edge_features
+
+links = nx.DiGraph(nx.planted_partition_graph(8, 25, 0.3, 0.02, seed=1))
+oracle = InfluenceMaximization(links, k=10, epsilon=0.3)
+oracle.clusters = None
+tails, heads = oracle.graph.tails, oracle.graph.heads
+features = edge_features(links, dimension=8)
+place = IndependentCascade(links, np.where(tails // 25 == heads // 25, 0.12, 0.01), k=10, n_rr_sets=2**14)
+learners = {
+    "IMLinUCB": CombLinUCB(oracle, features, radius=0.1, ridge=0.3),
+    "epsilon-greedy": EpsilonGreedy(oracle, epsilon=0.1),
+    "CUCB": CUCB(oracle),
+}
+
+adjacency = nx.to_numpy_array(links, nodelist=range(200))
+scale = 1 / np.sqrt(adjacency.sum(axis=1))
+places = np.linalg.eigh(adjacency * np.outer(scale, scale))[1][:, [-2, -3]]
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
+left.scatter(*places.T, c=np.arange(200) // 25, cmap="tab10", s=12)
+left.set(title="People by two eigenvectors", xticks=[], yticks=[])
+rounds = np.arange(1, 121)
+for name, learner in learners.items():
+    run = simulate(learner, place, horizon=120, checkpoints=rounds, rng=0)
+    reached = np.diff(run.rewards[0], prepend=0.0)
+    right.plot(rounds[9:], np.convolve(reached, np.ones(10) / 10, "valid"), label=name)
+right.set(title="People reached", xlabel="Round", ylabel="Mean of ten rounds", ylim=0)
+right.legend(frameon=False)
+figure.tight_layout()
+plt.show()

@@ -1,0 +1,101 @@
+"""Worlds that change: one environment after the other."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+import numpy as np
+
+from cmab import Environment, Feedback
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.validation import arm_indices, integer, listed
+
+
+class PiecewiseStationary(Environment):
+    """One environment after the other: the means jump, and stay where they are until the next change.
+
+    With a `period` the same changes come again and again, as days and seasons do. Regret is against the best
+    super arm of each round.
+
+    Parameters
+    ----------
+    environments : iterable of Environment
+        At least one; all with the same number of base arms.
+    changes : array_like of int
+        After how many rounds each environment but the last ends: increasing, one fewer than environments.
+    period : int, optional
+        Rounds after which all begins anew; beyond the last of `changes`. None, the default, never.
+
+    Raises
+    ------
+    ValueError
+        If the environments differ in their base arms or super arms, or the changes do not fit.
+
+    Examples
+    --------
+    >>> from cmab import CUCB, simulate
+    >>> from instances import BernoulliArms, PiecewiseStationary, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(n_arms=3, k=1)
+    >>> week, weekend = (SemiBandit(BernoulliArms(p), oracle) for p in ([0.2, 0.8, 0.5], [0.9, 0.1, 0.5]))
+    >>> environment = PiecewiseStationary([week, weekend], changes=[5], period=7)
+    >>> [float(environment.in_round(t, None).means[0]) for t in range(1, 9)]
+    [0.2, 0.2, 0.2, 0.2, 0.2, 0.9, 0.9, 0.2]
+    """
+
+    def __init__(
+        self, environments: Iterable[Environment], changes: ArrayLike, *, period: int | None = None
+    ) -> None:
+        self.environments = tuple(listed("environments", environments, "environments"))
+        self.changes = tuple(arm_indices("changes", changes, 2**53).tolist())
+        for environment in self.environments:
+            if not isinstance(environment, Environment):
+                raise ValueError(f"environments must hold environments, got {environment!r}")
+        if not self.environments or len(self.changes) != len(self.environments) - 1:
+            raise ValueError(
+                "changes must be one fewer than environments, of which there must be one at least,"
+                f" got {len(self.changes)} and {len(self.environments)}"
+            )
+        if list(self.changes) != sorted({*self.changes} - {0}):
+            raise ValueError(f"changes must increase, from 1 on, got {list(self.changes)}")
+        last = max(self.changes, default=0)
+        self.period = None if period is None else integer("period", period, last + 1)
+        first = self.environments[0]
+        shapes = {(each.n_arms, each.n_choices) for each in self.environments}
+        if len(shapes) > 1:
+            raise ValueError(f"environments must agree in (n_arms, n_choices), got {sorted(shapes, key=str)}")
+        self.n_arms, self.n_choices, self.means = first.n_arms, first.n_choices, first.means
+        lows, highs = zip(*(each.support for each in self.environments), strict=True)
+        self.support = (min(lows), max(highs))
+
+    @property
+    def sigma(self) -> float:
+        """Sub-Gaussian scale of the outcomes: the largest of all environments."""
+        return max(each.sigma for each in self.environments)
+
+    @property
+    def optimum(self) -> float:  # type: ignore[override]
+        """Expected reward of the best super arm of the first round."""
+        return self.environments[0].optimum
+
+    def in_round(self, t: int, rng: np.random.Generator) -> Environment:
+        """Return the environment of round `t`."""
+        place = t - 1 if self.period is None else (t - 1) % self.period
+        return self.environments[bisect_right(self.changes, place)].in_round(t, rng)
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Play `super_arm` as in the first round."""
+        return self.environments[0].play(super_arm, rng)
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return fresh outcomes as in the first round."""
+        return self.environments[0].pull(arms, rng)
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the expected reward of the first round."""
+        return self.environments[0].expected_reward(super_arm)
+
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        """Return those of the first round."""
+        return self.environments[0].triggering_probabilities(super_arm)

@@ -1,0 +1,50 @@
+"""A customer who chooses by multinomial logit."""
+
+import math
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.kernels import borrows, kernel, keyed_uniform, play_kernel
+from oracles.choices._kernels_assortment import revenue_of
+
+
+@kernel
+@borrows
+def bought(super_arm: IntArray, size: int, key: int, attractions: FloatArray) -> int:
+    """Return the place in `super_arm` of the item that is bought, -1 if none is."""
+    # Of independent exponential times of rates v, the first is that of i with probability v_i / sum v: the
+    # clock of an item belongs to (round, item), and that of buying nothing, of rate 1, to the round.
+    first, place = -math.log1p(-keyed_uniform(key, attractions.shape[0])), -1
+    for j in range(size):
+        v = attractions[super_arm[j]]
+        if v > 0.0:
+            time = -math.log1p(-keyed_uniform(key, super_arm[j])) / v
+            if time < first:
+                first, place = time, j
+    return place
+
+
+@play_kernel
+@borrows
+def play_customer(
+    super_arm: IntArray,
+    size: int,
+    key: int,
+    integers: IntArray,
+    reals: FloatArray,
+    arms: IntArray,
+    outcomes: FloatArray,
+    totals: FloatArray,
+) -> int:
+    """The compiled form of `MultinomialLogit.play`; `reals` hold max_attraction, v, means and revenues."""
+    m = integers[0]
+    means, revenues = reals[m + 1 : 2 * m + 1], reals[2 * m + 1 :]
+    place = bought(super_arm, size, key, reals[1 : m + 1])
+    totals[1] = revenue_of(super_arm, size, means, revenues, reals[0])
+    if place >= 0:
+        arms[0], outcomes[0] = super_arm[place], 1.0
+        totals[0] = revenues[super_arm[place]]
+        return 1
+    for j in range(size):
+        arms[j], outcomes[j] = super_arm[j], 0.0
+    totals[0] = 0.0
+    return size

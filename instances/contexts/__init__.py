@@ -1,0 +1,1 @@
+"""Instances whose rounds come with a context."""

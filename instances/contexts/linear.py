@@ -1,0 +1,72 @@
+"""Semi-bandits whose means are linear in features that come anew in each round."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab import Context
+from cmab.arrays import ArrayLike, FloatArray
+from cmab.oracle import LinearOracle
+from cmab.validation import vector
+from instances.arms.arms import BernoulliArms
+from instances.arms.semi_bandit import SemiBandit
+
+
+class LinearSemiBandit(SemiBandit):
+    """Bernoulli arms whose means are ``features @ coefficients``, with new features in each round.
+
+    Features are directions: absolute values of standard normal numbers, divided by their norm. With
+    coefficients that are not negative, of norm at most 1, all means lie in [0, 1]. The instance itself, of
+    which no round is played, has the mean features of many draws.
+
+    Parameters
+    ----------
+    coefficients : array_like, shape (d,)
+        At least 0, with norm at most 1.
+    oracle : LinearOracle
+        The family of super arms.
+
+    Raises
+    ------
+    ValueError
+        If a coefficient is negative, their norm is above 1, or the oracle is not linear.
+
+    Examples
+    --------
+    >>> from cmab import C2UCB, simulate
+    >>> from instances import LinearSemiBandit
+    >>> from oracles import TopK
+    >>> environment = LinearSemiBandit([0.6, 0.8], TopK(20, k=3))
+    >>> policy = C2UCB(environment.oracle, dimension=2, radius=0.5)
+    >>> simulate(policy, environment, 500, rng=0)
+    Simulation(C2UCB: 1 x 500 rounds, mean regret 16.05)
+    """
+
+    def __init__(self, coefficients: ArrayLike, oracle: LinearOracle) -> None:
+        self.coefficients = vector("coefficients", coefficients, low=0.0)
+        size = float(np.linalg.norm(self.coefficients))
+        if not len(self.coefficients):
+            raise ValueError("coefficients must have an entry at least, got none")
+        if not size <= 1.0 + 1e-12:
+            raise ValueError(f"coefficients must have norm at most 1, got {size:.6g}")
+        d = len(self.coefficients)
+        # By symmetry all features have one mean.
+        usual = float(_directions(1000, d, np.random.default_rng(0)).mean())
+        means = np.full(oracle.n_arms, min(1.0, usual * float(self.coefficients.sum())))
+        super().__init__(BernoulliArms(means), oracle)
+
+    def __repr__(self) -> str:
+        return f"LinearSemiBandit(dimension={len(self.coefficients)}, {self.oracle!r})"
+
+    def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
+        """Return the instance with features drawn anew."""
+        features = _directions(self.n_arms, len(self.coefficients), rng)
+        today = SemiBandit(BernoulliArms(np.minimum(features @ self.coefficients, 1.0)), self.oracle)
+        today.context = Context(features=features)
+        return today
+
+
+def _directions(n: int, d: int, rng: np.random.Generator) -> FloatArray:
+    drawn: FloatArray = np.abs(rng.standard_normal((n, d)))
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    return drawn

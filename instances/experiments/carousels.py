@@ -1,0 +1,199 @@
+"""Carousels of a music service: rules by segment of the users, and for each user by features."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cmab import CTS, KLCUCB, Context, IndexPolicy, LogisticTS, UniformlyRandom, simulate
+from cmab.arrays import FloatArray
+from cmab.policy import AnyPolicy
+from cmab.seeding import Purpose, stream
+from cmab.statistics import ArmStatistics
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row
+from instances.experiments._figures import draw_learners
+from instances.experiments.fixed_budget import is_lower
+from instances.experiments.semi_bandits import sum_up
+from instances.lists.cascade_model import CascadeModel
+from oracles import RankedTopK
+
+SEGMENTS, SLOTS = 9, 12
+_TASTES = SEGMENTS - 1
+#: Standard deviation of the users of a segment about its centre; centres have 1 in each direction.
+_SPREAD = 0.5
+_BEST = "TS-seg-pessimistic"
+
+
+def published() -> Path:
+    """Return where the streaming probabilities of nine users are looked for: in the folder ``CMAB_DATA``."""
+    return Path(os.environ.get("CMAB_DATA", "../shared/data")) / "deezer_attraction.csv.gz"
+
+
+class Carousels(CascadeModel):
+    """Users who come one by one, each close to the centre of a segment, and look through 12 playlists.
+
+    The logit of streaming playlist i is ``bias_i + tastes_i . user``. Arms are the playlists, and the context
+    has the user's features and a 1; or they are pairs of a segment and a playlist, of which those of the
+    user's segment are available.
+    """
+
+    def __init__(
+        self, centres: FloatArray, tastes: FloatArray, bias: FloatArray, *, by_segment: bool
+    ) -> None:
+        self.centres, self.tastes, self.bias, self.by_segment = centres, tastes, bias, by_segment
+        usual = self.chances(centres)
+        means = usual.ravel() if by_segment else usual.mean(axis=0)
+        super().__init__(means, RankedTopK(len(means), SLOTS))
+
+    def chances(self, users: FloatArray) -> FloatArray:
+        """Return the probability that each user streams each playlist."""
+        chances: FloatArray = 1.0 / (1.0 + np.exp(-(self.bias + users @ self.tastes.T)))
+        return chances
+
+    def in_round(self, t: int, rng: np.random.Generator) -> CascadeModel:  # noqa: ARG002
+        """Return the round of a user drawn at random."""
+        segment, n = int(rng.integers(SEGMENTS)), len(self.bias)
+        user = self.centres[segment] + _SPREAD * rng.standard_normal(_TASTES)
+        chances = self.chances(user)
+        if not self.by_segment:
+            today = CascadeModel(chances, self.oracle)
+            today.context = Context(features=np.tile(np.append(user, 1.0), (n, 1)))
+            return today
+        own = slice(segment * n, (segment + 1) * n)
+        means, is_own = np.zeros(self.n_arms), np.zeros(self.n_arms, bool)
+        means[own], is_own[own] = chances, True
+        today = CascadeModel(means, self.oracle)
+        today.context = Context(available=is_own)
+        return today
+
+
+def world(cell: Row, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the centres of the segments, the tastes of playlists and their biases.
+
+    The nine published users are the centres, and playlists are drawn from the 862; or all is drawn, with the
+    spread of the published logits.
+    """
+    n = cell["playlists"]
+    if cell["users"] == "synthetic":
+        tastes = rng.standard_normal((n, _TASTES)) * 0.7 / np.sqrt(_TASTES)
+        # Mean and standard deviation of the published logits, and their long tail to the right.
+        return rng.standard_normal((SEGMENTS, _TASTES)), tastes, rng.gumbel(-5.7, 0.63, (n,))
+    with gzip.open(published(), "rt") as file:
+        chances = np.loadtxt(file, delimiter=",")[:, 1:]
+    logits = np.log(chances / (1.0 - chances))[:, rng.permutation(chances.shape[1])[:n]]
+    bias: FloatArray = logits.mean(axis=0)
+    left, sizes, right = np.linalg.svd(logits - bias, full_matrices=False)
+    # Nine points about their mean span eight directions; centres have unit variance in each.
+    scale = np.sqrt(SEGMENTS)
+    return scale * left[:, :_TASTES], (sizes[:_TASTES, None] * right[:_TASTES]).T / scale, bias
+
+
+@dataclass(frozen=True, eq=False)
+class ShownFirst(IndexPolicy):
+    """The paper's rules without bounds, by the authors' code: the best means, ties at random.
+
+    What was shown less often than `least` times comes first; with probability `epsilon` all ties.
+    """
+
+    least: int = 0
+    epsilon: float = 0.0
+
+    def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
+        """Return the means, above them what is to be shown yet."""
+        ties: FloatArray = 1e-9 * rng.random(stats.n_arms)
+        if rng.random() < self.epsilon:
+            return ties
+        behind = np.maximum(self.least - stats.counts, 0)
+        return 2.0 * behind + np.where(stats.counts == 0, 1.0, stats.means) + ties
+
+
+def learners(place: Carousels, horizon: int) -> dict[str, AnyPolicy]:
+    """Return the learners of one form of the arms, by the names of the paper."""
+    oracle = place.oracle
+    displays = horizon * SLOTS / oracle.n_arms
+    if place.by_segment:
+        return {
+            "random": UniformlyRandom(oracle),
+            # 100 and 20 displays of each playlist, as published, in the full experiment.
+            "ETC-seg-explore": ShownFirst(oracle, least=round(0.75 * displays)),
+            "ETC-seg-exploit": ShownFirst(oracle, least=round(0.15 * displays)),
+            "greedy-seg-explore": ShownFirst(oracle, epsilon=0.1),
+            "greedy-seg-exploit": ShownFirst(oracle, epsilon=0.01),
+            "KL-UCB-seg": KLCUCB(oracle),
+            "TS-seg-naive": CTS(oracle),
+            _BEST: CTS(oracle, 0.01, prior_weight=100.0),  # Beta(1, 99)
+        }
+    d, group = _TASTES + 1, np.arange(oracle.n_arms)
+    priors = {"TS-lin-naive": 0.0, "TS-lin-pessimistic": -5.0}
+    return {
+        name: LogisticTS(
+            oracle,
+            dimension=d,
+            norm=100.0,
+            group=group,
+            prior_mean=np.append(np.zeros(_TASTES), bias),
+            covariance="diagonal",
+        )
+        for name, bias in priors.items()
+    }
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the populations: a synthetic one, and that around the published users where they are found.
+
+    Examples
+    --------
+    >>> from instances.experiments.carousels import cells
+    >>> cells(quick=True)[0]
+    {'users': 'synthetic', 'playlists': 60, 'horizon': 2000, 'batch': 20}
+    """
+    n, horizon = (60, 2_000) if quick else (100, 10_000)
+    kinds = ["synthetic", *(["Deezer's nine"] if published().exists() and not quick else [])]
+    # A hundred days, on each of which all users are served from what was learned before it.
+    return [{"users": kind, "playlists": n, "horizon": horizon, "batch": horizon // 100} for kind in kinds]
+
+
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return the regret of each learner at the horizon, all with the same users."""
+    labels, own = seed.spawn(2)
+    parts = world(cell, stream(labels, Purpose.ENVIRONMENT, replication))
+    number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
+    horizon, told = cell["horizon"], []
+    for by_segment in (True, False):
+        place = Carousels(*parts, by_segment=by_segment)
+        for name, policy in learners(place, horizon).items():
+            run = simulate(policy, place, horizon, checkpoints=[horizon], batch=cell["batch"], rng=number)
+            told.append({"learner": name, "regret": float(run.regret[0, -1])})
+    return told
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return the published order: the pessimistic rule by segment first, KL-UCB ahead of long exploration."""
+    verdicts: Verdicts = []
+    for kind in dict.fromkeys(row["users"] for row in rows):
+        table = {row["learner"]: row for row in rows if row["users"] == kind}
+        pairs = [(_BEST, name) for name in table if name != _BEST]
+        pairs += [("TS-lin-pessimistic", "TS-lin-naive"), ("TS-seg-naive", "KL-UCB-seg")]
+        pairs += [("ETC-seg-exploit", "KL-UCB-seg"), ("KL-UCB-seg", "ETC-seg-explore")]
+        pairs += [("ETC-seg-explore", "random")]
+        for first, second in pairs:
+            verdict = is_lower(table[first], table[second])
+            verdicts.append((f"{kind}: {first} has less regret than {second}", verdict))
+    return verdicts
+
+
+CAROUSELS = Experiment(
+    name="carousels",
+    title="Carousels of a music service",
+    replications={True: 3, False: 3},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=lambda rows, out: draw_learners(rows, "users", out / "regret"),
+)

@@ -1,0 +1,144 @@
+"""Influence where arcs have features, given or computed from the network: IMLinUCB against a mean an arc."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from cmab import CTS, CUCB, Clairvoyant, CombLinTS, CombLinUCB, EpsilonGreedy, simulate
+from cmab.arrays import FloatArray
+from cmab.intervals import band
+from cmab.policy import AnyPolicy
+from cmab.seeding import Purpose, stream
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row
+from instances.experiments.fixed_budget import is_lower
+from instances.graphs import weighted_cascade
+from instances.spreading.independent_cascade import IndependentCascade
+from oracles import DirectedGraph, InfluenceMaximization, edge_features
+
+SEEDS, COMMUNITIES = 10, 8
+# How often an arc of each topic carries; within and between communities.
+TOPICS = np.array([0.0, 0.02, 0.05, 0.2])
+WITHIN, BETWEEN = 0.12, 0.01
+
+
+def learners(oracle: InfluenceMaximization, features: FloatArray, means: FloatArray) -> dict[str, AnyPolicy]:
+    """Return who knows the means, rules with coefficients of features, and rules with a mean for each arc."""
+    return {
+        "knows all": Clairvoyant(oracle, means),
+        # Radius and ridge of the comparison in the code of IMBandits, its alpha and lambda.
+        "IMLinUCB": CombLinUCB(oracle, features, radius=0.1, ridge=0.3),
+        "CombLinTS": CombLinTS(oracle, features),
+        "epsilon-greedy": EpsilonGreedy(oracle, epsilon=0.1),
+        "CTS": CTS(oracle),
+        "CUCB": CUCB(oracle),
+    }
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the networks.
+
+    Examples
+    --------
+    >>> from instances.experiments.network_features import cells
+    >>> cells(quick=True)[0]
+    {'network': 'topics', 'people': 200, 'horizon': 150}
+    """
+    people, horizon = (200, 150) if quick else (400, 300)
+    names = ("topics", "weighted cascade", "communities")
+    return [{"network": name, "people": people, "horizon": horizon} for name in names]
+
+
+def network(name: str, n: int, rng: np.random.Generator) -> tuple[DirectedGraph, FloatArray, FloatArray]:
+    """Return a network, the probabilities of its arcs, and their features."""
+    import networkx as nx
+
+    seed, size = int(rng.integers(2**31)), n // COMMUNITIES
+    if name == "communities":
+        links = nx.planted_partition_graph(COMMUNITIES, size, 60.0 / n, 4.0 / n, seed=seed)
+    else:
+        links = nx.powerlaw_cluster_graph(n, 5, 0.3, seed=seed)
+    arcs = list(nx.DiGraph(links).edges)
+    graph = DirectedGraph.from_edges([u for u, _ in arcs], [v for _, v in arcs], n_nodes=n)
+    if name == "topics":
+        # Of what each person talks; the arcs out of a person have those shares as features.
+        shares = rng.dirichlet(np.full(len(TOPICS), 0.3), n)[graph.tails]
+        return graph, shares @ TOPICS, shares
+    features = edge_features(graph, COMMUNITIES)
+    if name == "weighted cascade":
+        return graph, weighted_cascade(graph), features
+    is_within = graph.tails // size == graph.heads // size
+    return graph, np.where(is_within, WITHIN, BETWEEN), features
+
+
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return how many people each learner reached in a round, and of what can be, on the same coins."""
+    world, own = seed.spawn(2)
+    graph, means, features = network(
+        cell["network"], cell["people"], stream(world, Purpose.ENVIRONMENT, replication)
+    )
+    oracle = InfluenceMaximization(graph, SEEDS, epsilon=0.3)
+    oracle.clusters = None
+    place = IndependentCascade(graph, means, k=SEEDS, n_rr_sets=2**14)
+    number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
+    reached = {
+        name: float(simulate(policy, place, cell["horizon"], rng=number).rewards[0, -1] / cell["horizon"])
+        for name, policy in learners(oracle, features, means).items()
+    }
+    known = reached["knows all"]
+    return [{"learner": name, "reached": x, "share": x / known} for name, x in reached.items()]
+
+
+def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
+    """Return for each learner people reached in a round, and the share of what could be, with 95 % intervals.
+
+    Networks differ, so that each learner is compared with who knows the probabilities of its own.
+    """
+    rows = []
+    for runs in zip(*told, strict=True):
+        mean, low, high = band(np.array([[run["share"]] for run in runs]))
+        ends = {"share": float(mean[0]), "low": float(low[0]), "high": float(high[0])}
+        reached = float(np.mean([run["reached"] for run in runs]))
+        row = {"learner": runs[0]["learner"], "replications": len(runs), "reached": reached}
+        rows.append(cell | row | ends)
+    return rows
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return the order of IMBandits' comparison, and whether features are as good as knowing."""
+    verdicts: Verdicts = []
+    for name in dict.fromkeys(row["network"] for row in rows):
+        table = {row["learner"]: row for row in rows if row["network"] == name}
+        for worse, better in (("CUCB", "IMLinUCB"), ("epsilon-greedy", "IMLinUCB"), ("CTS", "CombLinTS")):
+            verdict = is_lower(table[worse], table[better])
+            verdicts.append((f"{name}: {better} reaches more people than {worse}", verdict))
+        own, text = table["IMLinUCB"], f"{name}: IMLinUCB reaches nine tenths of what can be reached"
+        verdicts.append((text, None if own["low"] <= 0.9 <= own["high"] else own["low"] > 0.9))
+    return verdicts
+
+
+def draw(rows: list[Row], out: Path) -> None:
+    """Draw the share of what can be reached that each learner reached, a panel for each network."""
+    from cmab.plotting import panels_of_bars, save
+
+    panels: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for row in rows:
+        title = f"{row['network'].capitalize()}, {row['people']} people"
+        panels.setdefault(title, {})[row["learner"]] = (row["share"], row["low"], row["high"])
+    save(panels_of_bars(panels, x_label="Reached, of what can be"), out / "reached")
+
+
+NETWORK_FEATURES = Experiment(
+    name="network-features",
+    title="Influence on networks whose arcs have features",
+    replications={True: 3, False: 8},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw,
+    sources={"IMLinUCB reaches more people than": "README of IMBandits, on networks from Flickr"},
+)

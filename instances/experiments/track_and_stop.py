@@ -1,0 +1,133 @@
+"""The best arm of coins: Table 1 of Garivier and Kaufmann (COLT 2016), and what a proof costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+
+import numpy as np
+
+from cmab import KLLUCB, TrackAndStop
+from cmab.explorer import AnyExplorer
+from cmab.intervals import proportion_interval
+from cmab.running.identification import explore
+from cmab.theory.characteristic_time import least_samples
+from instances.arms.arms import BernoulliArms
+from instances.experiments._experiment import Experiment, Verdicts
+from instances.experiments._explorations import Row
+from instances.experiments._figures import draw_draws
+from instances.experiments._races import chernoff_race, kl_race
+
+# Section 6: coins, delta = 0.1; the means of draws over 3,000 runs are from memory.
+DELTA, _PUBLISHED_RUNS = 0.1, 3000
+_MEANS = {"0.5 to 0.4": (0.5, 0.45, 0.43, 0.4), "0.3 to 0.18": (0.3, 0.21, 0.2, 0.19, 0.18)}
+_RULES = ("Track-and-Stop", "Chernoff-Racing", "KL-LUCB", "KL-Racing")
+_PUBLISHED = {"0.5 to 0.4": (4052, 4516, 8437, 9590), "0.3 to 0.18": (1406, 3078, 2716, 3334)}
+
+
+def cells(quick: bool) -> list[Row]:
+    """Return the two instances; where `quick`, a plan is made when samples have grown by a twentieth.
+
+    Examples
+    --------
+    >>> from instances.experiments.track_and_stop import cells
+    >>> cells(quick=True)[0]
+    {'means': '0.5 to 0.4', 'growth': 0.05}
+    """
+    return [{"means": name, "growth": 0.05 if quick else 0.01} for name in _MEANS]
+
+
+@cache
+def rivals(n_arms: int, growth: float) -> dict[str, AnyExplorer]:
+    """Return the explorers of the library, by name; the races of the table are none of them."""
+    track = partial(TrackAndStop, n_arms, delta=DELTA, family="bernoulli")
+    return {
+        "Track-and-Stop": track(mode="heuristic", growth=growth),
+        "KL-LUCB": KLLUCB(n_arms, 1, delta=DELTA, mode="heuristic"),
+        "Track-and-Stop, lazy": track(mode="heuristic"),
+        "Track-and-Stop, lazy, proven": track(),
+    }
+
+
+def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Return for each rule its samples, and whether it erred."""
+    labels, races, own = seed.spawn(3)
+    # Ties go to lower indices, which would favour the best arm if it always came first.
+    means = np.random.default_rng([*labels.generate_state(2), replication]).permutation(_MEANS[cell["means"]])
+    rng = np.random.default_rng([*races.generate_state(2), replication])
+    found = [
+        (name, run.samples, not run.correct)
+        for name, explorer in rivals(len(means), cell["growth"]).items()
+        for run in [explore(explorer, BernoulliArms(means), own, None, replication)]
+    ]
+    for name, race in (("Chernoff-Racing", chernoff_race), ("KL-Racing", kl_race)):
+        arm, samples = race(means, DELTA, rng)
+        found.append((name, samples, arm != int(np.argmax(means))))
+    return [{"explorer": name, "samples": samples, "wrong": wrong} for name, samples, wrong in found]
+
+
+def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
+    """Return a row for each rule: mean samples, their deviation, and the errors with a 95 % interval."""
+    rows = []
+    for runs in zip(*told, strict=True):
+        name, samples = runs[0]["explorer"], np.array([run["samples"] for run in runs])
+        low, high = proportion_interval(sum(run["wrong"] for run in runs), len(runs))
+        measured = {
+            "explorer": name,
+            "samples": float(samples.mean()),
+            "s.e.": float(samples.std(ddof=1) / np.sqrt(len(runs))),
+            "s.d.": float(samples.std(ddof=1)),
+            "published": dict(zip(_RULES, _PUBLISHED[cell["means"]], strict=True)).get(name),
+            "least possible": least_samples(_MEANS[cell["means"]], delta=DELTA),
+            "errors": sum(run["wrong"] for run in runs),
+            "low": low,
+            "high": high,
+        }
+        rows.append(cell | measured)
+    return rows
+
+
+def claims(rows: list[Row]) -> Verdicts:
+    """Return whether each mean is the published one, whether Track-and-Stop takes the fewest, and errors."""
+    verdicts: Verdicts = []
+    for name in dict.fromkeys(row["means"] for row in rows):
+        table = {row["explorer"]: row for row in rows if row["means"] == name}
+        for rule in _RULES:
+            row = table[rule]
+            text = (
+                f"{name}: {rule} takes {row['published']:,} samples, within a tenth ({row['samples']:,.0f})"
+            )
+            verdicts.append((text, _is_near(row)))
+        for rule in _RULES[1:]:
+            verdict = _is_fewer(table["Track-and-Stop"], table[rule])
+            verdicts.append((f"{name}: Track-and-Stop takes fewer samples than {rule}", verdict))
+        worst = max(table.values(), key=lambda row: float(row["high"]))
+        verdict = True if worst["high"] <= DELTA else (False if worst["low"] > DELTA else None)
+        verdicts.append((f"{name}: every rule errs with probability at most {DELTA}", verdict))
+    return verdicts
+
+
+def _is_near(row: Row) -> bool | None:
+    """Return whether the ratio is within a tenth of 1; None where two standard errors leave it open."""
+    margin = 2.0 * np.hypot(row["s.e."], row["s.d."] / np.sqrt(_PUBLISHED_RUNS)) / row["published"]
+    away = abs(row["samples"] / row["published"] - 1.0)
+    return True if away + margin <= 0.1 else (False if away - margin > 0.1 else None)
+
+
+def _is_fewer(first: Row, second: Row) -> bool | None:
+    margin = 2.0 * np.hypot(first["s.e."], second["s.e."])
+    gap = second["samples"] - first["samples"]
+    return True if gap > margin else (False if gap < -margin else None)
+
+
+TRACK_AND_STOP = Experiment(
+    name="track-and-stop",
+    title="Samples of Track-and-Stop and its rivals on coins",
+    replications={True: 200, False: 1000},
+    cells=cells,
+    play=play,
+    sum_up=sum_up,
+    claims=claims,
+    draw=draw_draws,
+    sources={"takes": "section 6, Table 1", "errs": "section 6"},
+)

@@ -1,0 +1,1 @@
+"""Users who are shown lists: click models."""

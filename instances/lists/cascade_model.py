@@ -1,0 +1,100 @@
+"""The cascade model: a user goes through a list until something settles it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.description import described
+from cmab.environment import Environment, round_key
+from cmab.feedback import Feedback
+from cmab.guards import unguarded
+from cmab.validation import frozen, shown, vector
+from oracles import RankedTopK
+
+
+class CascadeModel(Environment):
+    """A user looks at the entries of a list from the top and stops where one settles it.
+
+    With a disjunctive reward that is the first entry which attracts the user: the click. Those above it were
+    looked at and did not; of those below nothing is known. With a conjunctive one it is the first entry that
+    fails. The reward is 1 if there was a click, or if all entries succeeded, and 0 else. The coin of an arm
+    belongs to (round, arm): policies meet the same coins.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        Probability of each arm to attract the user, or to work, in [0, 1].
+    oracle : RankedTopK
+        The lists, and which of the two rewards it is.
+
+    Raises
+    ------
+    ValueError
+        If `oracle` is no `RankedTopK`, or `means` does not fit it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import CascadeModel
+    >>> from oracles import RankedTopK
+    >>> page = CascadeModel([0.25, 0.5, 0.75, 0.5], RankedTopK(4, k=3))
+    >>> page.optimum
+    0.9375
+    >>> seen = page.play(np.array([0, 2, 1]), np.random.default_rng(0))
+    >>> seen.arms, seen.outcomes, seen.reward
+    (array([0, 2]), array([0., 1.]), 1.0)
+
+    References
+    ----------
+    N. Craswell, O. Zoeter, M. Taylor, B. Ramsey: An experimental comparison of click position-bias models,
+    WSDM 2008. Kveton et al., ICML and NIPS 2015, as in `RankedTopK`.
+    """
+
+    def __init__(self, means: ArrayLike, oracle: RankedTopK) -> None:
+        if not isinstance(oracle, RankedTopK):
+            raise ValueError(f"oracle must be a RankedTopK, got {shown(oracle)}")
+        self.oracle = oracle
+        self.n_arms = self.n_choices = oracle.n_arms
+        self.means = frozen(vector("means", means, self.n_arms, 0.0, 1.0))
+
+    def __repr__(self) -> str:
+        return described(self, oracle=self.oracle, means=self.means)
+
+    @cached_property
+    def optimum(self) -> float:  # type: ignore[override]
+        """Expected reward of the best list."""
+        return self.expected_reward(self.oracle.solve(self.means, np.random.default_rng(0)))
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Show a list; refuses what is not k arms."""
+        from cmab.kernels import keyed_uniforms
+
+        chosen = self.oracle.check_super_arm(super_arm)
+        successes = keyed_uniforms(round_key(rng), chosen) < self.means[chosen]
+        is_disjunctive = self.oracle.reward == "disjunctive"
+        settling = np.flatnonzero(successes == is_disjunctive)
+        seen = int(settling[0]) + 1 if len(settling) else len(chosen)
+        reward = float((len(settling) > 0) == is_disjunctive)
+        return Feedback.unchecked(chosen[:seen], successes[:seen].astype(np.float64), reward)
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return a fresh coin of each of `arms`."""
+        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
+
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray:
+        """Return the probability that the user comes to each arm."""
+        return self.oracle.triggering_probabilities(super_arm, self.means)
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the probability of a click, or that all entries succeed."""
+        return unguarded(self.oracle.expected_reward)(super_arm, self.means)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form of `play` and `expected_reward`."""
+        from instances.lists._kernels_cascade_model import play_list
+
+        return Kernel(play_list, np.array([int(self.oracle.reward == "disjunctive")]), self.means.copy())

@@ -1,0 +1,103 @@
+"""Semi-bandits whose arms use up resources: bandits with knapsacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from cmab import Feedback
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.kernels import Kernel
+from cmab.oracle import LinearOracle
+from cmab.theory import best_mixture
+from cmab.validation import listed, vector
+from instances.arms.arms import Arms
+from instances.arms.semi_bandit import SemiBandit
+
+
+class ResourceSemiBandit(SemiBandit):
+    """A semi-bandit whose base arms use up resources, a random share in [0, 1] of each when they are played.
+
+    `Feedback.costs` tells what each arm used up, independent of its reward. An empty super arm may be played
+    as well: it earns nothing and uses nothing up.
+
+    Parameters
+    ----------
+    arms : Arms
+        Distributions of the rewards of base arms.
+    oracle : LinearOracle
+        The family of super arms.
+    uses : iterable of Arms
+        For each resource, the distributions of what each base arm uses up of it, in [0, 1].
+    allowance : array_like, shape (n_resources,), optional
+        What may be used up of each resource a round on average: budget / horizon. The optimum is then that of
+        the best mixture of super arms within it (`cmab.theory.best_mixture`), so that regret is against the
+        benchmark of bandits with knapsacks, which single super arms may exceed. With None it is that of the
+        best super arm, whatever it uses up.
+
+    Raises
+    ------
+    ValueError
+        If the oracle is not linear, with an allowance not exact and of rewards; arms, uses and oracle differ
+        in number; or uses may lie outside [0, 1].
+    TypeError
+        If `arms` says no distributions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import BernoulliArms, ResourceSemiBandit
+    >>> from oracles import TopK
+    >>> uses = [BernoulliArms([1.0, 0.1])]
+    >>> place = ResourceSemiBandit(BernoulliArms([0.9, 0.3]), TopK(2, k=1), uses=uses, allowance=[0.5])
+    >>> round(place.optimum, 3)
+    0.567
+    >>> place.play(np.array([0]), np.random.default_rng(0)).costs
+    array([[1.]])
+
+    References
+    ----------
+    A. Badanidiyuru, R. Kleinberg, A. Slivkins: Bandits with Knapsacks, FOCS 2013; K. A. Sankararaman,
+    A. Slivkins: Combinatorial Semi-Bandits with Knapsacks, AISTATS 2018.
+    """
+
+    def __init__(
+        self, arms: Arms, oracle: LinearOracle, *, uses: Iterable[Arms], allowance: ArrayLike | None = None
+    ) -> None:
+        super().__init__(arms, oracle)
+        given: list[object] = list(listed("uses", uses, "arms"))
+        for use in given:
+            if not isinstance(use, Arms) or use.n_arms != self.n_arms:
+                raise ValueError(f"uses must hold Arms, {self.n_arms} in number, got {use!r}")
+            if not 0.0 <= use.support[0] <= use.support[1] <= 1.0:
+                raise ValueError(f"uses must lie in [0, 1], got {use!r} with outcomes in {use.support}")
+        if not given:
+            raise ValueError("uses must hold the arms of one resource at least, got none")
+        self.uses = tuple(use for use in given if isinstance(use, Arms))
+        self.allowance = None if allowance is None else vector("allowance", allowance, len(self.uses), 0.0)
+
+    @property
+    def costs(self) -> FloatArray:
+        """What each base arm uses up of each resource on average, shape (n_resources, n_arms)."""
+        return np.array([use.means for use in self.uses])
+
+    @cached_property
+    def optimum(self) -> float:  # type: ignore[override]
+        """Expected reward a round of the best mixture within the allowance, or of the best super arm."""
+        if self.allowance is None:
+            return super().optimum
+        return best_mixture(self.oracle, self.means, self.costs, self.allowance).value
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Play `super_arm`, which may be empty; raises ``ValueError`` if it is not feasible."""
+        arms = super_arm if len(super_arm) == 0 else self.oracle.check_super_arm(super_arm)
+        earned = self.arms.play(arms, rng)
+        # One number of the stream for each, whatever is played: common random numbers.
+        costs = np.stack([use.play(arms, rng).outcomes for use in self.uses], axis=1)
+        return Feedback(earned.arms, earned.outcomes, reward=earned.reward, costs=costs)
+
+    def kernel(self) -> Kernel | None:
+        """Return None: compiled loops know of no resources."""
+        return None

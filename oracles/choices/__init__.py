@@ -1,0 +1,1 @@
+"""Sets from which somebody chooses one entry, or none."""

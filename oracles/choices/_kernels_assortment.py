@@ -1,0 +1,68 @@
+"""The assortment of largest expected revenue under multinomial logit choice."""
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.kernels import borrows, kernel, part, solve_kernel, top_k
+
+
+@part
+@borrows
+def attraction(mean: float, largest: float) -> float:
+    """Return v, how often an item is bought for each time that nothing is, of the mean v / (1 + v)."""
+    # A mean at the largest or beyond, 1 included, is the largest: v / (1 + v) <= largest / (1 + largest).
+    return largest if mean * (1.0 + largest) >= largest else max(mean, 0.0) / (1.0 - mean)
+
+
+@kernel
+@borrows
+def revenue_of(
+    super_arm: IntArray, size: int, means: FloatArray, revenues: FloatArray, largest: float
+) -> float:
+    """Return ``sum r v / (1 + sum v)``, what a customer is expected to pay."""
+    paid, total = 0.0, 1.0
+    for j in range(size):
+        v = attraction(means[super_arm[j]], largest)
+        # Agrawal, Avadhanula, Goyal and Zeevi (2019), equation 2, with v_0 = 1.
+        paid += revenues[super_arm[j]] * v
+        total += v
+    return paid / total
+
+
+@kernel
+@borrows
+def best_assortment(
+    means: FloatArray, k: int, revenues: FloatArray, largest: float, worth: FloatArray, chosen: IntArray
+) -> int:
+    """Write the best set of at most k items in increasing order, return its size; `worth` is scratch space.
+
+    R(S) >= x if and only if ``sum_S v (r - x) >= x``. So for x = R of any set, the k largest positive
+    ``v (r - x)`` make a set of revenue at least x, and more unless x is the optimum: Dinkelbach's method.
+    """
+    revenue, size = 0.0, 0
+    while True:
+        for i in range(means.shape[0]):
+            worth[i] = attraction(means[i], largest) * (revenues[i] - revenue)
+        top_k(worth, k, chosen)
+        found = 0
+        for j in range(k):
+            if worth[chosen[j]] > 0.0:
+                chosen[found] = chosen[j]
+                found += 1
+        if found == 0:  # nobody buys anything: the item of the largest revenue, if it must be one
+            break
+        after = revenue_of(chosen, found, means, revenues, largest)
+        size = found
+        if after <= revenue:
+            break
+        revenue = after
+    if size == 0:
+        top_k(revenues, 1, chosen)
+        size = 1
+    return size
+
+
+@solve_kernel
+@borrows
+def solve_assortment(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+    """The compiled form of `Assortment.solve`; `reals` hold the largest v, revenues and space."""
+    m = means.shape[0]
+    return best_assortment(means, integers[0], reals[1 : m + 1], reals[0], reals[m + 1 :], out)

@@ -1,0 +1,186 @@
+"""Assortments: which items to offer to a customer who buys one, or none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.description import described
+from cmab.feedback import Feedback
+from cmab.oracle import Oracle
+from cmab.validation import frozen, integer, place_of, real, real_array, vector
+
+
+class Assortment(Oracle):
+    """At most k items offered to a customer who buys one of them or none, by multinomial logit. Exact.
+
+    Item i is bought with probability ``v_i / (1 + sum v)``, the sum over what is offered; `v`, its
+    attraction, is how often it is bought for each time that nothing is. Base arm i is the comparison of item
+    i with nothing, of mean ``v_i / (1 + v_i)``: among the customers who bought the item or nothing, those who
+    bought it. That does not depend on what else is offered, so each arm is learned by itself, from these
+    customers alone (rank breaking): a customer who buys shows the arm of his item, with outcome 1, and one
+    who does not shows all that were offered, with outcome 0.
+
+    A super arm lists the items in increasing order, one at least. It is worth the expected revenue of a
+    customer, ``sum r v / (1 + sum v)``, which one more item may lower; raising the attractions raises the
+    revenue of the best assortment, though not that of every one (`is_monotone` is false).
+
+    Parameters
+    ----------
+    revenues : array_like, shape (n_arms,)
+        What is earned by each item when it is bought, at least 0.
+    k : int
+        Most items in an assortment, in ``[1, n_arms]``.
+    max_attraction : float
+        No item is bought more than this many times as often as nothing: 1, the literature's assumption, where
+        most customers buy nothing. Larger means are taken for it.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import Assortment
+    >>> shop = Assortment(revenues=[4.0, 6.0, 10.0], k=2)
+    >>> v = np.array([1.0, 0.5, 0.125])
+    >>> offered = shop.solve(v / (1 + v), np.random.default_rng(0))
+    >>> offered, shop.expected_reward(offered, v / (1 + v))
+    (array([0, 1]), 2.8)
+
+    References
+    ----------
+    S. Agrawal, V. Avadhanula, V. Goyal, A. Zeevi: MNL-Bandit: A Dynamic Learning Approach to Assortment
+    Selection, Operations Research 67 (2019). A. Saha, P. Gaillard: Stop Relying on No-Choice and Do not
+    Repeat the Moves (2024), for the comparisons; both from memory. W. Dinkelbach: On Nonlinear Fractional
+    Programming, Management Science 13 (1967).
+    """
+
+    is_monotone = False
+
+    def __init__(self, revenues: ArrayLike, k: int, *, max_attraction: float = 1.0) -> None:
+        given = real_array("revenues", revenues)
+        self.revenues = frozen(vector("revenues", given, given.size, 0.0, 1e100))
+        self.n_arms = integer("number of revenues", len(self.revenues), 1)
+        self.k = integer("k", k, 1, self.n_arms)
+        self.max_attraction = real("max_attraction", max_attraction, 1e-6, 1e6)
+
+    def __repr__(self) -> str:
+        return described(self, revenues=self.revenues)
+
+    @property
+    def max_size(self) -> int:
+        """Most items in an assortment, k."""
+        return self.k
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best assortment, its items in increasing order."""
+        return self._best(self._check_means(means), self.revenues)
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best assortment of available items; raises ``ValueError`` if none is."""
+        values, free = self._check_means(means), np.flatnonzero(available)
+        if len(free) == 0:
+            raise self._none_within(available)
+        return free[self._best(values[free], self.revenues[free])]
+
+    def _best(self, means: FloatArray, revenues: FloatArray) -> IntArray:
+        from oracles.choices._kernels_assortment import best_assortment
+
+        k = min(self.k, len(means))
+        chosen, worth = np.empty(k, np.int64), np.empty(len(means))
+        # A copy, for numba compiles a kernel once more for read-only arrays.
+        size = best_assortment(means, k, np.array(revenues), self.max_attraction, worth, chosen)
+        return chosen[:size]
+
+    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
+        return self._solve_compiled(means, rng)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule."""
+        from oracles.choices._kernels_assortment import solve_assortment
+
+        reals = np.concatenate([[self.max_attraction], self.revenues, np.empty(self.n_arms)])
+        return Kernel(solve_assortment, np.array([self.k]), reals)
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return what a customer is expected to pay."""
+        from oracles.choices._kernels_assortment import revenue_of
+
+        values, revenues = self._check_means(means), np.array(self.revenues)
+        return float(revenue_of(super_arm, len(super_arm), values, revenues, self.max_attraction))
+
+    def attractions(self, means: FloatArray) -> FloatArray:
+        """Return v of the items: ``mean / (1 - mean)``, at most `max_attraction`.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            Means of the base arms.
+
+        Returns
+        -------
+        FloatArray, shape (n_arms,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import Assortment
+        >>> Assortment([1.0, 2.0, 3.0], k=2).attractions(np.array([0.0, 0.2, 0.9]))
+        array([0.  , 0.25, 1.  ])
+        """
+        values, most = self._check_means(means), self.max_attraction
+        odds = np.clip(values, 0.0, most / (1.0 + most))
+        return np.where(values >= most / (1.0 + most), most, odds / (1.0 - odds))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether there are from 1 to k items."""
+        return 1 <= len(super_arm) <= self.k
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the items that are offered."""
+        return super_arm
+
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
+        """Return the probability that an item or nothing is bought: ``(1 + v_i) / (1 + sum v)``."""
+        v = self.attractions(means)
+        chances = np.zeros(self.n_arms)
+        chances[super_arm] = (1.0 + v[super_arm]) / (1.0 + v[super_arm].sum())
+        return chances
+
+    def feedback_of(self, super_arm: IntArray, **report: object) -> Feedback:
+        """Return the feedback of a customer of whom it is known what he bought.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (size,)
+            What was offered.
+        **report
+            One word, ``bought``: the item, None where nothing was.
+
+        Raises
+        ------
+        ValueError
+            If the word is another, or the item was not offered.
+
+        Examples
+        --------
+        >>> from oracles import Assortment
+        >>> shop = Assortment(revenues=[4.0, 6.0, 10.0], k=2)
+        >>> sale = shop.feedback_of([0, 2], bought=2)
+        >>> sale.arms, sale.outcomes, sale.reward
+        (array([2]), array([1.]), 10.0)
+        >>> shop.feedback_of([0, 2], bought=None).outcomes
+        array([0., 0.])
+        """
+        if set(report) != {"bought"}:
+            raise ValueError(f"a report must have bought alone, got {', '.join(report) or 'nothing'}")
+        place = place_of("bought", report["bought"], self.labels(super_arm))
+        if place is None:
+            return Feedback(super_arm, np.zeros(len(super_arm)), reward=0.0)
+        arm = int(super_arm[place])
+        return Feedback([arm], [1.0], reward=float(self.revenues[arm]))

@@ -1,0 +1,89 @@
+"""Minimum cuts, by blocking flows."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.kernels import borrows, kernel, part
+from oracles.flows._kernels_flows import Pipes
+
+
+class Levels(NamedTuple):
+    """The distance of each node from the source, the next entry to be tried there, and a queue."""
+
+    level: IntArray
+    at: IntArray
+    queue: IntArray
+
+
+@part
+@borrows
+def _end(pipes: Pipes, entry: int) -> int:
+    """Return the node to which an entry leads."""
+    return int(pipes.tails[entry >> 1] if entry & 1 else pipes.heads[entry >> 1])
+
+
+@part
+@borrows
+def _measure(pipes: Pipes, room: FloatArray, source: int, levels: Levels) -> None:
+    """Write the distances over entries that have room; -1 for nodes that are not reached."""
+    level, at, queue = levels
+    level[:] = -1
+    level[source], queue[0], size, first = 0, source, 1, 0
+    while first < size:
+        node = queue[first]
+        first += 1
+        at[node] = pipes.offsets[node]
+        for entry in pipes.entries[pipes.offsets[node] : pipes.offsets[node + 1]]:
+            end = _end(pipes, entry)
+            if room[entry] > 0.0 and level[end] < 0:
+                level[end] = level[node] + 1
+                queue[size] = end
+                size += 1
+
+
+@kernel
+def minimum_cut(pipes: Pipes, room: FloatArray, source: int, target: int, is_near: BoolArray) -> bool:
+    """Write which nodes are on the source's side of a cheapest cut; return whether there is a finite one.
+
+    ``room[2 i]`` is what fits through arc i, ``room[2 i + 1]`` what fits back; both are used up. Dinic 1970.
+    """
+    n = is_near.shape[0]
+    levels = Levels(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64))
+    level, at, way = levels.level, levels.at, np.empty(n, np.int64)
+    while True:
+        _measure(pipes, room, source, levels)
+        if level[target] < 0:
+            is_near[:] = level >= 0
+            return True
+        node, length = source, 0
+        while True:
+            if node == target:
+                least = np.inf
+                for i in range(length):
+                    least = min(least, room[way[i]])
+                if least == np.inf:
+                    return False
+                # Backwards, so that the way goes on from before the first entry that is full.
+                for i in range(length - 1, -1, -1):
+                    room[way[i]] -= least
+                    room[way[i] ^ 1] += least
+                    if room[way[i]] == 0.0:
+                        length = i
+                node = _end(pipes, way[length] ^ 1)
+            while at[node] < pipes.offsets[node + 1]:
+                entry = pipes.entries[at[node]]
+                if room[entry] > 0.0 and level[_end(pipes, entry)] == level[node] + 1:
+                    break
+                at[node] += 1
+            if at[node] < pipes.offsets[node + 1]:
+                way[length] = pipes.entries[at[node]]
+                node = _end(pipes, way[length])
+                length += 1
+            elif node == source:
+                break
+            else:
+                length -= 1
+                node = _end(pipes, way[length] ^ 1)
+                at[node] += 1

@@ -1,0 +1,125 @@
+"""What families of flows have: a graph as pipes of capacity one, and what each node sends."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.oracle import LinearOracle
+
+if TYPE_CHECKING:
+    from oracles.flows._kernels_flows import Pipes
+
+
+class Flows(LinearOracle):
+    """Sets of edges that carry one unit each, from where it is sent to where it is wanted, without cycles.
+
+    A subclass calls `_complete`. Arc i of the first `n_arms` is base arm i; where edges have no direction,
+    the next as many are the same the other way; further ones are free.
+    """
+
+    edges: list[tuple[Hashable, ...]]
+
+    def _complete(self, tails: IntArray, heads: IntArray, supply: IntArray, order: IntArray) -> None:
+        """Set the arcs, what each node sends more than it gets, and the order of nodes if there is one."""
+        self.n_arms, self._order = len(self.edges), order
+        self._tails, self._heads, self._supply = tails, heads, supply
+        arms = np.arange(len(tails))
+        is_way = arms < self.n_arms * (1 + self.is_undirected)
+        self._arms = np.where(is_way, arms % max(1, self.n_arms), -1)
+
+    @cached_property
+    def _pipes(self) -> Pipes:
+        from oracles.flows._kernels_flows import pipes_of
+
+        return pipes_of(self._tails, self._heads, len(self._supply))
+
+    @property
+    def is_acyclic(self) -> bool:
+        """Whether the graph is directed and without cycles."""
+        return len(self._order) > 0
+
+    @property
+    def least_mean(self) -> float:
+        """0, unless the graph is directed and acyclic, where costs may have any sign."""
+        return -np.inf if self.is_acyclic else 0.0
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the edges."""
+        return [self.edges[arm] for arm in super_arm]
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the edges carry the flow, and none of them could be left out."""
+        # A flow without cycles is the only one within its edges: another would differ by cycles of them.
+        carried = self._flow(np.where(_among(super_arm, self.n_arms), 0.0, np.inf))
+        return carried is not None and len(carried) == len(super_arm)
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the edges of the best flow, in increasing order."""
+        best = self._flow(self._costs(means))
+        assert best is not None, "the constructor made sure of a flow"
+        return best
+
+    def solve_constrained(
+        self,
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> IntArray | None:
+        """Return the best flow with all of `include` and none of `exclude`; None if there is none.
+
+        On acyclic directed graphs only, unless `include` is empty: elsewhere a path through given edges is a
+        hard problem.
+
+        Raises
+        ------
+        TypeError
+            If `include` is not empty and the graph is undirected or has a cycle.
+        """
+        costs = self._costs(means)
+        required, banned = self._check_constraints(include, exclude)
+        if len(required) and not self.is_acyclic:
+            raise TypeError("include must be empty unless graph is directed and acyclic")
+        costs[banned] = np.inf
+        return self._flow(costs, required)
+
+    def _costs(self, means: FloatArray) -> FloatArray:
+        return -self.sign * self._check_means(means, self.least_mean)
+
+    def _flow(self, costs: FloatArray, forced: IntArray | None = None) -> IntArray | None:
+        """Return the arms of the cheapest flow over edges of finite cost; None if there is none."""
+        is_used = self._used_arcs(costs, np.empty(0, np.int64) if forced is None else forced)
+        if is_used is None:
+            return None
+        arms = self._arms[is_used]
+        return np.unique(arms[arms >= 0])
+
+    def _used_arcs(self, costs: FloatArray, forced: IntArray) -> BoolArray | None:
+        from oracles.flows._kernels_flows import cheapest_flow, strip_cycles
+        from oracles.paths._kernels_paths import shrink
+
+        prices = np.where(self._arms >= 0, costs[self._arms], 0.0)
+        shrink(prices, 4 * len(self._supply))
+        # What must be used has sent its unit already.
+        prices[forced] = np.inf
+        excess = self._supply.copy()
+        np.subtract.at(excess, self._tails[forced], 1)
+        np.add.at(excess, self._heads[forced], 1)
+        is_used = np.empty(len(prices), bool)
+        if not cheapest_flow(self._pipes, prices, excess, self._order, is_used):
+            return None
+        if not self.is_acyclic:
+            strip_cycles(self._pipes, is_used)
+        is_used[forced] = True
+        return is_used
+
+
+def _among(arms: IntArray, n_arms: int) -> BoolArray:
+    is_among = np.zeros(n_arms, bool)
+    is_among[arms] = True
+    return is_among

@@ -1,0 +1,40 @@
+"""The k best arms in order, and what a list is worth."""
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.kernels import borrows, kernel, solve_kernel, top_k
+
+
+@kernel
+@borrows
+def rank(means: FloatArray, k: int, chosen: IntArray) -> None:
+    """Write the k largest means' arms to `chosen`, best first; ties go to the lower index."""
+    top_k(means, k, chosen)
+    # They come in the order of their indices, which a stable sort keeps among equals.
+    for i in range(1, k):
+        arm, j = chosen[i], i
+        while j > 0 and means[chosen[j - 1]] < means[arm]:
+            chosen[j] = chosen[j - 1]
+            j -= 1
+        chosen[j] = arm
+
+
+@solve_kernel
+@borrows
+def solve_ranked(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+    """The compiled form of `RankedTopK.solve`; `integers` holds k."""
+    k = int(integers[0])
+    rank(means, k, out)
+    return k
+
+
+@kernel
+@borrows
+def list_worth(super_arm: IntArray, size: int, means: FloatArray, is_disjunctive: bool) -> float:
+    """Return the probability that one entry succeeds at least, or that all of them do."""
+    worth = 0.0 if is_disjunctive else 1.0
+    for j in range(size):
+        # Kveton et al., ICML 2015, equation 2: f = 1 - prod (1 - w), here without its cancellation where all
+        # are small; NIPS 2015, section 2: f = prod w.
+        w = means[super_arm[j]]
+        worth = worth + (1.0 - worth) * w if is_disjunctive else worth * w
+    return worth

@@ -1,0 +1,163 @@
+"""Lists of k arms in an order that matters."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.feedback import Feedback
+from cmab.oracle import Oracle
+from cmab.smoothness import Smoothness
+from cmab.validation import integer, one_of, place_of
+
+Reward = Literal["disjunctive", "conjunctive"]
+
+
+class RankedTopK(Oracle):
+    """Lists of exactly `k` arms, best first, that a user goes through from the top. Exact.
+
+    With a disjunctive reward the user looks for one good entry and stops at the first: the list is worth the
+    probability that there is one, ``1 - prod (1 - mean)``. With a conjunctive one all entries must be good,
+    as the links of a connection, and the first bad one ends it: ``prod mean``. A super arm lists the arms in
+    the order in which they are shown. What it is worth does not depend on the order, but what is seen does:
+    an entry shows its outcome if the user comes so far, so the best ones come first. Ties go to the lower
+    index.
+
+    With this oracle `CUCB` is CascadeUCB1 (CombCascade for conjunctions), `KLCUCB` is CascadeKL-UCB, `CTS` is
+    TS-Cascade with Beta draws, and `CombLinUCB` is CascadeLinUCB.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of base arms, at least 1.
+    k : int
+        Length of a list, in ``[1, n_arms]``.
+    reward : {"disjunctive", "conjunctive"}
+        Whether one entry must succeed, or all.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import RankedTopK
+    >>> oracle = RankedTopK(n_arms=4, k=2)
+    >>> means = np.array([0.25, 0.5, 0.75, 0.5])
+    >>> shown = oracle.solve(means, np.random.default_rng(0))
+    >>> shown, oracle.expected_reward(shown, means)
+    (array([2, 1]), 0.875)
+    >>> oracle.triggering_probabilities(shown, means)
+    array([0.  , 0.25, 1.  , 0.  ])
+
+    References
+    ----------
+    B. Kveton, C. Szepesvari, Z. Wen, A. Ashkan: Cascading Bandits: Learning to Rank in the Cascade Model,
+    ICML 2015. B. Kveton, Z. Wen, A. Ashkan, C. Szepesvari: Combinatorial Cascading Bandits, NIPS 2015.
+    Q. Wang, W. Chen (NIPS 2017), for the smoothness of both.
+    """
+
+    def __init__(self, n_arms: int, k: int, *, reward: Reward = "disjunctive") -> None:
+        self.n_arms = integer("n_arms", n_arms, 1)
+        self.k = integer("k", k, 1, self.n_arms)
+        self.reward: Reward = one_of("reward", reward, ("disjunctive", "conjunctive"))
+
+    @property
+    def max_size(self) -> int:
+        """The length of every list, k."""
+        return self.k
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the k best arms, best first."""
+        return self._ranked(self._check_means(means))
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the k best available arms, best first; raises ``ValueError`` if fewer are available."""
+        values, free = self._check_means(means), np.flatnonzero(available)
+        if len(free) < self.k:
+            raise self._none_within(available)
+        return free[self._ranked(values[free])]
+
+    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
+        return self._solve_compiled(means, rng)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule."""
+        from oracles.lists._kernels_lists import solve_ranked
+
+        return Kernel(solve_ranked, np.array([self.k]))
+
+    def _ranked(self, values: FloatArray) -> IntArray:
+        from oracles.lists._kernels_lists import rank
+
+        chosen = np.empty(self.k, np.int64)
+        rank(values, self.k, chosen)
+        return chosen
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        """Return the probability that one entry succeeds, or that all do."""
+        from oracles.lists._kernels_lists import list_worth
+
+        chances = self._check_means(means, 0.0, 1.0)
+        return float(list_worth(super_arm, len(super_arm), chances, self.reward == "disjunctive"))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether `super_arm` has k entries."""
+        return len(super_arm) == self.k
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the list: how far the user comes depends on the means."""
+        return super_arm
+
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
+        """Return the probability that the user comes to each arm: all entries above it let him go on."""
+        chances = self._check_means(means, 0.0, 1.0)
+        goes_on = 1.0 - chances if self.reward == "disjunctive" else chances
+        reached = np.zeros(self.n_arms)
+        reached[super_arm] = np.cumprod(np.concatenate([[1.0], goes_on[super_arm[:-1]]]))[: len(super_arm)]
+        return reached
+
+    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
+        """Return the feedback of a list of which it is known where the user stopped.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (k,)
+            The list.
+        **report
+            One word. With a disjunctive reward ``clicked``: the entry that the user clicked, None where he
+            clicked none. With a conjunctive one ``failed``: the first entry that failed, None where all of
+            them worked.
+
+        Raises
+        ------
+        ValueError
+            If the word is another, or the entry is not in the list.
+
+        Examples
+        --------
+        >>> from oracles import RankedTopK
+        >>> seen = RankedTopK(5, k=3).feedback_of([4, 0, 2], clicked=0)
+        >>> seen.arms, seen.outcomes, seen.reward
+        (array([4, 0]), array([0., 1.]), 1.0)
+        """
+        word = "clicked" if self.reward == "disjunctive" else "failed"
+        if set(report) != {word}:
+            raise ValueError(f"a report must have {word} alone, got {', '.join(report) or 'nothing'}")
+        place = place_of(word, report[word], self.labels(super_arm))
+        settles = 1.0 if self.reward == "disjunctive" else 0.0
+        if place is None:
+            return Feedback(super_arm, np.full(len(super_arm), 1.0 - settles), reward=1.0 - settles)
+        outcomes = np.full(place + 1, 1.0 - settles)
+        outcomes[place] = settles
+        return Feedback(super_arm[: place + 1], outcomes, reward=settles)
+
+    def smoothness(self) -> Smoothness:
+        """Return ``k x``, and 1 as the constant modulated by triggering."""
+        return Smoothness.linear(self.k)

@@ -1,0 +1,1 @@
+"""Trees that must reach nodes: arborescences from a root, Steiner trees between terminals."""

@@ -1,0 +1,152 @@
+"""Arborescences: each node is reached from a root by one way."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.description import described
+from cmab.oracle import LinearOracle, Sense
+from cmab.validation import one_of, shown
+from oracles._networks import network_of, node_number
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class Arborescence(LinearOracle):
+    """The ways to reach all nodes of a directed graph from a root: its spanning arborescences. Exact.
+
+    Base arm i is the i-th arc of ``graph.edges``; a super arm lists arcs in increasing order, one into each
+    node but the root. Without a root, super arms are branchings: at most one arc into each node, no cycle;
+    the empty set is one, and arcs that make it worse are left out. Means may have any sign. Self-loops and
+    arcs into the root are in no super arm.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph or networkx.MultiDiGraph
+        Parallel arcs are arms of their own. Its weights play no part.
+    root : node, optional
+        From where all nodes are to be reached; left out for branchings.
+    sense : {"max", "min"}
+        Whether the largest or the cheapest is wanted.
+
+    Raises
+    ------
+    ValueError
+        If the graph is undirected or without an arc, the root unknown, or a node cannot be reached from it.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from oracles import Arborescence
+    >>> graph = nx.DiGraph([("hub", "a"), ("hub", "b"), ("a", "b"), ("b", "a")])
+    >>> oracle = Arborescence(graph, "hub", sense="min")
+    >>> oracle.labels(oracle.solve(np.array([0.9, 0.5, 0.1, 0.2]), np.random.default_rng(0)))
+    [('hub', 'b'), ('b', 'a')]
+
+    References
+    ----------
+    J. Edmonds: Optimum Branchings, Journal of Research of the National Bureau of Standards B 71 (1967).
+    H. N. Gabow, Z. Galil, T. Spencer, R. E. Tarjan: Efficient algorithms for finding minimum spanning trees
+    in undirected and directed graphs, Combinatorica 6 (1986); both from memory.
+    """
+
+    def __init__(self, graph: nx.Graph[Any], root: Hashable | None = None, *, sense: Sense = "max") -> None:
+        number, self.edges, self._tails, self._heads = network_of(graph)
+        if not graph.is_directed() or not self.edges:
+            raise ValueError(f"graph must be directed and have an arc, got {graph}")
+        self.sense = one_of("sense", sense, ("max", "min"))
+        self.n_arms, self._n_nodes, self.root = len(self.edges), len(number), root
+        # Branchings are the arborescences from a root of our own with a free arc to each node.
+        nodes = np.arange(len(number) if root is None else 0)
+        self._root = len(number) if root is None else node_number("root", root, number)
+        self._from = np.append(self._tails, np.full(len(nodes), self._root))
+        self._to = np.append(self._heads, nodes)
+        if self._best(np.zeros(self.n_arms), np.zeros(len(self._to), bool)) is None:
+            raise ValueError(f"root must reach every node of graph, got {shown(root)}")
+
+    def __repr__(self) -> str:
+        return described(self, n_nodes=self._n_nodes, sense=self.sense)
+
+    @property
+    def max_size(self) -> int:
+        """One arc into each node but one."""
+        return self._n_nodes - 1
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether one arc leads into each node (at most one, without a root), and none back."""
+        heads = self._heads[super_arm]
+        before = np.arange(self._n_nodes + 1)
+        before[heads] = self._tails[super_arm]
+        is_start = np.ones(len(before), bool)
+        is_start[heads] = False
+        for _ in range(len(before).bit_length()):
+            before = before[before]
+        # Who follows the arcs back to where none leads in has met no cycle.
+        is_forest = len(np.unique(heads)) == len(heads) and is_start[before].all()
+        return bool(is_forest and (self.root is None or (is_start[:-1].sum() == 1 and is_start[self._root])))
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the arcs."""
+        return [self.edges[arm] for arm in super_arm]
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best arborescence, its arcs in increasing order."""
+        best = self._best(self._check_means(means), np.zeros(len(self._to), bool))
+        assert best is not None, "the constructor made sure of one"
+        return best
+
+    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
+        """Return the best arborescence for each row."""
+        return self._solve_compiled(means, rng)
+
+    def solve_constrained(
+        self,
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> IntArray | None:
+        """Return the best with all of `include` and none of `exclude`; None if there is none."""
+        values = self._check_means(means)
+        required, banned = self._check_constraints(include, exclude)
+        # An arc is used if it is the only one into its head.
+        is_closed = np.isin(self._to, self._heads[required])
+        is_closed[required] = False
+        is_closed[banned] = True
+        heads = self._heads[required]
+        if len(np.unique(heads)) < len(heads) or (heads == self._root).any():
+            return None
+        return self._best(values, is_closed)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule."""
+        from oracles.trees._kernels_arborescence import solve_arborescence
+
+        arcs, nodes = len(self._to), self._all_nodes
+        head, scratch = [int(self.sign), nodes, self._root, arcs], np.empty(2 * arcs + 13 * nodes, np.int64)
+        integers = np.concatenate([head, self._from, self._to, scratch])
+        return Kernel(solve_arborescence, integers, np.empty(2 * arcs))
+
+    @property
+    def _all_nodes(self) -> int:
+        """Number of nodes with the root of our own."""
+        return self._n_nodes + (self.root is None)
+
+    def _best(self, means: FloatArray, is_closed: BoolArray) -> IntArray | None:
+        from oracles.trees._kernels_arborescence import Arcs, arborescence
+
+        arcs, nodes = len(self._to), self._all_nodes
+        reals, into = np.zeros(2 * arcs), np.empty(nodes, np.int64)
+        reals[: self.n_arms] = -self.sign * means
+        reals[:arcs][is_closed] = np.inf
+        scratch = np.empty(2 * arcs + 12 * nodes, np.int64)
+        if not arborescence(Arcs(self._from, self._to, nodes, self._root), scratch, reals, into):
+            return None
+        return np.sort(into[(into >= 0) & (into < self.n_arms)])

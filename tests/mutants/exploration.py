@@ -1,0 +1,48 @@
+"""Wrong lines in the rules of exploration, and the quick tests that are to notice them.
+
+Each row of `exploration.txt` is a mutant: its name, a file below `cmab`, a part of it that stands there once,
+what stands there instead (a break is written as in Python), and the group of tests that are run. Of those in
+`EQUIVALENT` no test can tell: they differ where two sums of outcomes are equal to the last bit.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+REFERENCES = "tests/test_exploration_references.py"
+#: The tests of a group: files, and the names among them.
+GROUPS = {
+    "lucb": ([REFERENCES], "lucb1 or lil_lucb or lucb_plus_plus or lil_rand_lucb"),
+    "kl": ([REFERENCES, "tests/test_kl.py"], "kl"),
+    "clucb": ([REFERENCES], "clucb and not epsilon or lil_clucb or (gains_at_most_epsilon and 0.3)"),
+    "lil_ucb": ([REFERENCES], "lil_ucb or no_worse_arm"),
+    "ugape": ([REFERENCES, "tests/test_gap_based.py"], "ugape or critical_pair or larger_radius"),
+    "budget": ([REFERENCES, "tests/test_gap_based.py"], "ugapeb or gape or ucbe or estimated"),
+    "likelihood": (
+        [REFERENCES, "tests/test_mutants.py"],
+        "(mixture or eb_tci or ttucb or track_and_stop or ratios) and not coins",
+    ),
+    "coins": (["tests/test_likelihood_stop.py"], "evidence_of_coins or penalty_is or proportions_maximise"),
+    "proportions": (["tests/test_top_two.py"], "general_solver or half_costs or tracks or renews"),
+    "phases": (
+        ["tests/test_budget_explorers.py", "tests/test_pac_explorers.py"],
+        "schedule or decide or same_number or sar",
+    ),
+    "aggregate": ([REFERENCES, "tests/test_budget_explorers.py"], "printed"),
+    "races": ([REFERENCES, "tests/test_pac_explorers.py"], "race"),
+    "kept": (["tests/test_mutants.py"], "halving or opt_mai"),
+}
+EQUIVALENT = {"lucb1 stops at epsilon", "trees stop below 0", "ugape stops at epsilon"}
+
+
+class Mutant(NamedTuple):
+    """A wrong line."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    group: str
+
+
+_ROWS = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+MUTANTS = [Mutant(*(part.strip().replace("\\n", "\n") for part in row.split(" | "))) for row in _ROWS]

@@ -1,0 +1,69 @@
+"""T* of listed super arms: against that of the best k, of matroids' exchanges, and of two disjoint sets."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from cmab.theory.best_k_time import best_k_time
+from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
+from cmab.theory.super_arm_time import super_arm_time
+
+PATHS = [(0, 1), (0, 2, 3), (4, 3), (4, 2, 1)]
+
+
+def test_all_sets_of_k_arms_are_the_best_k():
+    means = np.array([0.9, 0.7, 0.65, 0.3, 0.1])
+    time = super_arm_time(means, list(combinations(range(5), 2)))[1]
+    expected = best_k_time(means, 2, divergence=lambda p, q: 2.0 * (p - q) ** 2)[1]
+    assert time == pytest.approx(expected, rel=2e-3)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_no_proportions_beat_those_of_the_paths(sense):
+    means = np.array([0.5, 0.3, 0.4, 0.1, 0.25])
+    means = means if sense == "max" else 1.0 - means
+    inside = np.array([[float(i in path) for i in range(5)] for path in PATHS])
+    # All sums of costs are compared, for paths have different lengths.
+    sums = inside @ means * (1.0 if sense == "max" else -1.0)
+    best = int(np.argmax(sums))
+
+    def evidence(w):
+        gaps = [(sums[best] - s) ** 2 / 2 for s in np.delete(sums, best)]
+        differing = np.abs(np.delete(inside, best, axis=0) - inside[best])
+        return min(gap / (row / w).sum() / 0.49 for gap, row in zip(gaps, differing, strict=True))
+
+    proportions, time = super_arm_time(means, PATHS, sigma=0.7, sense=sense)
+    assert proportions.sum() == pytest.approx(1.0)
+    assert evidence(np.maximum(proportions, 1e-300)) == pytest.approx(1 / time, rel=2e-3)
+
+    def loss(logits):
+        w = np.exp(logits - logits.max())
+        return -evidence(np.maximum(w / w.sum(), 1e-12))
+
+    found = minimize(loss, np.zeros(5), method="Nelder-Mead", options={"maxiter": 3000, "fatol": 1e-12})
+    assert -found.fun <= 1 / time * (1 + 1e-9)
+
+
+def test_ties_and_arms_that_all_have():
+    with pytest.raises(ValueError, match="unique best"):
+        super_arm_time([0.5, 0.5], [(0,), (1,)])
+    with pytest.raises(ValueError, match="unique best"):
+        super_arm_time([0.5, 0.5], [(0, 1)])
+    proportions, time = super_arm_time([0.9, 0.5, 0.3], [(0, 1), (0, 2)], sigma=1.0)
+    assert proportions.tolist() == pytest.approx([0.0, 0.5, 0.5])
+    assert time == pytest.approx(2 * 4 / 0.2**2, rel=2e-3)
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-7, 1e-8, 1e-9, 1e-11])
+def test_arms_that_are_nearly_the_same_decide_alone(gap):
+    """Two close arms at the border take all samples: T* = 8 sigma^2 / gap^2, sigma that of the outcomes."""
+    for means, k in (([0.9, 0.5, 0.5 - gap, 0.1], 2), ([0.5, 0.5 - gap, 0.1], 1)):
+        least = (means[k - 1] - means[k]) ** -2
+        assert best_k_time(means, k)[1] == pytest.approx(2 * least, rel=1e-3)
+        assert best_k_time(means, k, divergence=gaussian_divergence)[1] == pytest.approx(8 * least, rel=1e-3)
+        if k == 1:
+            assert characteristic_time(means)[1] == pytest.approx(2 * least, rel=1e-3)
+            own = super_arm_time(means, [(0,), (1,), (2,)], sigma=1.0)[1]
+            assert own == pytest.approx(8 * least, rel=2e-3)
