@@ -295,4 +295,3 @@ def test_an_edit_of_a_loaded_source_starts_another_process(tmp_path, monkeypatch
     newest = max(path.stat().st_mtime for path in (*Path(cmab.__file__).parent.rglob("*.py"), source))
     os.utime(source, (newest + 10, newest + 10))
     assert processes(tmp_path / "b") != first
-    monkeypatch.delitem(sys.modules, "edited_oracle")
