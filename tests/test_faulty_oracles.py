@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import sys
 from functools import partial
 from itertools import combinations
 from pathlib import Path

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import is_current
-from cmab.context import Context
-from cmab.feedback import MOST_ARMS, Feedback
+from cmab.arrays import FloatArray
+from cmab.feedback import Feedback
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
-from cmab.policy import Policy, refuse_parts
-from cmab.statistics import ArmStatistics, count
-from cmab.validation import arm_indices, real, shown
+from cmab.policies._in_play import InPlay, InPlayStatistics
+from cmab.statistics import count
+from cmab.validation import real, shown
 
 
 @dataclass(eq=False, repr=False)
-class EpochStatistics(ArmStatistics):
+class EpochStatistics(InPlayStatistics):
     """Arm statistics, and the assortment of the epoch.
 
     Attributes
     ----------
     super_arm : IntArray, shape (size,)
-        What is offered in this epoch; empty before the first round.
+        As in `InPlayStatistics`: what is offered in this epoch.
     epochs : int
         Epochs that are over: rounds in which nothing was bought.
 
@@ -42,18 +40,16 @@ class EpochStatistics(ArmStatistics):
     1
     """
 
-    super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     epochs: int = 0
 
     def check(self, fresh: Self) -> None:
         """Refuse what no feedback could have led to."""
         super().check(fresh)
-        arm_indices("super_arm", self.super_arm, MOST_ARMS)
         count("epochs", self.epochs, self.rounds)
 
 
 @dataclass(frozen=True, eq=False)
-class MNLUCB(Policy[EpochStatistics]):
+class MNLUCB(InPlay[EpochStatistics]):
     """Optimism for multinomial logit choice, an epoch at a time: for `oracles.Assortment`.
 
     An assortment is offered until a customer buys nothing. In such an epoch item i is bought ``v_i`` times in
@@ -126,30 +122,6 @@ class MNLUCB(Policy[EpochStatistics]):
             without[state.counts == 0] = 0.0
         return np.clip(np.where(over > 0.0, bound, without), 0.0, self.max_attraction)
 
-    def select(self, state: EpochStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the assortment of the epoch; before the first feedback, that of empty statistics."""
-        return self._solve(state) if state.rounds == 0 else state.super_arm.copy()
-
-    def select_for(
-        self, state: EpochStatistics, context: Context | None, rng: np.random.Generator
-    ) -> IntArray:
-        """Return the assortment of the epoch; where some of it is not available, the best of what is.
-
-        Raises
-        ------
-        ValueError
-            If a context has another part than `available`, or leaves no super arm.
-        TypeError
-            If the oracle cannot do without what is not available.
-        """
-        # Who overrides `select` alone has a rule that knows of no context.
-        understood = ("available",) if is_current(self, "select", form="select_for") else ()
-        refuse_parts(self, context, understood)
-        chosen = self.select(state, rng)
-        if context is None or context.available is None or context.available[chosen].all():
-            return chosen
-        return self._solve(state, context.available)
-
     def update(self, state: EpochStatistics, feedback: Feedback) -> None:
         """Take in one customer; after one who bought nothing an epoch begins, with another assortment.
 
@@ -169,9 +141,9 @@ class MNLUCB(Policy[EpochStatistics]):
             state.epochs += 1
             state.super_arm = self._solve(state)
 
-    def _solve(self, state: EpochStatistics, available: BoolArray | None = None) -> IntArray:
-        v, oracle = unguarded(self.attractions)(state), self.oracle
-        # By epoch: whoever saves and loads in between gets the same answer.
-        rng, means = np.random.default_rng(state.epochs), v / (1.0 + v)
-        chosen = oracle.solve(means, rng) if available is None else oracle.solve_within(means, available, rng)
-        return oracle.check_super_arm(chosen, f"the super arm of {type(oracle).__name__}.solve")
+    def _means(self, state: EpochStatistics, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+        v = unguarded(self.attractions)(state)
+        return v / (1.0 + v)
+
+    def _generator(self, state: EpochStatistics) -> np.random.Generator:
+        return np.random.default_rng(state.epochs)

@@ -7,29 +7,27 @@ from typing import Self
 
 import numpy as np
 
-from cmab.arrays import BoolArray, IntArray
-from cmab.compiled.forms import is_current
+from cmab.arrays import FloatArray, IntArray
 from cmab.confidence.radii import LogRadius
-from cmab.context import Context
-from cmab.feedback import MOST_ARMS, Feedback
+from cmab.feedback import Feedback
 from cmab.oracle import Oracle
+from cmab.policies._in_play import InPlay, InPlayStatistics
 from cmab.policies.cucb import CUCB
-from cmab.policy import Policy, refuse_parts
-from cmab.statistics import ArmStatistics, count
-from cmab.validation import arm_indices, real
+from cmab.statistics import count
+from cmab.validation import real
 
 # Keys are drawn once a run, and kept in files as JSON's numbers.
 _KEYS = 2**53
 
 
 @dataclass(eq=False, repr=False)
-class SwitchingStatistics(ArmStatistics):
+class SwitchingStatistics(InPlayStatistics):
     """Arm statistics, the super arm in play, and what was known when it was chosen.
 
     Attributes
     ----------
     super_arm : IntArray, shape (size,)
-        The super arm in play; empty before the first round.
+        As in `InPlayStatistics`.
     solved_counters : IntArray
         `counters` at the last call of the oracle.
     solved_rounds : int
@@ -48,7 +46,6 @@ class SwitchingStatistics(ArmStatistics):
     (array([0]), array([1, 0, 0]))
     """
 
-    super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     solved_counters: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     solved_rounds: int = 0
     key: int = 0
@@ -56,7 +53,6 @@ class SwitchingStatistics(ArmStatistics):
     def check(self, fresh: Self) -> None:
         """Refuse what no feedback could have led to."""
         super().check(fresh)
-        arm_indices("super_arm", self.super_arm, MOST_ARMS)
         if self.solved_counters.shape != self.counters.shape or self.solved_counters.dtype != np.int64:
             raise ValueError(f"solved_counters must be {len(self.counters)} integers")
         if ((self.solved_counters < 0) | (self.solved_counters > self.counters)).any():
@@ -68,7 +64,7 @@ class SwitchingStatistics(ArmStatistics):
 
 
 @dataclass(frozen=True, eq=False)
-class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
+class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
     """CUCB that calls its oracle anew only when some base arm's count, or the time, has grown by a factor.
 
     For oracles that cost more than a round is worth: solvers, influence maximisation. A super arm stays in
@@ -146,30 +142,6 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
         state.key = int(rng.integers(_KEYS))
         return state
 
-    def select(self, state: SwitchingStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the super arm in play; before the first feedback, the oracle's answer to that state."""
-        return self._solve(state) if state.rounds == 0 else state.super_arm.copy()
-
-    def select_for(
-        self, state: SwitchingStatistics, context: Context | None, rng: np.random.Generator
-    ) -> IntArray:
-        """Return the super arm in play; where some of it is not available, the best of what is.
-
-        Raises
-        ------
-        ValueError
-            If a context has another part than `available`, or leaves no super arm.
-        TypeError
-            If the oracle cannot do without what is not available.
-        """
-        # Who overrides `select` alone has a rule that knows of no context.
-        understood = ("available",) if is_current(self, "select", form="select_for") else ()
-        refuse_parts(self, context, understood)
-        chosen = self.select(state, rng)
-        if context is None or context.available is None or context.available[chosen].all():
-            return chosen
-        return self._solve(state, context.available)
-
     def update(self, state: SwitchingStatistics, feedback: Feedback) -> None:
         """Take in one round of feedback; choose anew if a count or the time has grown enough."""
         state.update(feedback)
@@ -182,11 +154,8 @@ class RarelySwitchingCUCB(Policy[SwitchingStatistics]):
             state.solved_counters = state.counters.copy()
             state.solved_rounds = state.rounds
 
-    def _solve(self, state: SwitchingStatistics, available: BoolArray | None = None) -> IntArray:
-        # By round: whoever saves and loads in between gets the same answer.
-        rng = np.random.default_rng([state.key, state.rounds])
-        indices, oracle = self._plain.indices(state, rng), self.oracle
-        chosen = (
-            oracle.solve(indices, rng) if available is None else oracle.solve_within(indices, available, rng)
-        )
-        return oracle.check_super_arm(chosen, f"the super arm of {type(oracle).__name__}.solve")
+    def _means(self, state: SwitchingStatistics, rng: np.random.Generator) -> FloatArray:
+        return self._plain.indices(state, rng)
+
+    def _generator(self, state: SwitchingStatistics) -> np.random.Generator:
+        return np.random.default_rng([state.key, state.rounds])
