@@ -11,10 +11,11 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
-from cmab.environment import Environment, round_key
+from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
 from cmab.validation import frozen, shown, vector
+from instances._valued_by_oracle import ValuedByOracle
 from oracles import MaxCoverage
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _MOST_ENUMERATED = 20_000
 
 
-class Coverage(Environment):
+class Coverage(ValuedByOracle):
     """Chosen left nodes cover right nodes, with a coin for each edge; all their edges are observed.
 
     The reward is the weight of the right nodes that at least one successful edge reaches. The coin of an
@@ -65,6 +66,8 @@ class Coverage(Environment):
     1.0
     """
 
+    oracle: MaxCoverage
+
     def __init__(
         self,
         graph: nx.Graph[Any],
@@ -96,7 +99,7 @@ class Coverage(Environment):
     def optimum(self) -> float:  # type: ignore[override]
         """Expected reward of the best super arm (see the class)."""
         if not self.optimum_is_exact:
-            return self.expected_reward(self.oracle.solve(self.means, np.random.default_rng(0)))
+            return super().optimum
         choices = combinations(range(self.oracle.n_choices), self.oracle.k)
         return max(self.expected_reward(np.array(chosen, np.int64)) for chosen in choices)
 
@@ -107,18 +110,6 @@ class Coverage(Environment):
         arms = unguarded(self.oracle.triggered_arms)(self.oracle.check_super_arm(super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)
         return Feedback.unchecked(arms, outcomes, self._weight_reached(arms, outcomes))
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return a fresh coin of each of `arms`."""
-        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
-
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        """Return those of the oracle: base arms are triggered with certainty or never."""
-        return self.oracle.triggering_probabilities(super_arm, self.means)
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the expected weight covered."""
-        return unguarded(self.oracle.expected_reward)(super_arm, self.means)
 
     def _weight_reached(self, arms: IntArray, outcomes: FloatArray) -> float:
         """Return the realised reward: the expected one if every coin's probability were its outcome."""

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
-from cmab.environment import Environment, round_key
+from cmab.environment import round_key
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
 from cmab.validation import frozen, shown, vector
+from instances._valued_by_oracle import ValuedByOracle
 from oracles import Assortment
 
 
-class MultinomialLogit(Environment):
+class MultinomialLogit(ValuedByOracle):
     """A customer a round, who buys item i of those offered with probability ``v_i / (1 + sum v)``.
 
     What the round shows is said at `Assortment`: the item that was bought with outcome 1, or all that were
@@ -53,6 +51,8 @@ class MultinomialLogit(Environment):
     R. D. Luce: Individual Choice Behavior (1959). Agrawal et al. (2019), as in `Assortment`.
     """
 
+    oracle: Assortment
+
     def __init__(self, attraction: ArrayLike, oracle: Assortment) -> None:
         if not isinstance(oracle, Assortment):
             raise ValueError(f"oracle must be an Assortment, got {shown(oracle)}")
@@ -64,11 +64,6 @@ class MultinomialLogit(Environment):
     def __repr__(self) -> str:
         return described(self, oracle=self.oracle, attraction=self.attraction)
 
-    @cached_property
-    def optimum(self) -> float:  # type: ignore[override]
-        """Expected revenue of the best assortment."""
-        return self.expected_reward(self.oracle.solve(self.means, np.random.default_rng(0)))
-
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Offer some items; refuses more than k, or none."""
         from instances.choices._kernels_logit import bought
@@ -79,18 +74,6 @@ class MultinomialLogit(Environment):
             return Feedback.unchecked(chosen, np.zeros(len(chosen)), 0.0)
         item = chosen[place : place + 1]
         return Feedback.unchecked(item, np.ones(1), float(self.oracle.revenues[item[0]]))
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return for each of `arms` a customer who bought the item or nothing: 1 if the item."""
-        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
-
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray:
-        """Return the probability that an item or nothing is bought, by item."""
-        return self.oracle.triggering_probabilities(super_arm, self.means)
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        """Return what a customer is expected to pay."""
-        return unguarded(self.oracle.expected_reward)(super_arm, self.means)
 
     def kernel(self) -> Kernel:
         """Return the compiled form of `play` and `expected_reward`."""

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
-from cmab.environment import Environment, round_key
+from cmab.environment import round_key
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
 from cmab.validation import frozen, shown, vector
+from instances._valued_by_oracle import ValuedByOracle
 from oracles import RankedTopK
 
 
-class CascadeModel(Environment):
+class CascadeModel(ValuedByOracle):
     """A user looks at the entries of a list from the top and stops where one settles it.
 
     With a disjunctive reward that is the first entry which attracts the user: the click. Those above it were
@@ -54,6 +52,8 @@ class CascadeModel(Environment):
     WSDM 2008. Kveton et al., ICML and NIPS 2015, as in `RankedTopK`.
     """
 
+    oracle: RankedTopK
+
     def __init__(self, means: ArrayLike, oracle: RankedTopK) -> None:
         if not isinstance(oracle, RankedTopK):
             raise ValueError(f"oracle must be a RankedTopK, got {shown(oracle)}")
@@ -63,11 +63,6 @@ class CascadeModel(Environment):
 
     def __repr__(self) -> str:
         return described(self, oracle=self.oracle, means=self.means)
-
-    @cached_property
-    def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of the best list."""
-        return self.expected_reward(self.oracle.solve(self.means, np.random.default_rng(0)))
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Show a list; refuses what is not k arms."""
@@ -80,18 +75,6 @@ class CascadeModel(Environment):
         seen = int(settling[0]) + 1 if len(settling) else len(chosen)
         reward = float((len(settling) > 0) == is_disjunctive)
         return Feedback.unchecked(chosen[:seen], successes[:seen].astype(np.float64), reward)
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return a fresh coin of each of `arms`."""
-        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
-
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray:
-        """Return the probability that the user comes to each arm."""
-        return self.oracle.triggering_probabilities(super_arm, self.means)
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the probability of a click, or that all entries succeed."""
-        return unguarded(self.oracle.expected_reward)(super_arm, self.means)
 
     def kernel(self) -> Kernel:
         """Return the compiled form of `play` and `expected_reward`."""
