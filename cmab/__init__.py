@@ -54,6 +54,7 @@ from cmab.policies.linear_thompson import CombLinTS
 from cmab.policies.linear_ucb import C2UCB, CombLinUCB
 from cmab.policies.llr import LLR
 from cmab.policies.logistic import LogisticTS
+from cmab.policies.mnl_ts import MNLTS
 from cmab.policies.mnl_ucb import MNLUCB
 from cmab.policies.over_windows import BanditOverWindows, BlockState
 from cmab.policies.pbm_ucb import PBMUCB
@@ -95,6 +96,7 @@ __all__ = [
     "LFG",
     "LLR",
     "LUCB1",
+    "MNLTS",
     "MNLUCB",
     "OLSUCB",
     "PBMUCB",
