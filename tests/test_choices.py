@@ -193,7 +193,7 @@ def test_thompson_sampling_beats_mnl_ucb_with_constants_of_the_theorems():
     """The mean of 3 runs of 500 rounds.
 
     Of 30 runs one had a mean regret of 117.6 with a standard deviation of 7.5, the other 144.7 always, for it
-    has learned nothing yet: the mean of 3 is 6 of its deviations below, so a false alarm has a chance of 1e-9.
+    has learned nothing yet: the mean of 3 is 6 of its deviations below, a false alarm has a chance of 1e-9.
     """
     shop = Assortment([1.0, 0.9, 0.7, 0.6, 0.3], k=2)
     place = MultinomialLogit([0.05, 0.1, 0.9, 0.8, 1.0], shop)
