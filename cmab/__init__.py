@@ -4,7 +4,8 @@ from importlib import import_module
 from typing import Any
 
 from cmab.campaigns.campaign import Campaign
-from cmab.campaigns.log import Log, LoggedRound, read_journal
+from cmab.campaigns.log import Log, LoggedRound
+from cmab.campaigns.reading import read_journal
 from cmab.campaigns.request import Request
 from cmab.campaigns.summary import Summary
 from cmab.confidence.radii import LogRadius
@@ -32,6 +33,8 @@ from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import Goal
 from cmab.linear.statistics import LinearStatistics
+from cmab.logs.open_bandit import read_open_bandit
+from cmab.logs.tables import read_log
 from cmab.offline import OfflineChoice, clcb
 from cmab.oracle import LinearOracle, Oracle
 from cmab.oracle.memoised import MemoisedOracle
@@ -190,6 +193,8 @@ __all__ = [
     "identify",
     "plan",
     "read_journal",
+    "read_log",
+    "read_open_bandit",
     "round_key",
     "simulate",
 ]

@@ -26,7 +26,7 @@ FLOORS = [
     {"_ask_tell", "exploration"},
     {"session"},
     {"running", "campaigns"},
-    {"studies", "testing"},
+    {"studies", "testing", "logs"},
     {"reports"},
     {"cli"},
     {"__main__"},

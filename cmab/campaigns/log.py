@@ -1,37 +1,34 @@
-"""The rounds of a journal, read without a learner: for counting, plotting and learning offline."""
+"""A log: rounds as they were played and told, for counting, plotting and learning offline."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
 from typing import Any, overload
 
-import numpy as np
-
-from cmab.campaigns._fold import rewritten
-from cmab.campaigns._names import Names, read
-from cmab.campaigns.journal import Event, events
+from cmab.campaigns._names import Names
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics
+from cmab.validation import listed, shown
 
 
 @dataclass(frozen=True, eq=False)
 class LoggedRound:
-    """One ticket of a campaign, as it stands after all corrections.
+    """One round that was logged: a ticket of a campaign as it stands at last, or what a table says of it.
 
     Attributes
     ----------
     number : int
-        Of the ticket.
+        Of the ticket; of a table, which round it is, from 0.
     state : {"told", "pending", "cancelled"}
         What became of it.
     names : tuple
-        What was played: the super arm.
+        What was played: the super arm, in the order of its positions where these matter.
     outcomes : dict
         Outcome of each base arm that was seen, by name; sums of them where `pulls` is not 1.
     reward : float
@@ -44,7 +41,13 @@ class LoggedRound:
     pulls : int
         Outcomes of each arm that were asked for; 1 but for explorers.
     asked, told : datetime or None
-        When (UTC); by the clock of the machine that wrote, which may have gone backwards.
+        When (UTC); by the clock of the machine that wrote, which may have gone backwards. None if unknown.
+    by_position : tuple of float or None
+        Probability with which each entry of `names` was put at its position.
+    by_prefix : tuple of float or None
+        Probability of the list up to each position; the last is `propensity`.
+    facts : dict
+        What else a table says of the round as it was before the choice, by column.
 
     Examples
     --------
@@ -63,66 +66,66 @@ class LoggedRound:
     state: str
     names: tuple[Hashable, ...]
     outcomes: dict[Hashable, float]
-    reward: float
-    propensity: float | None
-    context: Context | None
-    pulls: int
-    asked: datetime
-    told: datetime | None
+    reward: float = math.nan
+    propensity: float | None = None
+    context: Context | None = None
+    pulls: int = 1
+    asked: datetime | None = None
+    told: datetime | None = None
+    by_position: tuple[float, ...] | None = None
+    by_prefix: tuple[float, ...] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def before(self) -> LoggedRound:
+        """Return the round as it was before the choice: its number, context and facts, and nothing else."""
+        return LoggedRound(self.number, "pending", (), {}, context=self.context, facts=self.facts)
 
 
 class Log(Sequence[LoggedRound]):
-    """The rounds of a journal, in the order in which they were asked for; `read_journal` makes it.
+    """Rounds that were logged, in the order in which they were asked for.
+
+    `read_journal` makes it of a campaign's journal, `read_log` of a table.
 
     Parameters
     ----------
-    events : list of dict
-        The lines, as `cmab.campaigns.journal.events` gives them.
-
-    Attributes
-    ----------
-    choices, arms : list
-        Names of what super arms consist of, and of the base arms.
+    rounds : iterable of LoggedRound
+        The rounds.
+    choices, arms : list, optional
+        Names of what super arms consist of, and of the base arms; by default those in the rounds, in the
+        order in which they come. The rows of contexts are in these orders.
     versions : list of dict
-        Versions of ``cmab`` and ``numpy`` that the campaign was gone on with, oldest first.
+        Versions of ``cmab`` and ``numpy`` that a campaign was gone on with, oldest first.
+
+    Raises
+    ------
+    TypeError
+        If a round is no `LoggedRound`.
+    ValueError
+        If a name stands in a round, and not in `choices` or `arms`.
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> from cmab import CUCB, Campaign, read_journal
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "campaign.jsonl")
-    ...     campaign = Campaign(CUCB(TopK(5, k=2)), path, rng=0)
-    ...     campaign.tell({0: 1.0, 1: 0.0}, campaign.ask(), reward=1.0)
-    ...     log = read_journal(path)
-    >>> log, log[0].names, log[0].outcomes
-    (Log(rounds=1, told=1, arms=5), (0, 1), {0: 1.0, 1: 0.0})
+    >>> from cmab import Log, LoggedRound
+    >>> log = Log([LoggedRound(0, "told", ("tea", "cola"), {"tea": 1.0, "cola": 0.0}, propensity=0.5)])
+    >>> log, log.choices, log[0].outcomes
+    (Log(rounds=1, told=1, arms=2), ['tea', 'cola'], {'tea': 1.0, 'cola': 0.0})
     """
 
-    def __init__(self, events: list[Event]) -> None:
-        self.choices: list[Hashable] = []
-        self.arms: list[Hashable] = []
-        self.versions: list[dict[str, str]] = []
-        asked: dict[int, Event] = {}
-        told: dict[int, Event] = {}
-        cancelled = set()
-        undone, corrected = rewritten(events)
-        for line, event in enumerate(events, 1):
-            kind = event["event"]
-            if line in undone or kind in ("correct", "undo"):
-                continue
-            if kind in ("campaign", "changed"):
-                self.choices += map(read, event["choices"])
-                self.arms += map(read, event["names"])
-                self.versions += [event["versions"]] if event["versions"] not in self.versions[-1:] else []
-            elif kind == "ask":
-                asked[event["ticket"]] = event
-            elif kind == "tell":
-                told[event["ticket"]] = corrected.get(line, event)
-            else:
-                cancelled.add(event["ticket"])
-        self._rounds = [self._round(event, told.get(number), cancelled) for number, event in asked.items()]
+    def __init__(
+        self,
+        rounds: Iterable[LoggedRound],
+        *,
+        choices: Sequence[Hashable] | None = None,
+        arms: Sequence[Hashable] | None = None,
+        versions: Sequence[dict[str, str]] = (),
+    ) -> None:
+        self._rounds = listed("rounds", rounds, "LoggedRound")
+        for row in self._rounds:
+            if not isinstance(row, LoggedRound):
+                raise TypeError(f"rounds must be LoggedRound, got {shown(row)}")
+        self.choices = _known("choices", choices, (row.names for row in self._rounds))
+        self.arms = _known("arms", arms, (row.outcomes for row in self._rounds))
+        self.versions = list(versions)
 
     def __repr__(self) -> str:
         told = sum(row.state == "told" for row in self)
@@ -180,9 +183,7 @@ class Log(Sequence[LoggedRound]):
                 raise ValueError(
                     f"rounds must have one outcome an arm, got {row.pulls} of ticket {row.number}"
                 )
-            forms = {names.form_of(name): outcome for name, outcome in row.outcomes.items()}
-            known = {names.number[name]: outcome for name, outcome in forms.items() if name in names.number}
-            seen.update(Feedback([*known], [*known.values()]))
+            seen.update(outcomes_of(row, names))
         return seen
 
     def to_frame(self) -> Any:
@@ -199,53 +200,19 @@ class Log(Sequence[LoggedRound]):
             raise ImportError("to_frame needs pandas: pip install pandas; the rows do not") from None
         return pandas.DataFrame([vars(row) for row in self], columns=list(LoggedRound.__annotations__))
 
-    def _round(self, asked: Event, told: Event | None, cancelled: set[int]) -> LoggedRound:
-        outcomes: dict[Hashable, float] = {}
-        if told is not None:
-            names = [self.arms[place] for place in told["arms"]]
-            outcomes = dict(zip(names, told["outcomes"], strict=True))
-        parts = {name: np.array(part) for name, part in asked.get("context", {}).items()}
-        gone = "cancelled" if asked["ticket"] in cancelled else "pending"
-        return LoggedRound(
-            number=asked["ticket"],
-            state=gone if told is None else "told",
-            names=tuple(self.choices[place] for place in asked["super_arm"]),
-            outcomes=outcomes,
-            reward=float("nan") if told is None else told.get("reward", float("nan")),
-            propensity=asked.get("propensity"),
-            context=Context(**parts) if parts else None,
-            pulls=asked.get("pulls", 1),
-            asked=datetime.fromisoformat(asked["at"]),
-            told=None if told is None else datetime.fromisoformat(told["at"]),
-        )
+
+def outcomes_of(row: LoggedRound, names: Names) -> Feedback:
+    """Return the outcomes of a round's base arms that are among these names, by their numbers."""
+    forms = {names.form_of(name): outcome for name, outcome in row.outcomes.items()}
+    known = {names.number[name]: outcome for name, outcome in forms.items() if name in names.number}
+    return Feedback([*known], [*known.values()])
 
 
-def read_journal(path: str | os.PathLike[str]) -> Log:
-    """Return the rounds of a campaign's journal, by name, with what was undone and corrected put right.
-
-    Nothing is locked or written, and no learner is needed: the journal of a campaign that runs may be read.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file of a `Campaign`.
-
-    Raises
-    ------
-    ValueError
-        If a line is damaged, or the file is none of a campaign, such as an empty one.
-    OSError
-        If it cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from cmab import CTS, Campaign, read_journal
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "campaign.jsonl")
-    ...     request = Campaign(CTS(TopK(5, k=2)), path, rng=0).ask()
-    ...     [(row.number, row.state) for row in read_journal(path)]
-    [(0, 'pending')]
-    """
-    return Log(events(path))
+def _known(what: str, given: Sequence[Hashable] | None, used: Iterable[Iterable[Hashable]]) -> list[Hashable]:
+    """Return the names that are given, which must hold those that are used; or these."""
+    found = dict.fromkeys(name for names in used for name in names)
+    if given is None:
+        return list(found)
+    if missing := found.keys() - set(given):
+        raise ValueError(f"{what} must hold all names of the rounds, got none that is {shown(missing.pop())}")
+    return list(given)

@@ -1,0 +1,94 @@
+"""The rounds of a journal, read without a learner."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from datetime import datetime
+
+import numpy as np
+
+from cmab.campaigns._fold import rewritten
+from cmab.campaigns._names import read
+from cmab.campaigns.journal import Event, events
+from cmab.campaigns.log import Log, LoggedRound
+from cmab.context import Context
+
+
+def read_journal(path: str | os.PathLike[str]) -> Log:
+    """Return the rounds of a campaign's journal, by name, with what was undone and corrected put right.
+
+    Nothing is locked or written, and no learner is needed: the journal of a campaign that runs may be read.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file of a `Campaign`.
+
+    Raises
+    ------
+    ValueError
+        If a line is damaged, or the file is none of a campaign, such as an empty one.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from cmab import CTS, Campaign, read_journal
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "campaign.jsonl")
+    ...     request = Campaign(CTS(TopK(5, k=2)), path, rng=0).ask()
+    ...     [(row.number, row.state) for row in read_journal(path)]
+    [(0, 'pending')]
+    """
+    choices: list[Hashable] = []
+    arms: list[Hashable] = []
+    versions: list[dict[str, str]] = []
+    asked: dict[int, Event] = {}
+    told: dict[int, Event] = {}
+    cancelled = set()
+    lines = events(path)
+    undone, corrected = rewritten(lines)
+    for line, event in enumerate(lines, 1):
+        kind = event["event"]
+        if line in undone or kind in ("correct", "undo"):
+            continue
+        if kind in ("campaign", "changed"):
+            choices += map(read, event["choices"])
+            arms += map(read, event["names"])
+            versions += [event["versions"]] if event["versions"] not in versions[-1:] else []
+        elif kind == "ask":
+            asked[event["ticket"]] = event
+        elif kind == "tell":
+            told[event["ticket"]] = corrected.get(line, event)
+        else:
+            cancelled.add(event["ticket"])
+    rounds = [
+        _round(event, told.get(number), "cancelled" if number in cancelled else "pending", choices, arms)
+        for number, event in asked.items()
+    ]
+    return Log(rounds, choices=choices, arms=arms, versions=versions)
+
+
+def _round(
+    asked: Event, told: Event | None, untold: str, choices: list[Hashable], arms: list[Hashable]
+) -> LoggedRound:
+    outcomes: dict[Hashable, float] = {}
+    if told is not None:
+        names = [arms[place] for place in told["arms"]]
+        outcomes = dict(zip(names, told["outcomes"], strict=True))
+    parts = {name: np.array(part) for name, part in asked.get("context", {}).items()}
+    return LoggedRound(
+        number=asked["ticket"],
+        state=untold if told is None else "told",
+        names=tuple(choices[place] for place in asked["super_arm"]),
+        outcomes=outcomes,
+        reward=float("nan") if told is None else told.get("reward", float("nan")),
+        propensity=asked.get("propensity"),
+        context=Context(**parts) if parts else None,
+        pulls=asked.get("pulls", 1),
+        asked=datetime.fromisoformat(asked["at"]),
+        told=None if told is None else datetime.fromisoformat(told["at"]),
+    )

@@ -1,0 +1,1 @@
+"""Logs of anything: read from tables, and what another rule would have earned on them."""

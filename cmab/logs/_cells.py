@@ -1,0 +1,107 @@
+"""Rounds of the rows of a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cmab.context import Context
+from cmab.logs._columns import Columns, rows_in_words
+from cmab.validation import shown
+
+Cells = list[list[Any]]
+
+
+def as_list(argument: str, given: str | Sequence[str], width: int) -> list[str]:
+    """Return columns as a list, as many as there are entries in a row."""
+    listed = [given] if isinstance(given, str) else list(given)
+    if len(listed) != width or not listed:
+        raise ValueError(f"{argument} must be {width} column(s), as names are, got {shown(given)}")
+    return listed
+
+
+def grouped(table: Columns, group: str, position: str | None) -> list[list[int]]:
+    """Return the rows of each round, in the order of their positions."""
+    keys = table.values("round", group)
+    if missing := [i for i, key in enumerate(keys, 1) if key is None]:
+        raise ValueError(f"column {group!r} must say which round, got nothing in {rows_in_words(missing)}")
+    rounds: dict[Hashable, list[int]] = {}
+    for i, key in enumerate(keys):
+        rounds.setdefault(key, []).append(i)
+    if position is None:
+        return list(rounds.values())
+    places = table.numbers("position", position, -math.inf, math.inf)
+    for rows in rounds.values():
+        listed = [places[i] for i in rows]
+        if None in listed or len(set(listed)) < len(listed):
+            raise ValueError(
+                f"column {position!r} must have another number in each row of a round, got {shown(listed)} in"
+                f" {rows_in_words([i + 1 for i in rows])}"
+            )
+        rows.sort(key=lambda i: places[i] or 0.0)
+    return list(rounds.values())
+
+
+def entries(rows: list[list[int]], columns: Cells) -> Cells:
+    """Return the cells of each round: those of its rows, or of the columns."""
+    return [[column[i] for i in row for column in columns] for row in rows]
+
+
+def check_played(played: Cells, rows: list[list[int]]) -> None:
+    for listed, row in zip(played, rows, strict=True):
+        size = len([name for name in listed if name is not None])
+        where = rows_in_words([i + 1 for i in row])
+        if size == 0 or None in listed[:size]:
+            raise ValueError(f"names must be those of all entries, got {shown(listed)} in {where}")
+        if len(set(listed[:size])) < size:
+            raise ValueError(f"names of a round must differ from each other, got {shown(listed)} in {where}")
+
+
+def of_rounds(
+    table: Columns, rows: list[list[int]], argument: str, column: str | None, span: tuple[float, float]
+) -> list[Any]:
+    if column is None:
+        return [None] * len(rows)
+    return same(column, rows, table.numbers(argument, column, *span))
+
+
+def same(column: str, rows: list[list[int]], values: list[Any]) -> list[Any]:
+    """Return what is of a round, and the same in all its rows."""
+    for row in rows:
+        if any(values[i] != values[row[0]] for i in row[1:]):
+            raise ValueError(
+                f"column {column!r} must be the same in all rows of a round, got"
+                f" {shown([values[i] for i in row])} in {rows_in_words([i + 1 for i in row])}"
+            )
+    return [values[row[0]] for row in rows]
+
+
+def chances(cells: Cells | None, i: int, size: int) -> tuple[float, ...] | None:
+    """Return the probabilities of a round, None where one is unknown."""
+    if cells is None or None in cells[i][:size]:
+        return None
+    return tuple(cells[i][:size])
+
+
+def contexts(
+    table: Columns, rows: list[list[int]], features: Mapping[Hashable, Sequence[str]] | None
+) -> list[Context | None]:
+    """Return the features of all arms in each round."""
+    if features is None:
+        return [None] * len(rows)
+    given: object = features
+    if not isinstance(given, Mapping) or len({len(columns) for columns in features.values()}) != 1:
+        raise ValueError(f"features must have as many columns for each arm, got {shown(features)}")
+    used = {
+        column: same(column, rows, table.numbers("features", column, -math.inf, math.inf))
+        for columns in features.values()
+        for column in columns
+    }
+    for column, values in used.items():
+        if missing := [rows[i][0] + 1 for i, value in enumerate(values) if value is None]:
+            raise ValueError(f"column {column!r} must be numbers, got nothing in {rows_in_words(missing)}")
+    by_arm = np.array([[used[column] for column in columns] for columns in features.values()])
+    return [Context(features=by_arm[:, :, i]) for i in range(len(rows))]

@@ -1,0 +1,158 @@
+"""Columns of a table, whoever wrote it: frames, files, mappings of lists."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import os
+import re
+from collections.abc import Callable, Hashable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cmab.validation import meant, shown
+
+#: Rows that an error names.
+_MOST = 5
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+
+
+class Columns:
+    """The columns of a table as lists of plain values, None where there is none.
+
+    Parameters
+    ----------
+    source : frame, mapping or path
+        A frame of pandas or polars, a table of pyarrow, a mapping of columns to lists, or the path of a CSV
+        (also gzipped) or Parquet file.
+    """
+
+    def __init__(self, source: Any) -> None:
+        if isinstance(source, str | os.PathLike):
+            source = _of_file(Path(source))
+        if hasattr(source, "collect") and not hasattr(source, "to_dict"):
+            raise TypeError("source must be a frame that is in memory, got a lazy one: collect() it first")
+        names = getattr(source, "column_names", getattr(source, "columns", None))
+        if isinstance(source, Mapping):
+            names = list(source)
+        if names is None:
+            raise TypeError(f"source must be a frame, a mapping of columns or a path, got {shown(source)}")
+        self.names: list[str] = list(names)
+        self._source = source
+        self._read: dict[str, list[Any]] = {}
+        lengths = {name: len(source[name]) for name in self.names}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns must be equally long, got {shown(lengths)}")
+        self.n_rows = max(lengths.values(), default=0)
+
+    def values(self, argument: str, column: object) -> list[Any]:
+        """Return a column that an argument names, or say which are there."""
+        if not isinstance(column, str) or column not in self.names:
+            hint = meant(column, self.names)
+            raise ValueError(
+                f"{argument} must be a column, one of {shown(self.names)}, got {shown(column)}{hint}"
+            )
+        if column not in self._read:
+            given = self._source[column]
+            to_list = next((m for m in ("to_pylist", "to_list", "tolist") if hasattr(given, m)), None)
+            self._read[column] = [
+                _plain(value) for value in (getattr(given, to_list)() if to_list else given)
+            ]
+        return self._read[column]
+
+    def names_of_arms(self, argument: str, column: object) -> list[Hashable]:
+        """Return a column of names, as they are; refused where one cannot be a name."""
+        # A frame of pandas makes floats of whole numbers where one is missing.
+        values = [
+            int(name) if isinstance(name, float) and name.is_integer() else name
+            for name in self.values(argument, column)
+        ]
+        refuse(column, "be texts, whole numbers or tuples of these", values, _is_name)
+        return values
+
+    def numbers(self, argument: str, column: object, low: float, high: float) -> list[float | None]:
+        """Return a column of finite numbers in an interval, None where there is none."""
+        values = self.values(argument, column)
+        span = f" in [{low:g}, {high:g}]" if high < math.inf else ""
+        refuse(column, f"be numbers{span}, finite", values, lambda value: _is_in(value, low, high))
+        return [None if value is None else float(value) for value in values]
+
+
+def refuse(column: object, requirement: str, values: list[Any], is_good: Callable[[Any], bool]) -> None:
+    """Raise ``ValueError`` with the rows of a column that are not as they must be; None passes."""
+    bad = [row for row, value in enumerate(values, 1) if value is not None and not is_good(value)]
+    if bad:
+        first = shown(values[bad[0] - 1])
+        raise ValueError(f"column {column!r} must {requirement}, got {first} in {rows_in_words(bad)}")
+
+
+def rows_in_words(rows: list[int]) -> str:
+    """Return the numbers of some rows, counted from 1 without the header, as an error names them."""
+    listed = ", ".join(map(str, rows[:_MOST]))
+    more = f" and {len(rows) - _MOST} more" if len(rows) > _MOST else ""
+    return f"row{'s' * (len(rows) > 1)} {listed}{more}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as a Python value, None for what stands for nothing in frames."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list):
+        return tuple(map(_plain, value))
+    # What pandas has for nothing compares with nothing.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _is_name(name: object) -> bool:
+    if isinstance(name, tuple):
+        return all(map(_is_name, name))
+    return isinstance(name, str | int)
+
+
+def _is_in(value: object, low: float, high: float) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and low <= value <= high
+
+
+def _of_file(path: Path) -> Any:
+    """Return the columns of a file by its ending."""
+    if path.name.endswith((".csv", ".csv.gz")):
+        return _of_csv(path)
+    if not path.name.endswith(".parquet"):
+        raise ValueError(f"source must end in .csv, .csv.gz or .parquet, got {shown(str(path))}")
+    for package, module in (("polars", "polars"), ("pyarrow", "pyarrow.parquet")):
+        try:
+            found = import_module(module)
+        except ImportError:
+            continue
+        return found.read_parquet(path) if package == "polars" else found.read_table(path)
+    raise ImportError("reading Parquet needs polars or pyarrow: pip install polars; CSV files need neither")
+
+
+def _of_csv(path: Path) -> dict[str, list[Any]]:
+    """Return the columns of a CSV file; numbers are those of which all cells of a column are."""
+    raw = path.read_bytes()
+    text = (gzip.decompress(raw) if path.name.endswith(".gz") else raw).decode("utf-8-sig")
+    header, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
+    if len(set(header)) < len(header) or not header:
+        raise ValueError(f"columns of {path.name} must have different names, got {shown(header)}")
+    rows = [row for row in rows if row]
+    if bad := [i for i, row in enumerate(rows, 1) if len(row) != len(header)]:
+        cells = len(rows[bad[0] - 1])
+        raise ValueError(f"rows must have {len(header)} cells, got {cells} in {rows_in_words(bad)}")
+    return {name: _typed([row[i] for row in rows]) for i, name in enumerate(header)}
+
+
+def _typed(cells: list[str]) -> list[Any]:
+    """Return cells as whole numbers or numbers if all are written as such: an identifier 007 stays a text."""
+    for kind, form in ((int, _WHOLE), (float, _NUMBER)):
+        if all(form.fullmatch(cell) for cell in cells if cell):
+            return [kind(cell) if cell else None for cell in cells]
+    return list(cells)

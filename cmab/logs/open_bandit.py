@@ -1,0 +1,83 @@
+"""Logs in the format of the Open Bandit data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from cmab.campaigns.log import Log
+from cmab.logs._columns import Columns
+from cmab.logs.tables import Source, read_log
+
+_AFFINITY = "user-item_affinity_"
+_USER = "user_feature_"
+
+
+def read_open_bandit(source: Source) -> Log:
+    """Return a log in the format of the Open Bandit data: one item at one of three positions is a round.
+
+    Its columns are ``item_id``, ``position``, ``click``, ``propensity_score`` (the probability of the item at
+    this position), ``timestamp``, ``user_feature_0`` and so on (texts), and for each item
+    ``user-item_affinity_0`` and so on. The position and the features of the user become
+    `LoggedRound.facts`, the affinities `Context.features` of shape (n_items, 1). Items are called by their
+    numbers.
+
+    The positions of one visit cannot be put together again, so that a value by this log is that of one
+    impression; `off_policy_value` with ``"ips"`` is then the estimate by position.
+
+    Parameters
+    ----------
+    source : frame, mapping or path
+        As `read_log` takes it.
+
+    Returns
+    -------
+    Log
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or a cell is not what it must be; the error names the rows.
+    TypeError
+        If `source` is no table.
+
+    Examples
+    --------
+    >>> from cmab import read_open_bandit
+    >>> table = {"item_id": [1, 0], "position": [3, 1], "click": [0, 1], "propensity_score": [0.5, 0.5]}
+    >>> log = read_open_bandit(table)
+    >>> log[1].names, log[1].outcomes, log[1].propensity, log[1].facts
+    ((0,), {0: 1.0}, 0.5, {'position': 1})
+
+    References
+    ----------
+    Y. Saito, S. Aihara, M. Matsutani, Y. Narita: Open Bandit Dataset and Pipeline: Towards Realistic and
+    Reproducible Off-Policy Evaluation, NeurIPS 2021 Datasets and Benchmarks.
+    """
+    table = Columns(source)
+    affinities = _numbered(table, _AFFINITY)
+    log = read_log(
+        table,
+        "item_id",
+        outcome="click",
+        reward="click",
+        propensity="propensity_score",
+        facts=["position", *_numbered(table, _USER)],
+        features={item: [column] for item, column in enumerate(affinities)} or None,
+    )
+    if "timestamp" not in table.names:
+        return log
+    times = [_time(value) for value in table.values("timestamp", "timestamp")]
+    rounds = [replace(row, asked=at, told=at) for row, at in zip(log, times, strict=True)]
+    return Log(rounds, choices=log.choices, arms=log.arms)
+
+
+def _numbered(table: Columns, beginning: str) -> list[str]:
+    """Return the columns ``beginning0``, ``beginning1`` and so on, by their numbers."""
+    numbers = [name.removeprefix(beginning) for name in table.names if name.startswith(beginning)]
+    return [beginning + number for number in sorted(numbers, key=lambda text: (len(text), text))]
+
+
+def _time(value: Any) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value

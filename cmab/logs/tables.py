@@ -1,0 +1,147 @@
+"""Logs of tables: frames, CSV and Parquet files, one row a round or one row a round and position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from cmab.campaigns.log import Log, LoggedRound
+from cmab.logs._cells import (
+    Cells,
+    as_list,
+    chances,
+    check_played,
+    contexts,
+    entries,
+    grouped,
+    of_rounds,
+    same,
+)
+from cmab.logs._columns import Columns
+from cmab.validation import shown
+
+Source = Any
+
+
+def read_log(
+    source: Source,
+    names: str | Sequence[str],
+    *,
+    round: str | None = None,  # noqa: A002
+    position: str | None = None,
+    outcome: str | Sequence[str] | None = None,
+    reward: str | None = None,
+    propensity: str | None = None,
+    by_position: str | Sequence[str] | None = None,
+    by_prefix: str | Sequence[str] | None = None,
+    facts: Sequence[str] = (),
+    features: Mapping[Hashable, Sequence[str]] | None = None,
+) -> Log:
+    """Return the log that a table holds, in either of two forms.
+
+    In the long form `names` is one column, and a row is one entry of a super arm: rows with the same value in
+    the column `round` belong together, in the order of `position`, or of the rows. Without `round` each row
+    is a round. In the wide form `names` lists the columns of the entries, best position first, and a row is
+    a round; `outcome`, `by_position` and `by_prefix` then list as many columns.
+
+    Every round is taken as told. An empty cell says that there is none: an outcome that was not seen, a
+    reward or a propensity that is unknown, or, in the wide form, the end of a shorter list. Names stay as
+    they are; in CSV files a column is of numbers if all its cells are written as such, so that ``007`` is a
+    text.
+
+    Parameters
+    ----------
+    source : frame, mapping or path
+        A frame of pandas or polars, a table of pyarrow, a mapping of columns to lists, or the path of a CSV
+        file (``.csv``, ``.csv.gz``) or a Parquet file (``.parquet``, through polars or pyarrow).
+    names : str or sequence of str
+        What was played.
+    round, position : str, optional
+        Which round a row is of, and at which position in it; of the long form only.
+    outcome : str or sequence of str, optional
+        The outcome of each entry, which is a base arm.
+    reward, propensity : str, optional
+        Of the round: what it earned, and the probability in [0, 1] with which it was chosen. The last one of
+        `by_prefix` by default.
+    by_position, by_prefix : str or sequence of str, optional
+        For each entry the probability that it is put at its position, and the probability of the list up to
+        it.
+    facts : sequence of str
+        Columns that `LoggedRound.facts` holds: what was known before the choice.
+    features : mapping of name to sequence of str, optional
+        For every base arm the columns of its features, which become `Context.features`.
+
+    Returns
+    -------
+    Log
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or cells are not what they must be; the error names the rows, counted from 1
+        without the header. So it is if rows of a round differ in what is of the round.
+    TypeError
+        If `source` is no table.
+    ImportError
+        If no package is there to read Parquet.
+
+    Examples
+    --------
+    >>> from cmab import read_log
+    >>> wide = {"first": ["tea", "cola"], "second": ["cola", "tea"], "sold_1": [1, 0], "sold_2": [0, 0]}
+    >>> log = read_log(wide, ["first", "second"], outcome=["sold_1", "sold_2"])
+    >>> log[1].names, log[1].outcomes
+    (('cola', 'tea'), {'cola': 0.0, 'tea': 0.0})
+    >>> long = {"user": [7, 7, 9], "item": ["tea", "cola", "cola"], "click": [1, None, 0], "p": [0.5] * 3}
+    >>> log = read_log(long, "item", round="user", outcome="click", propensity="p")
+    >>> log[0].names, log[0].outcomes, log[0].propensity
+    (('tea', 'cola'), {'tea': 1.0}, 0.5)
+    """
+    table = source if isinstance(source, Columns) else Columns(source)  # read once
+    is_wide = not isinstance(names, str)
+    if is_wide and (round is not None or position is not None):
+        raise ValueError("round and position must be None where names are several columns: a row is a round")
+    if round is None and position is not None:
+        raise ValueError(f"position must be None without round, got {shown(position)}")
+    columns = as_list("names", names, 1 if not is_wide else len(names))
+    width = len(columns)
+    rows = [[i] for i in range(table.n_rows)] if round is None else grouped(table, round, position)
+    played = entries(rows, [table.names_of_arms("names", column) for column in columns])
+    check_played(played, rows)
+
+    def cells(argument: str, given: str | Sequence[str] | None, low: float, high: float) -> Cells | None:
+        if given is None:
+            return None
+        listed = as_list(argument, given, width)
+        return entries(rows, [table.numbers(argument, column, low, high) for column in listed])
+
+    outcomes = cells("outcome", outcome, -math.inf, math.inf)
+    positions, prefixes = cells("by_position", by_position, 0, 1), cells("by_prefix", by_prefix, 0, 1)
+    rewards = of_rounds(table, rows, "reward", reward, (-math.inf, math.inf))
+    propensities = of_rounds(table, rows, "propensity", propensity, (0.0, 1.0))
+    known = {column: same(column, rows, table.values("facts", column)) for column in facts}
+    features_of = contexts(table, rows, features)
+    told = []
+    for i, listed in enumerate(played):
+        size = len([name for name in listed if name is not None])
+        row = tuple(listed[:size])
+        seen = [] if outcomes is None else outcomes[i][:size]
+        prefix = chances(prefixes, i, size)
+        chance = propensities[i] if propensities[i] is not None or prefix is None else prefix[-1]
+        told.append(
+            LoggedRound(
+                number=i,
+                state="told",
+                names=row,
+                outcomes={name: value for name, value in zip(row, seen, strict=False) if value is not None},
+                reward=math.nan if rewards[i] is None else rewards[i],
+                propensity=chance,
+                context=features_of[i],
+                by_position=chances(positions, i, size),
+                by_prefix=prefix,
+                facts={column: values[i] for column, values in known.items()},
+            )
+        )
+    arms = list(dict.fromkeys(name for row in told for name in row.names) if features is None else features)
+    return Log(told, choices=arms, arms=arms)
