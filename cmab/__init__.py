@@ -33,7 +33,9 @@ from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import Goal
 from cmab.linear.statistics import LinearStatistics
+from cmab.logs.off_policy import OffPolicyValue, off_policy_value
 from cmab.logs.open_bandit import read_open_bandit
+from cmab.logs.replay import replay_value
 from cmab.logs.tables import read_log
 from cmab.offline import OfflineChoice, clcb
 from cmab.oracle import LinearOracle, Oracle
@@ -156,6 +158,7 @@ __all__ = [
     "MixtureGLR",
     "MultiBanditUGapEb",
     "MultiBanditUGapEc",
+    "OffPolicyValue",
     "OfflineChoice",
     "OptMAI",
     "Oracle",
@@ -191,10 +194,12 @@ __all__ = [
     "clcb",
     "compare",
     "identify",
+    "off_policy_value",
     "plan",
     "read_journal",
     "read_log",
     "read_open_bandit",
+    "replay_value",
     "round_key",
     "simulate",
 ]

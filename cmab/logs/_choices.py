@@ -1,0 +1,102 @@
+"""With which probability a rule chooses each super arm of a round, or the beginning of a list."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from cmab.campaigns.log import LoggedRound
+from cmab.validation import shown
+
+Played = tuple[Hashable, ...]
+Chances = Mapping[Any, float]
+#: By super arm, for all rounds or from what was known of one.
+Target = Chances | Callable[[LoggedRound], Chances]
+
+_ROUNDING = 1e-9
+
+
+class Choices:
+    """A distribution over super arms: lists where they are tuples, sets where they are frozensets."""
+
+    def __init__(self, argument: str, given: Any) -> None:
+        if not isinstance(given, Mapping) or not given:
+            raise ValueError(f"{argument} must give a probability for each super arm, got {shown(given)}")
+        kinds = {type(key) for key in given}
+        if not (kinds <= {tuple} or kinds <= {frozenset}):
+            bad = next(key for key in given if not isinstance(key, tuple | frozenset)) if kinds else given
+            raise ValueError(
+                f"super arms of {argument} must be all tuples of names, or all frozensets, got {shown(bad)}"
+            )
+        self.are_sets = kinds == {frozenset}
+        self.chances: dict[Any, float] = {}
+        for key, chance in given.items():
+            if isinstance(chance, bool | str) or not 0.0 <= chance <= 1.0 + _ROUNDING:
+                raise ValueError(f"probabilities of {argument} must lie in [0, 1], got {shown(chance)}")
+            if chance > 0.0:
+                self.chances[key] = float(chance)
+        if abs(math.fsum(self.chances.values()) - 1.0) > _ROUNDING:
+            raise ValueError(
+                f"probabilities of {argument} must sum to 1, got {math.fsum(self.chances.values())}"
+            )
+
+    def of(self, played: Played) -> float:
+        """Return the probability of a super arm."""
+        return self.chances.get(frozenset(played) if self.are_sets else played, 0.0)
+
+    @cached_property
+    def by_set(self) -> Choices:
+        """The same without the order."""
+        sums: defaultdict[frozenset[Hashable], float] = defaultdict(float)
+        for key, chance in self.chances.items():
+            sums[frozenset(key)] += chance
+        return Choices("target", sums)
+
+    @cached_property
+    def by_prefix(self) -> dict[Played, float]:
+        """Probability that a list begins so, for all beginnings that it may have."""
+        sums: defaultdict[Played, float] = defaultdict(float)
+        for key, chance in self.chances.items():
+            for k in range(1, len(key) + 1):
+                sums[key[:k]] += chance
+        return dict(sums)
+
+    @cached_property
+    def by_position(self) -> dict[tuple[int, Hashable], float]:
+        """Probability that a name stands at a position."""
+        sums: defaultdict[tuple[int, Hashable], float] = defaultdict(float)
+        for key, chance in self.chances.items():
+            for place in enumerate(key):
+                sums[place] += chance
+        return dict(sums)
+
+    @cached_property
+    def continued(self) -> dict[Played, list[tuple[Played, float]]]:
+        """For each beginning the beginnings that are longer by one, and their probabilities."""
+        longer: defaultdict[Played, list[tuple[Played, float]]] = defaultdict(list)
+        for prefix, chance in self.by_prefix.items():
+            longer[prefix[:-1]].append((prefix, chance))
+        return dict(longer)
+
+
+def choices_of(argument: str, given: object, rounds: Sequence[LoggedRound]) -> list[Choices]:
+    """Return the distribution of each round; a callable gets the round as it was before the choice."""
+    if isinstance(given, Mapping):
+        return [Choices(argument, given)] * len(rounds)
+    if not callable(given):
+        raise TypeError(
+            f"{argument} must be a mapping of super arms to probabilities, or a function of a LoggedRound"
+            f" that returns one, got {shown(given)}"
+        )
+    # The same mapping is often returned for many rounds. It is kept, lest another one gets its address.
+    known: dict[int, tuple[Any, Choices]] = {}
+    found = []
+    for row in rounds:
+        answer = given(row.before())
+        if id(answer) not in known:
+            known[id(answer)] = (answer, Choices(argument, answer))
+        found.append(known[id(answer)][1])
+    return found

@@ -1,0 +1,132 @@
+"""Importance weights of logged rounds, and refusals where the log cannot say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.campaigns.log import LoggedRound
+from cmab.logs._choices import Choices
+from cmab.logs._rewards import in_words
+from cmab.validation import shown
+
+_COLUMN = {"set": "propensity", "position": "by_position", "prefix": "by_prefix"}
+
+
+def weights_of(
+    kind: str, rounds: list[LoggedRound], targets: list[Choices], loggers: list[Choices] | None
+) -> FloatArray:
+    """Return how many times as probable what was played is under the target: of sets, entries or prefixes.
+
+    Returns
+    -------
+    FloatArray, shape (n, 1) or (n, k)
+
+    Raises
+    ------
+    ValueError
+        If a probability of the log is missing or 0, or the target may play what the log cannot.
+    """
+    if kind != "set" and any(choices.are_sets for choices in [*targets, *(loggers or [])]):
+        raise ValueError("target and logging must be of tuples for an estimate by position, got frozensets")
+    if kind == "set" and any(choices.are_sets for choices in [*targets, *(loggers or [])]):
+        targets = [choices.by_set for choices in targets]
+        loggers = loggers and [choices.by_set for choices in loggers]
+    wanted = [_chances(kind, row, choices) for row, choices in zip(rounds, targets, strict=True)]
+    if loggers is None:
+        had = [_logged(kind, row) for row in rounds]
+        _refuse_unseen(kind, rounds, targets)
+    else:
+        had = [_chances(kind, row, choices) for row, choices in zip(rounds, loggers, strict=True)]
+        _refuse_impossible(kind, rounds, targets, loggers)
+    bad = [
+        row.number
+        for row, chances in zip(rounds, had, strict=True)
+        if chances is None or not min(chances) > 0
+    ]
+    if bad:
+        where = f"{_COLUMN[kind]} of the log" if loggers is None else "logging"
+        raise ValueError(
+            f"{where} must give what was played a probability above 0, got none in {in_words(bad)}"
+        )
+    weights: FloatArray = np.array(wanted) / np.array(had)
+    return weights
+
+
+def _chances(kind: str, row: LoggedRound, choices: Choices) -> list[float]:
+    names = row.names
+    if kind == "set":
+        return [choices.of(names)]
+    if kind == "position":
+        return [choices.by_position.get(place, 0.0) for place in enumerate(names)]
+    return [choices.by_prefix.get(names[: k + 1], 0.0) for k in range(len(names))]
+
+
+def _logged(kind: str, row: LoggedRound) -> list[float] | None:
+    """Return what the log says of the probabilities; of a list of one entry they are all the same."""
+    given: Any = {"set": row.propensity, "position": row.by_position, "prefix": row.by_prefix}[kind]
+    if given is None and len(row.names) == 1:
+        given = row.propensity
+    if given is None:
+        return None
+    return [given] if isinstance(given, float | int) else list(given)
+
+
+def _support(kind: str, choices: Choices) -> Iterable[Hashable]:
+    if kind == "set":
+        return choices.chances
+    return choices.by_position if kind == "position" else choices.by_prefix
+
+
+def _refuse_impossible(
+    kind: str, rounds: list[LoggedRound], targets: list[Choices], loggers: list[Choices]
+) -> None:
+    """Raise if the target may play in a round what the logging rule cannot."""
+    checked = set()
+    for row, target, logger in zip(rounds, targets, loggers, strict=True):
+        if (id(target), id(logger)) in checked:
+            continue
+        checked.add((id(target), id(logger)))
+        if gone := set(_support(kind, target)) - set(_support(kind, logger)):
+            first = next(iter(sorted(gone, key=repr)))
+            raise ValueError(
+                f"target must play only what logging may, got {shown(first)}"
+                f"{f' and {len(gone) - 1} more' * (len(gone) > 1)} besides in {in_words([row.number])}"
+            )
+
+
+def _refuse_unseen(kind: str, rounds: list[LoggedRound], targets: list[Choices]) -> None:
+    """Raise if the target plays names that no round shows, of which the log has nothing to say."""
+    different = {id(choices): choices for choices in targets}.values()
+    if kind == "set":
+        seen: set[Any] = {name for row in rounds for name in row.names}
+        wanted: set[Any] = {name for choices in different for key in choices.chances for name in key}
+        where = "in no round"
+    else:
+        seen = {place for row in rounds for place in enumerate(row.names)}
+        wanted = {place for choices in different for place in choices.by_position}
+        where = "in no round at its position"
+    if gone := sorted(wanted - seen, key=repr):
+        names = [place if kind == "set" else place[1] for place in gone]
+        raise ValueError(
+            f"target must play only what the log shows, got {shown(names)}, which stand {where};"
+            " logging says what it could have played"
+        )
+
+
+def z_of_mean(weights: FloatArray) -> FloatArray:
+    """Return by column how many standard errors the mean weight is from 1, which is its expectation.
+
+    The error is taken about 1, not about the mean: were the propensities right, it would be as good, and it
+    is not 0 where all weights are equal. The size is at most the square root of the number of rounds.
+    """
+    gaps = weights - 1.0
+    gaps[np.abs(gaps) < 1e-12] = 0.0
+    squares = np.sqrt((gaps**2).mean(axis=0))
+    means = gaps.mean(axis=0) * math.sqrt(len(weights))
+    far: FloatArray = np.divide(means, squares, out=np.zeros_like(means), where=squares > 0.0)
+    return far
