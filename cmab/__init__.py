@@ -66,6 +66,7 @@ from cmab.policies.pbm_ucb import PBMUCB
 from cmab.policies.rarely_switching import RarelySwitchingCUCB
 from cmab.policies.restarting import Restarting, RestartState
 from cmab.policies.thompson import CTS
+from cmab.policies.top_rank import TopRank
 from cmab.policies.windowed import Windowed, WindowStatistics
 from cmab.policy import IndexPolicy, Policy
 from cmab.results.comparison import Comparison
@@ -183,6 +184,7 @@ __all__ = [
     "Summary",
     "SuperArmGLR",
     "Ticket",
+    "TopRank",
     "TrackAndStop",
     "UGapEb",
     "UGapEc",

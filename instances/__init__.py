@@ -24,6 +24,7 @@ from instances.graphs import (
     weighted_cascade,
 )
 from instances.lists.cascade_model import CascadeModel
+from instances.lists.dependent_clicks import DependentClickModel
 from instances.lists.position_based import position_based_model
 from instances.moving import MovingMeans
 from instances.networks.network import Network, read_network
@@ -41,6 +42,7 @@ __all__ = [
     "Corrupted",
     "Coverage",
     "DeadlineCascade",
+    "DependentClickModel",
     "EmpiricalArms",
     "GaussianArms",
     "IndependentCascade",

@@ -21,6 +21,7 @@ from oracles.influence.maximization import InfluenceMaximization
 from oracles.influence.repaired import RepairedInfluence
 from oracles.influence.robust import RobustCertificate, robust_seeds
 from oracles.influence.triggering import TriggeringInfluence
+from oracles.lists.dependent_clicks import DependentClickLists
 from oracles.lists.ranked import RankedTopK
 from oracles.matroids.base import Matroid
 from oracles.matroids.graphic import GraphicMatroid
@@ -49,6 +50,7 @@ __all__ = [
     "Certificate",
     "DeadlineInfluence",
     "DegreeHeuristic",
+    "DependentClickLists",
     "DirectedGraph",
     "DisjointPaths",
     "GeneralizedAssignment",

@@ -49,6 +49,7 @@ from cmab import (
     PrimalDualCUCB,
     RarelySwitchingCUCB,
     Restarting,
+    TopRank,
     UniformlyRandom,
     Windowed,
 )
@@ -62,6 +63,7 @@ from instances import (
     Corrupted,
     Coverage,
     DeadlineCascade,
+    DependentClickModel,
     EmpiricalArms,
     GaussianArms,
     IndependentCascade,
@@ -80,6 +82,7 @@ from oracles import (
     BudgetedInfluence,
     DeadlineInfluence,
     DegreeHeuristic,
+    DependentClickLists,
     DirectedGraph,
     DisjointPaths,
     GeneralizedAssignment,
@@ -640,6 +643,9 @@ ORACLES = [
         lambda: RankedTopK(5, k=2, reward="conjunctive"),
         lambda: permutations(range(5), 2),
     ),
+    OracleCase(
+        "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
+    ),
     OracleCase("top_all", lambda: TopK(4, k=4), lambda: [range(4)]),
     OracleCase("bottom_k", lambda: TopK(6, k=3, sense="min"), lambda: combinations(range(6), 3), -2.0, 2.0),
     OracleCase(
@@ -733,6 +739,7 @@ POLICIES = [
     PolicyCase("random", UniformlyRandom),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),
     PolicyCase("restarting", lambda oracle: Restarting(CUCB(oracle), 0.5, every=2, is_proven=False)),
+    PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01)),
     PolicyCase("windowed", lambda oracle: Windowed(CUCB(oracle), window=7)),
 ]
 
@@ -806,6 +813,11 @@ ENVIRONMENTS = [
         "cascade_of_links",
         lambda: CascadeModel(MEANS, RankedTopK(5, k=3, reward="conjunctive")),
         ((2, 1, 0), (4, 3, 0)),
+    ),
+    EnvironmentCase(
+        "dependent_click_model",
+        lambda: DependentClickModel(MEANS, DependentClickLists(5, [0.3, 0.9, 0.5])),
+        ((0, 1, 2), (4, 3, 0)),
     ),
     EnvironmentCase(
         "multinomial_logit",
