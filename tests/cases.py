@@ -675,7 +675,7 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 
 # Rules for linear oracles (most of them with `solve_root`), and for those with all sets of k arms.
 JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
-UNIFORM = {"hybrid"}
+UNIFORM = {"hybrid", "top_rank"}
 POLICIES = [
     PolicyCase("aescb", AESCB),
     PolicyCase(

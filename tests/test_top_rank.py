@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cmab import Context, Feedback, Session, TopRank, simulate
+from cmab import Context, Feedback, Session, Ticket, TopRank, simulate
 from instances import CascadeModel, position_based_model
 from oracles import RankedTopK, TopK
 
@@ -147,6 +147,14 @@ def test_fractions_of_clicks_prove_nothing_too_early():
     assert state.leads[0, 1] == pytest.approx(0.25) and not state.better.any()
 
 
+def test_outcomes_outside_of_the_support_are_taken_as_its_ends():
+    policy = TopRank(TopK(3, 2), 0.1)
+    one, other = policy.initial_state(), policy.initial_state()
+    policy.update(one, Feedback([2, 0], [1.5, -0.5]))
+    policy.update(other, Feedback([2, 0], [1.0, 0.0]))
+    assert one.leads.tolist() == other.leads.tolist()
+
+
 def test_costs_are_what_is_missing_to_one():
     clicks, costs = (TopRank(TopK(3, 2, sense=sense), 0.1) for sense in ("max", "min"))
     one, other = clicks.initial_state(), costs.initial_state()
@@ -191,6 +199,27 @@ def test_states_that_no_clicks_lead_to_are_refused(change, told):
         state.check(policy.initial_state())
 
 
+def within(available, **parts):
+    policy = TopRank(RankedTopK(3, 2), 0.1)
+    return policy.select_for(policy.initial_state(), Context(available=np.array(available), **parts), RNG(0))
+
+
+def test_items_that_come_and_go_are_compared_where_they_meet():
+    """What is proven better stays at home: its block is that of the others, who are compared alone."""
+    policy = TopRank(RankedTopK(4, 2), 0.1)
+    state = policy.initial_state()
+    state.better[0, 1:] = True
+    state.leads[0, 1:], state.leads[1:, 0], state.differences[0, 1:], state.differences[1:, 0] = 9, -9, 9, 9
+    context = Context(available=np.array([False, True, True, True]))
+    assert [block.tolist() for block in policy.blocks(state, context)] == [[1, 2, 3]]
+    assert 0 not in policy.select_for(state, context, RNG(0))
+    assert policy.propensity(state, np.array([2, 3]), context) == pytest.approx(1 / 6)
+    before = state.leads.copy()
+    policy.learn(state, Ticket(0, np.array([2, 3]), context=context), Feedback([2, 3], [1.0, 0.0]), RNG(0))
+    assert (state.leads - before)[0].tolist() == [0, 0, 0, 0]
+    assert (state.leads - before)[2].tolist() == [0, 1, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [
@@ -201,12 +230,9 @@ def test_states_that_no_clicks_lead_to_are_refused(change, told):
         (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0, 1], [1, 2]]), "lists must not give an arm"),
         (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0, 1, 2]]), "number of positions in lists"),
         (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0], [1], [2]]), "the first list of lists must be"),
-        (
-            lambda: TopRank(RankedTopK(3, 2), 0.1).select_for(
-                TopRank(RankedTopK(3, 2), 0.1).initial_state(), Context(available=np.ones(3, bool)), RNG(0)
-            ),
-            "context must be None",
-        ),
+        (lambda: within([True, False, False]), "context.available must leave 2 items for a list, got 1"),
+        (lambda: within([True] * 4), "context.available must be 3 booleans, got 4"),
+        (lambda: within([True] * 3, values=np.ones(3)), "context must have nothing but available"),
     ],
 )
 def test_what_is_no_list_is_refused(make, told):
@@ -219,7 +245,6 @@ def test_what_is_no_list_is_refused(make, told):
     [
         (Feedback([0], [2.0], pulls=[3]), "one list a round"),
         (Feedback([3], [1.0]), "feedback.arms must lie in range"),
-        (Feedback([0], [1.5]), "feedback.outcomes must"),
         (Feedback([2], [1.0]), "must stand in lists"),
     ],
 )

@@ -9,11 +9,14 @@ from typing import Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import is_current
+from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
-from cmab.policy import Policy
+from cmab.policy import Policy, refuse_parts
 from cmab.statistics import count
+from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, real, shown
 
 #: The paper's c, from memory: 4 sqrt(2 / pi) / erf(sqrt(2)), which is 3.34, is printed there as 3.43.
@@ -86,8 +89,10 @@ class TopRank(Policy[Comparisons]):
     of ``sqrt(k**3 m T ln T)`` whatever the gaps are. Rules that know the click model learn faster where it is
     the right one.
 
-    Outcomes are clicks, in [0, 1]; for costs, what is missing to 1. Contexts are refused: items that come and
-    go would be compared unfairly. With late feedback the blocks are those of the round in which it comes in.
+    Outcomes are clicks, in [0, 1], and those outside are taken as its ends; for costs, what is missing to 1
+    is the click. Where a context says what is available, the items are those of which all arms are, in blocks
+    of their own: what is shuffled together and compared is what is there. With late feedback the blocks are
+    those of the round in which it comes in.
 
     Parameters
     ----------
@@ -158,9 +163,22 @@ class TopRank(Policy[Comparisons]):
         shape = (len(self._table), len(self._table))
         return Comparisons(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_))
 
-    def blocks(self, state: Comparisons) -> list[IntArray]:
-        """Return the items block by block, those first that none is proven better than."""
-        left, found = np.arange(len(self._table)), []
+    def blocks(self, state: Comparisons, context: Context | None = None) -> list[IntArray]:
+        """Return the items block by block, those first that none is proven better than.
+
+        Parameters
+        ----------
+        state : Comparisons
+            What was learned.
+        context : Context, optional
+            What is known of the round; of items that are not available none is in a block.
+
+        Raises
+        ------
+        ValueError
+            If fewer items are available than a list has.
+        """
+        left, found = self._present(context), []
         while len(left):
             beaten = state.better[np.ix_(left, left)].any(axis=0)
             # Where proofs go in a circle, one of them is wrong: what is left is one block.
@@ -169,11 +187,41 @@ class TopRank(Policy[Comparisons]):
             left = np.setdiff1d(left, first)
         return found
 
+    def _present(self, context: Context | None) -> IntArray:
+        items, k = np.arange(len(self._table)), self._table.shape[1]
+        if context is None or context.available is None:
+            return items
+        if len(context.available) != self.oracle.n_arms:
+            raise ValueError(
+                f"context.available must be {self.oracle.n_arms} booleans, got {len(context.available)}"
+            )
+        items = items[context.available[self._table].all(axis=1)]
+        if len(items) < k:
+            raise ValueError(f"context.available must leave {k} items for a list, got {len(items)}")
+        return items
+
     def select(self, state: Comparisons, rng: np.random.Generator) -> IntArray:
         """Return a list: each block in a uniformly random order."""
-        shuffled = [rng.permutation(block) for block in unguarded(self.blocks)(state)]
+        return self._shuffled(state, None, rng)
+
+    def select_for(self, state: Comparisons, context: Context | None, rng: np.random.Generator) -> IntArray:
+        """Return a list of available items: each block in a uniformly random order.
+
+        Raises
+        ------
+        ValueError
+            If a context has another part than `available`, or leaves too few items.
+        """
+        # Who overrides `select` alone has a rule that knows of no context.
+        is_own = is_current(self, "select", form="select_for")
+        refuse_parts(self, context, ("available",) if is_own else ())
+        return self._shuffled(state, context, rng) if is_own else self.select(state, rng)
+
+    def _shuffled(self, state: Comparisons, context: Context | None, rng: np.random.Generator) -> IntArray:
+        shuffled = [rng.permutation(block) for block in unguarded(self.blocks)(state, context)]
         k = self._table.shape[1]
-        return self._table[np.concatenate(shuffled)[:k], np.arange(k)]
+        chosen: IntArray = self._table[np.concatenate(shuffled)[:k], np.arange(k)]
+        return chosen
 
     def update(self, state: Comparisons, feedback: Feedback) -> None:
         """Take in the clicks on a list; arms that show nothing were not clicked.
@@ -181,20 +229,29 @@ class TopRank(Policy[Comparisons]):
         Raises
         ------
         ValueError
-            If the feedback has sums of several outcomes of an arm, outcomes outside of [0, 1], or an arm that
-            stands in no list.
+            If the feedback has sums of several outcomes of an arm, or an arm that stands in no list.
         """
+        self._take(state, feedback, None)
+
+    def learn(self, state: Comparisons, ticket: Ticket, feedback: Feedback, rng: np.random.Generator) -> None:
+        """Take in the clicks of a ticket, in the blocks of what was available; as `update` does otherwise."""
+        if is_current(self, "update", form="learn"):
+            self._take(state, feedback, ticket.context)
+        else:
+            super().learn(state, ticket, feedback, rng)
+
+    def _take(self, state: Comparisons, feedback: Feedback, context: Context | None) -> None:
         if feedback.pulls is not None:
             raise ValueError(f"feedback.pulls must be None, one list a round, got {shown(feedback.pulls)}")
         arms = arm_indices("feedback.arms", feedback.arms, self.oracle.n_arms)
-        check_vector("feedback.outcomes", feedback.outcomes, len(arms), 0.0, 1.0)
         items = self._items[arms]
         if (items < 0).any():
             raise ValueError(f"feedback.arms must stand in lists, got {shown(arms[items < 0].tolist())}")
-        clicks = np.zeros(len(self._table))
-        np.add.at(clicks, items, feedback.outcomes if self.oracle.sense == "max" else 1 - feedback.outcomes)
+        clicks, told = np.zeros(len(self._table)), np.clip(feedback.outcomes, 0.0, 1.0)
+        np.maximum.at(clicks, items, told if self.oracle.sense == "max" else 1.0 - told)
+        blocks = unguarded(self.blocks)(state, context)
         state.rounds += 1
-        for block in unguarded(self.blocks)(state):
+        for block in blocks:
             pairs = np.ix_(block, block)
             lead = clicks[block][:, None] - clicks[block]
             state.leads[pairs] += lead
@@ -206,14 +263,14 @@ class TopRank(Policy[Comparisons]):
         n, confidence = np.maximum(state.differences, 1.0), math.log(_C) - math.log(self.delta)
         state.better |= state.leads >= np.sqrt(2.0 * n * (0.5 * np.log(n) + confidence))
 
-    def propensity(self, state: Comparisons, super_arm: IntArray, context: object) -> float:  # noqa: ARG002
+    def propensity(self, state: Comparisons, super_arm: IntArray, context: Context | None) -> float:
         """Return the probability of a list: that of its order in each block that it shows."""
         chance, place = 1.0, 0
         arms = np.asarray(super_arm)
         k = self._table.shape[1]
         if arms.shape != (k,) or (self._table[self._items[arms], np.arange(k)] != arms).any():
             return 0.0
-        for block in unguarded(self.blocks)(state):
+        for block in unguarded(self.blocks)(state, context):
             shown_of = self._items[arms[place : place + len(block)]]
             if not np.isin(shown_of, block).all():
                 return 0.0

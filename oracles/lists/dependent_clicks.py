@@ -63,7 +63,7 @@ class DependentClickLists(Oracle):
         self.k = integer("number of positions in termination", len(self.termination), 1, self.n_arms)
         if not self.termination.any():
             raise ValueError(f"termination must be positive somewhere, got {shown(termination)}")
-        self._order = frozen(np.argsort(-self.termination, kind="stable"))
+        self._order = np.argsort(-self.termination, kind="stable")
 
     def __repr__(self) -> str:
         return described(self, n_arms=self.n_arms, termination=self.termination)
