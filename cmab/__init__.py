@@ -54,6 +54,7 @@ from cmab.policies.ftpl import FTPL
 from cmab.policies.gaussian import GaussianCTS
 from cmab.policies.hierarchical import HierarchicalCTS
 from cmab.policies.hybrid import HYBRID
+from cmab.policies.hybrid_cucb import HybridCUCB
 from cmab.policies.kl_cucb import KLCUCB
 from cmab.policies.linear_thompson import CombLinTS
 from cmab.policies.linear_ucb import C2UCB, CombLinUCB
@@ -140,6 +141,7 @@ __all__ = [
     "Halving",
     "HierarchicalCTS",
     "HoeffdingRace",
+    "HybridCUCB",
     "Identification",
     "IndexPolicy",
     "LUCB1Halving",

@@ -30,6 +30,7 @@ from cmab import (
     MNLUCB,
     OLSUCB,
     PBMUCB,
+    ArmStatistics,
     BanditOverWindows,
     BayesUCB,
     Clairvoyant,
@@ -40,9 +41,11 @@ from cmab import (
     EpsilonGreedy,
     Explored,
     ExploreThenCommit,
+    Feedback,
     GaussianCTS,
     Greedy,
     HierarchicalCTS,
+    HybridCUCB,
     LogisticTS,
     MemoisedOracle,
     Oracle,
@@ -668,6 +671,14 @@ ORACLES = [
 ]
 
 
+def _hybrid_cucb(oracle: Oracle) -> HybridCUCB:
+    """Return the one with a log of every second arm."""
+    seen = ArmStatistics.empty(oracle.n_arms, oracle.clusters)
+    arms = np.arange(oracle.n_arms) if oracle.clusters is not None else np.arange(0, oracle.n_arms, 2)
+    seen.update(Feedback(arms, np.full(len(arms), 0.25)))
+    return HybridCUCB(oracle, seen, bias=0.1)
+
+
 def _grid_means(oracle: Oracle) -> HierarchicalCTS:
     """Return the exploiting form, on a small grid."""
     return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], mode="mean")
@@ -727,6 +738,7 @@ POLICIES = [
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
     PolicyCase("hybrid", HYBRID),
+    PolicyCase("hybrid_cucb", _hybrid_cucb),
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1)),
     PolicyCase("llr", LLR),

@@ -1,0 +1,117 @@
+"""Hybrid CUCB: optimism that begins with a log whose means may be wrong by so much at most."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.rules import compiled_rule
+from cmab.statistics import ArmStatistics
+from cmab.validation import per_arm, shown
+
+#: Place in `reals`; as many counts, means and biases of the log follow as there are arms.
+SIGN, LOGGED = range(2)
+
+
+@compiled_rule("index")
+def hybrid_bounds(
+    counts: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+    memory: FloatArray,
+    t: int,
+    reals: FloatArray,
+    rng: np.random.Generator,
+    out: FloatArray,
+) -> None:
+    """Write the better of two bounds on each mean: of this campaign alone, and with the log."""
+    sign, m = reals[SIGN], counts.shape[0]
+    numerator = 1.5 * math.log(t)
+    best = 0.5 + 0.5 * sign
+    for arm in range(m):
+        n, logged = float(counts[arm]), reals[LOGGED + arm]
+        bound = best
+        if n > 0.0:
+            bound = min(max(means[arm] + sign * math.sqrt(numerator / n), 0.0), 1.0)
+        if logged > 0.0:
+            both = n + logged
+            mean = (n * means[arm] + logged * reals[LOGGED + m + arm]) / both
+            # The log's share of the mean is wrong by its bias at most.
+            gap = math.sqrt(numerator / both) + logged * reals[LOGGED + 2 * m + arm] / both
+            pooled = min(max(mean + sign * gap, 0.0), 1.0)
+            bound = min(bound, pooled) if sign > 0.0 else max(bound, pooled)
+        out[arm] = bound
+
+
+@dataclass(frozen=True, eq=False)
+class HybridCUCB(CompiledIndexPolicy):
+    """CUCB that begins with a log of other circumstances, whose means differ by a known bias at most.
+
+    In round t the oracle is given the smaller of two bounds: CUCB's own, ``min(mean + sqrt(3 ln t / 2T), 1)``
+    of what was seen in this campaign, and the one of both together, of T + N outcomes with N from the log:
+    ``mean + sqrt(3 ln t / 2(T + N)) + bias N / (T + N)``. So a log without bias counts like rounds that were
+    played, and one that may be wrong by 1 changes nothing: the bounds are never above CUCB's. For costs
+    (``oracle.sense == "min"``) it is the mirror image.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms; outcomes lie in [0, 1].
+    offline : ArmStatistics
+        What the log says, for instance `Log.statistics`.
+    bias : float or array_like of shape (n_arms,)
+        By how much the mean of an arm in the log's circumstances may differ from the one here, at least 0.
+        The bounds hold only if it is no more; where nothing is known of it, take 1, which is CUCB.
+
+    Raises
+    ------
+    ValueError
+        If `offline` is of another number of arms, one of its means lies outside [0, 1], or a bias is
+        negative.
+
+    Examples
+    --------
+    What sold badly in another shop is not tried first here, unless shops may differ:
+
+    >>> from cmab import ArmStatistics, Feedback, HybridCUCB, Session
+    >>> from oracles import TopK
+    >>> seen = ArmStatistics.empty(3)
+    >>> for sold in (0, 0, 1, 0) * 25:
+    ...     seen.update(Feedback([0], [float(sold)]))
+    >>> Session(HybridCUCB(TopK(3, k=1), seen, bias=0.1), rng=0).ask().super_arm
+    array([1])
+    >>> Session(HybridCUCB(TopK(3, k=1), seen, bias=1.0), rng=0).ask().super_arm
+    array([0])
+
+    References
+    ----------
+    Zhou, Zhang, Chen, Kong: hybrid offline-online CUCB, 2025 (arXiv 2512.21925), after MIN-UCB of W. C.
+    Cheung and L. Lyu (ICML 2024). The set-up was read, the formula is from memory.
+    """
+
+    offline: ArmStatistics
+    _: KW_ONLY
+    bias: ArrayLike
+    support: tuple[float, float] = field(default=(0.0, 1.0), init=False, repr=False)
+
+    def rule(self) -> Any:
+        """Return the compiled rule."""
+        return hybrid_bounds()
+
+    def parameters(self) -> FloatArray:
+        """Return the checked parameters of the rule, with the log's counts and means."""
+        m, given = self.oracle.n_arms, self.offline
+        known: object = given
+        if not isinstance(known, ArmStatistics) or known.n_arms != m:
+            raise ValueError(f"offline must be ArmStatistics of {m} arms, got {shown(known)}")
+        counts = given.counts.astype(np.float64)
+        means = np.where(counts > 0, given.means, 0.0)
+        if ((means < -1e-9) | (means > 1.0 + 1e-9)).any():
+            raise ValueError(f"means of offline must lie in [0, 1], got {shown(means.tolist())}")
+        biases = per_arm("bias", self.bias, m, 0.0)
+        return np.concatenate([[self.oracle.sign], counts, means, biases])
