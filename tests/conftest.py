@@ -22,7 +22,7 @@ os.environ["CMAB_QUIET"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Tests that take more than 0.8 s of processor time, as `benchmarks/slow_tests.py` measures them. Most are
+# Tests that take more than 0.5 s of processor time, as `benchmarks/slow_tests.py` measures them. Most are
 # rows of a table, whose other rows are quick.
 SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").splitlines())
 

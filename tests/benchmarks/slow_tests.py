@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-LIMIT = 0.8
+LIMIT = 0.5
 FILE = Path(__file__).resolve().parent.parent / "slow_tests.txt"
 measured: dict[str, float] = {}
 
