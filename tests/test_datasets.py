@@ -1,5 +1,7 @@
 """Data sets: each reader on a small file of its format, made here; on the data itself where that is found."""
 
+import collections
+import dataclasses
 import functools
 import gzip
 import json
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from cmab import Log, off_policy_value
 from instances import datasets
 from instances.datasets import DATASETS, sources
 from instances.datasets.choices import FARES
@@ -270,3 +273,50 @@ def test_the_streaming_chances_are_deezers():
     chances = real(datasets.streaming_chances)
     assert chances.shape == (9, 862)
     assert chances.mean(axis=0).max() == pytest.approx(0.119, abs=5e-4)
+
+
+def by_position(log):
+    """Return the rule that shows items at each position as often as a log did."""
+    shown = collections.Counter((row.facts["position"], row.names) for row in log)
+    rounds = collections.Counter(row.facts["position"] for row in log)
+    chances = {
+        place: {names: n / rounds[at] for (at, names), n in shown.items() if at == place} for place in rounds
+    }
+    return lambda row: chances[row.facts["position"]]
+
+
+@pytest.mark.parametrize("campaign", ["men", "women", "all"])
+def test_the_random_log_tells_what_thompson_sampling_earned(campaign):
+    """The measured click rate lies in the interval of its estimate from the other log; three of 95 %."""
+    random, thompson = (
+        real(functools.partial(datasets.open_bandit, campaign, kind)) for kind in ("random", "thompson")
+    )
+    measured = np.mean([row.reward for row in thompson])
+    found = off_policy_value(random, by_position(thompson))
+    assert found.interval[0] < measured < found.interval[1]
+    # As by hand: each click of the random log weighs the share of its item at its position.
+    rule, n_items = by_position(thompson), len(random.arms)
+    clicks = [rule(row).get(row.names, 0.0) * n_items for row in random if row.reward]
+    assert found.value == pytest.approx(sum(clicks) / len(random))
+
+
+def test_a_wrong_propensity_column_of_the_clicks_is_noticed():
+    """Uniform over the items of other campaigns, or a tenth too large.
+
+    Thompson sampling's own column on these rows is not: among rounds that a rule played, the mean of one over
+    its probabilities is the number of items whatever the rule, which is what uniform rounds have, too.
+    """
+    random, thompson = (
+        real(functools.partial(datasets.open_bandit, "men", kind)) for kind in ("random", "thompson")
+    )
+    target = by_position(thompson)
+
+    def with_column(column):
+        rounds = [dataclasses.replace(row, propensity=p) for row, p in zip(random, column, strict=True)]
+        return Log(rounds, choices=random.choices, arms=random.arms)
+
+    for chance in (1 / 80, 1 / 46, 1.1 / 34):
+        with pytest.raises(ValueError, match="the probabilities of the log are wrong"):
+            off_policy_value(with_column([chance] * len(random)), target)
+    unnoticed = off_policy_value(with_column([row.propensity for row in thompson]), target)
+    assert abs(unnoticed.weight_z) < 5.0

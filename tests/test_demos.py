@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_datasets import wheel
 
 from cmab import CUCB, Study, plotting, simulate
 from cmab.cli import main
@@ -20,6 +21,7 @@ plt.switch_backend("Agg")
 PICTURES = {
     f"{name}.{kind}" for name in ("learned", "picture", "regret", "reward") for kind in ("png", "pdf")
 }
+OTHERS = ["top-k", "spanning-tree", "coverage", "matching", "routing", "knapsack", "ranking", "assortment"]
 NUMBERS = {"arms.csv", "curves.csv", "table.csv", "results.sqlite"}
 
 
@@ -132,11 +134,25 @@ def test_what_is_called_random_is_said_to_be_the_oracles_choice(name):
     assert "Random probabilities learns nothing: every round the oracle's choice for prob" in made.__doc__
 
 
-@pytest.mark.parametrize("name", ["top-k", "spanning-tree", "coverage", "matching", "routing", "knapsack"])
+@pytest.mark.parametrize("name", OTHERS)
 def test_other_families(name, tmp_path):
     assert main(["demo", name, "--rounds", "40", "--replications", "2", "--out", str(tmp_path)]) == 0
-    assert len(table(tmp_path)) == (5 if name == "coverage" else 6)
+    assert len(table(tmp_path)) == (5 if name in ("coverage", "ranking", "assortment") else 6)
     assert {path.name for path in tmp_path.iterdir()} >= PICTURES | NUMBERS
+
+
+@pytest.mark.parametrize("name", ["ranking", "assortment"])
+def test_on_the_data_of_a_wheel(name, tmp_path, capsys, monkeypatch):
+    """Of the same formats as the real ones, which are small here."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    option, data = {"ranking": ("--films", "movielens"), "assortment": ("--survey", "mode-canada")}[name]
+    file, short = wheel(tmp_path, data), ["--rounds", "20", "--replications", "1", "--k", "2"]
+    short += ["--items", "3"] if name == "ranking" else []
+    assert main(["demo", name, option, str(file), *short, "--out", str(tmp_path / "out")]) == 0
+    said = "3 films of MovieLens 100K; 2 are listed" if name == "ranking" else "18 fares, in dollars from"
+    assert said in capsys.readouterr().out
+    assert main(["demo", name, option, str(tmp_path / "out/table.csv"), *short]) == 2
+    assert "must" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

