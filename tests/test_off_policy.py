@@ -167,6 +167,20 @@ def test_the_log_s_own_rule_has_its_own_mean():
             assert found.weight_z == 0.0
 
 
+@pytest.mark.parametrize("worth", [0.0, 0.7])
+def test_rounds_that_do_not_differ_have_no_interval(worth):
+    """A log without a click does not say that there never is one."""
+    log = Log([replace(row, reward=worth, propensity=1 / 6) for row in [*LOGS[alone]][:30]])
+    wanted = dict.fromkeys(LISTS, 1 / 6)
+    for found in (
+        off_policy_value(log, wanted, logging=wanted),
+        off_policy_value(log, wanted, logging=wanted, self_normalised=True),
+        replay_value(log, wanted, rng=0),
+    ):
+        assert found.value == pytest.approx(worth)
+        assert np.isnan(found.interval).all()
+
+
 def test_order_and_scale_change_nothing():
     log = LOGS[cascade]
     for method in ("ips", "rips", "cascade_dr"):

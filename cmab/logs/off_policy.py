@@ -34,7 +34,8 @@ class OffPolicyValue:
         The estimate of the expected reward of a round.
     interval : tuple of float
         Student's interval for it. It rests on the central limit theorem, and is too narrow where a few rounds
-        have most of the weight.
+        have most of the weight. It is nan where rounds do not differ, as in a log without a click: they say
+        nothing of how far off the value may be.
     level : float
         Its confidence.
     method : str
@@ -199,7 +200,11 @@ def estimate(
     else:
         terms = (weights * parts).sum(axis=1)
     value = float(terms.mean())
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * float(terms.std(ddof=1)) / math.sqrt(n)
+    spread = float(terms.std(ddof=1))
+    # What is left of equal terms is rounding.
+    if spread <= 1e-12 * float(np.abs(terms).max()):
+        spread = math.nan
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * spread / math.sqrt(n)
     squares = (weights**2).sum(axis=0)
     sizes = np.divide(weights.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0.0)
     return OffPolicyValue(
