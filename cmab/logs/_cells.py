@@ -71,7 +71,7 @@ def of_rounds(
 def same(column: str, rows: list[list[int]], values: list[Any]) -> list[Any]:
     """Return what is of a round, and the same in all its rows."""
     for row in rows:
-        if any(values[i] != values[row[0]] for i in row[1:]):
+        if len(row) > 1 and any(values[i] != values[row[0]] for i in row[1:]):
             raise ValueError(
                 f"column {column!r} must be the same in all rows of a round, got"
                 f" {shown([values[i] for i in row])} in {rows_in_words([i + 1 for i in row])}"

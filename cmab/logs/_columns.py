@@ -101,6 +101,13 @@ def rows_in_words(rows: list[int]) -> str:
 
 def _plain(value: Any) -> Any:
     """Return a cell as a Python value, None for what stands for nothing in frames."""
+    kind = type(value)  # nearly all cells are one of three
+    if kind is int:
+        return value
+    if kind is str:
+        return value or None
+    if kind is float:
+        return None if math.isnan(value) else value
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list):
