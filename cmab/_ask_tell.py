@@ -42,6 +42,19 @@ def check_context(context: Context | None, policy: Policy[Any]) -> None:
     context.check(n_arms, range_of_choices(policy)[0])
 
 
+def check_budgets(policy: Policy[Any], state: Any) -> None:
+    """Refuse budgets of which more was spent already, as a campaign that goes on with others may have."""
+    left_of = getattr(policy, "budgets_left", None)
+    if left_of is None:
+        return
+    left = left_of(state)
+    if (left < -1e-6).any():  # sums of costs are rounded
+        raise ValueError(
+            "budgets must bear what is spent and what pending tickets may use up, got less:"
+            f" {shown(left.tolist())} would be left"
+        )
+
+
 def range_of_choices(policy: Policy[Any]) -> tuple[int, str]:
     """Return the range of what `select` answers, and who is to blame for an answer outside."""
     if isinstance(policy, Explorer):

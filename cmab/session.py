@@ -7,12 +7,14 @@ import secrets
 import threading
 import zlib
 from copy import copy, deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
 
 from cmab._ask_tell import (
+    check_budgets,
     check_context,
     check_feedback,
     choose,
@@ -366,7 +368,7 @@ class Session(Generic[State]):
         ------
         ValueError
             If the file is damaged or of another format, or was saved with other base arms, another class of
-            policy or other parameters.
+            policy or other parameters; or a budget is less than what was spent of it.
         """
         check_policy_instance(policy)
         # Any seed: the generator is replaced by that of the file.
@@ -379,6 +381,7 @@ class Session(Generic[State]):
             why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
             raise ValueError(f"{path} must hold a session of this policy: {why}") from None
         session.state = _state.fill(file, policy.initial_state())
+        check_budgets(policy, session.state)
         return session
 
     def _restore(self, header: dict[str, Any]) -> None:
@@ -390,14 +393,18 @@ class Session(Generic[State]):
         self.rng = generator_from(header["rng"])
         self._asked = integer("the number of tickets asked for", header["asked"], 0)
         last = -1
-        for number, super_arm, pulls, parts in header["open"]:
+        # Files of before tell of no entries that are gone.
+        for number, super_arm, pulls, parts, *gone in header["open"]:
             last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
-            self._reopen(last, super_arm, pulls, None if parts is None else Context(**parts))
+            self._reopen(last, super_arm, pulls, None if parts is None else Context(**parts), *gone)
 
-    def _reopen(self, number: int, super_arm: Any, pulls: Any, context: Context | None) -> Ticket:
+    def _reopen(
+        self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
+    ) -> Ticket:
         """Take over an open ticket that a file tells of."""
         integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
         arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy)[0])
         check_context(context, self.policy)
-        ticket = self._open[number] = self._ticket(number, arms, pulls, context)
-        return ticket
+        ticket = self._ticket(number, arms, pulls, context)
+        self._open[number] = replace(ticket, gone=integer("entries that are gone", gone, 0))
+        return self._open[number]

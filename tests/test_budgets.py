@@ -165,6 +165,8 @@ def test_sessions_and_journals_go_on_where_they_were(tmp_path):
 def test_a_campaign_tells_costs_by_name(tmp_path):
     campaign = Campaign(learner(), tmp_path / "journal.jsonl", rng=0)
     request = campaign.ask()
+    with pytest.raises(ValueError, match="costs must be told of the arms of which outcomes are"):
+        campaign.tell({}, request, costs={0: [0.5, 0.5]})
     for wrong in ({0: [0.5, 0.5]}, {0: [1, 0], 1: [-1, 0]}, {0: [1, 0], 1: [2, 0]}, {0: [1], 1: [0]}):
         with pytest.raises(ValueError, match="costs"):
             campaign.tell({0: 1.0, 1: 0.0}, request, costs=wrong)
@@ -227,6 +229,43 @@ def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path
         assert campaign.session.budgets_left.tolist() == [left]
     asked = sum(len(campaign.ask().names) for _ in range(30))
     assert left - k < asked <= left
+
+
+def test_a_saved_session_of_a_campaign_knows_who_is_gone(tmp_path):
+    """Of a ticket of two arms, one gone since, both may be used up, in a file of the session, too."""
+
+    def rule(names):
+        return PrimalDualCUCB(TopK(len(names), 2).named(names), [20.0], horizon=50)
+
+    request = Campaign(rule("abc"), tmp_path / "journal.jsonl", rng=0).ask()
+    rest = [name for name in "abc" if name != request.names[0]]
+    campaign = Campaign(rule(rest), tmp_path / "journal.jsonl", accept_changes=True)
+    campaign.session.save(tmp_path / "session.npz")
+    loaded = Session.load(tmp_path / "session.npz", rule(rest))
+    told = Feedback([rest.index(request.names[1])], [1.0], costs=[[0.25]])
+    for session in (campaign.session, loaded):
+        assert session.budgets_left.tolist() == [18.0]
+        session.tell(told)
+        assert session.budgets_left.tolist() == [18.75]
+
+
+def test_budgets_that_are_overspent_already_are_refused(tmp_path):
+    def rule(budget):
+        return PrimalDualCUCB(TopK(3, 2), [budget], horizon=50)
+
+    campaign = Campaign(rule(20.0), tmp_path / "journal.jsonl", rng=0)
+    for _ in range(3):
+        request = campaign.ask()
+        campaign.tell(dict.fromkeys(request, 1.0), request, costs={arm: [1.0] for arm in request})
+    campaign.session.save(tmp_path / "session.npz")
+    with pytest.raises(ValueError, match=r"budgets must bear what is spent.*-1\.0\] would be left"):
+        Campaign(rule(5.0), tmp_path / "journal.jsonl", accept_changes=True)
+    with pytest.raises(ValueError, match=r"budgets must bear what is spent.*-1\.0\] would be left"):
+        Session.load(tmp_path / "session.npz", rule(5.0), accept_changes=True)
+    # The journal is as it was, and a budget that bears it goes on.
+    assert Campaign(rule(20.0), tmp_path / "journal.jsonl").session.budgets_left.tolist() == [14.0]
+    later = Campaign(rule(6.0), tmp_path / "journal.jsonl", accept_changes=True)
+    assert later.session.budgets_left.tolist() == [0.0] and later.is_done
 
 
 # What budgets allow -----------------------------------------------------------------------------------------

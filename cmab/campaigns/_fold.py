@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic
 
@@ -107,10 +106,8 @@ class Fold(Generic[State]):
         arms = self.choices.numbers(event["super_arm"])
         context = self._context(event.get("context"))
         there = arms[arms >= 0]
-        session._reopen(number, there, event.get("pulls", 1), context)
         # What was asked for may be played as a whole, whoever is gone since.
-        ticket = replace(session._open[number], gone=len(arms) - len(there))
-        session._open[number] = ticket
+        ticket = session._reopen(number, there, event.get("pulls", 1), context, len(arms) - len(there))
         self.policy.reserve(session.state, ticket)
         self.tickets[number] = ticket
         session._asked += 1

@@ -55,8 +55,8 @@ def feedback_of(
     arms = [fold.arms.find(read(name)) for name, _ in pairs]
     values = [outcome for _, outcome in pairs]
     if of.pulls == 1:
-        rows = None if costs is None or not arms else _rows(fold, arms, costs)
-        return Feedback(arms, values, reward=reward, costs=rows)
+        rows = None if costs is None else _rows(fold, arms, costs)
+        return Feedback(arms, values, reward=reward, costs=rows or None)
     for name, drawn_of in pairs:
         if np.shape(drawn_of) != (of.pulls,):
             raise ValueError(f"outcomes must be lists of {of.pulls} each, got {shown(drawn_of)} of {name!r}")

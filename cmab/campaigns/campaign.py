@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab._ask_tell import check_feedback, interval_of, support_of
+from cmab._ask_tell import check_budgets, check_feedback, interval_of, support_of
 from cmab.campaigns._admission import admit, beginning, changed, learner_of
 from cmab.campaigns._records import Records
 from cmab.campaigns._rows import last_to_undo, row_of
@@ -61,7 +61,7 @@ class Campaign:
         If `learner` is none.
     ValueError
         If two things have one name, or one is no text, number or tuple of these; or the file is damaged, no
-        journal, or one of another learner.
+        journal, or one of another learner; or a budget is less than what was spent of it.
     OSError
         If the file cannot be read and written.
 
@@ -103,6 +103,7 @@ class Campaign:
             if events:
                 admit(fold, events, support, accept_changes)
                 fold.extend(events)
+                check_budgets(self.policy, fold.current.state)
             else:
                 self._records.append(first or beginning(fold, generator, support))
             now = changed(fold)

@@ -27,7 +27,7 @@ class SamplePlan:
     least : dict of str to dict of float to float or None
         What every rule takes on average that errs with probability at most delta on all instances,
         ``T* kl(delta, 1 - delta)``: for Gaussian arms where outcomes are unbounded, and for coins where they
-        lie in [0, 1]; of more than 2,000 pairs of arms a looser bound. None with a tolerance, for another
+        lie in [0, 1]; of more than 500 pairs of arms a looser bound. None with a tolerance, for another
         support, and for other goals than the best k.
 
     Examples
@@ -73,7 +73,8 @@ class SamplePlan:
 
     def __repr__(self) -> str:
         runs = {len(found.samples) for points in self.results.values() for found in points.values()}
-        title = f"Samples on {self.environment}, by {max(runs)} runs"
+        most = max(runs)
+        title = f"Samples on {self.environment}, by {most} run{'s' if most != 1 else ''}"
         return f"{title}\n\n{text(self._told(), grouped=True)}"
 
     def _repr_html_(self) -> str:

@@ -20,7 +20,7 @@ from cmab.theory.lower_bounds import least_best_k_samples
 from cmab.validation import listed, real, shown
 
 #: Pairs of arms up to which the characteristic time of the best k takes less than a second.
-_MOST_PAIRS = 2_000
+_MOST_PAIRS = 500
 
 
 @names_arguments

@@ -24,7 +24,7 @@ def listed(ticket: Ticket) -> list[Any]:
     """Return what a file keeps of an open ticket."""
     context = ticket.context
     parts = None if context is None else {name: getattr(context, name).tolist() for name in context.parts}
-    return [ticket.number, ticket.super_arm.tolist(), ticket.pulls, parts]
+    return [ticket.number, ticket.super_arm.tolist(), ticket.pulls, parts, ticket.gone]
 
 
 def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -> None:

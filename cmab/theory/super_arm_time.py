@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from cmab.oracle import Sense
 from cmab.theory.best_k_time import largest_least
 from cmab.validation import arm_indices, listed, one_of, real, vector
 
-_TOLERANCE, _CUTS, _WORST = 1e-3, 300, 20
+_TOLERANCE, _CUTS, _WORST, _FARTHEST = 1e-3, 300, 20, 1e50
 
 
 def super_arm_time(
@@ -44,7 +45,8 @@ def super_arm_time(
     Raises
     ------
     ValueError
-        If the best super arm is not unique, or a parameter is out of its range.
+        If the best super arm is not unique, a parameter is out of its range, or `sigma` so far from the gaps
+        that T* is no number.
     RuntimeError
         If 300 rounds of tangents were not enough.
 
@@ -71,7 +73,15 @@ def super_arm_time(
     if not others.any() or not (sums[others] < sums[best]).all():
         raise ValueError("super_arms must have a unique best of at least two, got sums " + str(sums.tolist()))
     involved = np.abs(inside[others] - inside[best])
-    worth = (sums[best] - sums[others]) ** 2 / (2.0 * sigma**2)
+    gaps = sums[best] - sums[others]
+    # In units of the smallest gap, that squares stay finite; what is as far as the largest binds nowhere.
+    worth = np.minimum(gaps / gaps.min(), _FARTHEST) ** 2
+    with np.errstate(over="ignore", under="ignore"):
+        unit = 2.0 * float(np.square(np.float64(sigma) / gaps.min()))
+    if not 0.0 < unit < math.inf:
+        raise ValueError(
+            f"sigma must be within a factor of 1e150 of the smallest gap, {gaps.min():g}, got {sigma:g}"
+        )
     # Arms that all super arms or none have need no sample.
     free = involved.any(axis=0)
     involved = involved[:, free]
@@ -95,6 +105,6 @@ def super_arm_time(
         if most <= least * (1.0 + _TOLERANCE):
             proportions = np.zeros(len(values))
             proportions[free] = best_w
-            return proportions, 1.0 / most
+            return proportions, unit / most
         trial = (best_w + corner) / 2.0  # inside: tangents at corners zigzag
     raise RuntimeError(f"no proportions within {_TOLERANCE:g} of the optimum after {_CUTS} rounds")
