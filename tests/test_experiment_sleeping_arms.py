@@ -8,22 +8,42 @@ from instances import BernoulliArms, SleepingSemiBandit
 from instances.experiments import sleeping_arms as experiment
 from oracles import Knapsack
 
+CELL = experiment.cells(quick=True)[0]
 
-def rows(regrets):
-    return [
-        {**cell, "learner": name, "regret": x, "low": 0.9 * x, "high": 1.1 * x}
-        for cell in experiment.cells(quick=True)
-        for name, x in regrets.items()
-    ]
+
+def verdicts(runs):
+    """The verdicts on replications with these regrets, by claim, and their table."""
+    told = [[{"learner": name, "regret": x} for name, x in run.items()] for run in runs]
+    table = experiment.SLEEPING_ARMS.sum_up(CELL, told)
+    return {text.partition(": ")[2]: verdict for text, verdict in experiment.claims(table)}, table
 
 
 def test_verdicts_go_by_intervals():
-    verdicts = experiment.claims(rows({"CL-SG": 10.0, "CTS-B": 11.0, "CombUCB": 40.0, "CTS-G": 90.0}))
-    assert len(verdicts) == 3 * 4
-    assert {verdict for text, verdict in verdicts if "CTS-B" in text} == {None}
-    assert {verdict for text, verdict in verdicts if "CTS-B" not in text} == {True}
-    backwards = experiment.claims(rows({"CL-SG": 90.0, "CTS-B": 10.0, "CombUCB": 30.0, "CTS-G": 20.0}))
-    assert {verdict for _, verdict in backwards} == {False}
+    names = ["CL-SG", "CTS-B", "CombUCB", "CTS-G"]
+    for regrets, verdict in (((1.0, 2.0, 3.0, 4.0), True), ((4.0, 3.0, 2.0, 1.0), False), ((1.0,) * 4, None)):
+        runs = [dict(zip(names, (x + 0.01 * run for x in regrets), strict=True)) for run in range(3)]
+        found, _ = verdicts(runs)
+        assert len(found) == 4 and set(found.values()) == {verdict}
+
+
+def test_cl_sg_is_compared_within_replications():
+    """Worlds that differ by 60, and a lead of 1 or 2 in each: eight runs decide, by Student's interval."""
+    worlds = [40.0, 10.0, 70.0, 20.0, 50.0, 30.0, 60.0, 25.0]
+    more = {"CTS-B": 1.0, "CL-SG": 0.0, "CombUCB": 500.0, "CTS-G": 1_000.0}
+    runs = [{name: world + x * (1 + run % 2) for name, x in more.items()} for run, world in enumerate(worlds)]
+    found, table = verdicts(runs)
+    assert found["CL-SG has less regret than CTS-B"] is True
+    own = table[0]
+    # 1 and 2 four times each: mean 1.5, standard error sqrt(2 / 7) / sqrt(8); the quantile is 2.3646.
+    half = 2.3646 * (2 / 7) ** 0.5 / 8**0.5
+    assert (own["more"], own["more low"], own["more high"]) == pytest.approx(
+        (1.5, 1.5 - half, 1.5 + half), rel=1e-4
+    )
+    swapped = [run | {"CL-SG": run["CTS-B"], "CTS-B": run["CL-SG"]} for run in runs]
+    assert verdicts(swapped)[0]["CL-SG has less regret than CTS-B"] is False
+    # In one run more the other one is far ahead: the mean is what it was but for little, and nothing is sure.
+    odd = [*runs, {"CTS-B": 20.0, "CL-SG": 30.0, "CombUCB": 500.0, "CTS-G": 1_000.0}]
+    assert verdicts(odd)[0]["CL-SG has less regret than CTS-B"] is None
 
 
 def test_the_family_is_that_of_a_knapsack_of_equal_weights():

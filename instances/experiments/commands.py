@@ -148,12 +148,12 @@ network_features = _command(
 sleeping_arms = _command(
     SLEEPING_ARMS,
     "CL-SG's comparison where each arm is there in half of the rounds, against the best of what is there.",
-    sizes="2,000 rounds, 3 runs; otherwise 10,000 with 5",
-    minutes={True: 0.7, False: 5},
+    sizes="2,000 rounds, 3 runs; otherwise 10,000 with 20",
+    minutes={True: 0.7, False: 10},
 )
 carousels = _command(
     CAROUSELS,
     "Lists of 12 playlists for users of nine segments, a day at a time: rules by segment, and by features.",
     sizes="60 playlists, 2,000 users, 3 runs; otherwise 100, 10,000 and the published users",
-    minutes={True: 0.6, False: 8},
+    minutes={True: 0.6, False: 6},
 )
