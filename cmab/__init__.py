@@ -48,6 +48,7 @@ from cmab.policies.budgets import BudgetState, PrimalDualCUCB
 from cmab.policies.cucb import CUCB
 from cmab.policies.discounted import DiscountedCUCB
 from cmab.policies.escb import AESCB, ESCB, OLSUCB
+from cmab.policies.etcg import ETCG
 from cmab.policies.explored import Explored
 from cmab.policies.fairness import LFG
 from cmab.policies.ftpl import FTPL
@@ -96,6 +97,7 @@ __all__ = [
     "CUCB",
     "EBTCI",
     "ESCB",
+    "ETCG",
     "FTPL",
     "HYBRID",
     "KLCUCB",

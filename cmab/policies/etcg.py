@@ -1,0 +1,186 @@
+"""ETCG: greedy sets from rewards alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.feedback import LARGEST, Feedback
+from cmab.oracle import Oracle
+from cmab.policy import Policy
+from cmab.statistics import count
+from cmab.ticket import Ticket
+from cmab.validation import arm_indices, check_vector, integer, shown
+
+
+@dataclass(eq=False)
+class GreedyTrials:
+    """The set so far, and what was earned with each further entry.
+
+    Attributes
+    ----------
+    chosen : IntArray, shape (size,)
+        Entries that are in the set for good, in the order in which they were chosen.
+    sums : FloatArray, shape (n_choices,)
+        Sum of the rewards of the set so far with each entry.
+    trials : IntArray, shape (n_choices,)
+        How many rewards these are.
+    rounds : int
+        Rounds that were told.
+
+    Examples
+    --------
+    >>> from cmab import ETCG, Feedback
+    >>> from oracles import TopK
+    >>> policy = ETCG(TopK(3, k=2), horizon=100)
+    >>> state = policy.initial_state()
+    >>> policy.update(state, Feedback([], [], reward=0.5))
+    >>> state.sums, state.trials
+    (array([0.5, 0. , 0. ]), array([1, 0, 0]))
+    """
+
+    chosen: IntArray
+    sums: FloatArray
+    trials: IntArray
+    rounds: int = 0
+
+    def check(self, fresh: Self) -> None:
+        """Refuse what no feedback could have led to."""
+        n = len(fresh.sums)
+        count("rounds", self.rounds)
+        arm_indices("chosen", self.chosen, n)
+        check_vector("sums", self.sums, n)
+        if self.trials.shape != (n,) or self.trials.dtype != np.int64 or (self.trials < 0).any():
+            raise ValueError(f"trials must be {n} counts, got {shown(self.trials.tolist())}")
+        if self.trials.sum() > self.rounds or self.trials[self.chosen].any():
+            raise ValueError("trials must be of entries that are not chosen, and no more than the rounds")
+
+
+@dataclass(frozen=True, eq=False)
+class ETCG(Policy[GreedyTrials]):
+    """Explore, then commit, greedily: for submodular rewards of which nothing else is seen (full bandit).
+
+    The set grows from nothing: every entry that is not in it is tried with it `trials` times, the one with
+    the largest mean reward joins for good, and after k of them that set is played for ever. Only rewards are
+    looked at, on any scale. If a further entry never lowers the expected reward and adds the less the more
+    there is, the regret in T = horizon rounds against ``1 - 1/e`` of the optimum is
+    ``O(k n^(1/3) T^(2/3) ln(T)^(1/3))`` for n entries and rewards in [0, 1]. It takes about ``k n trials``
+    rounds to commit.
+
+    On the way it plays sets of less than k entries, so that the environment must take those, as
+    `instances.IndependentCascade` does, whose ``feedback="none"`` shows rewards alone. Contexts are refused.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Its ``k`` and `n_choices` are used, and it is never asked: all sets of k entries must be super arms.
+    horizon : int
+        Number T of rounds, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or the oracle's super arms are other ones.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from cmab import ETCG, simulate
+    >>> from instances import IndependentCascade
+    >>> from oracles import InfluenceMaximization
+    >>> stars = nx.DiGraph([(0, 1), (0, 2), (0, 3), (4, 5), (4, 6), (7, 8)])
+    >>> world = IndependentCascade(stars, 0.9, k=2, feedback="none")
+    >>> policy = ETCG(InfluenceMaximization(stars, k=2), horizon=1000)
+    >>> policy.trials
+    9
+    >>> simulate(policy, world, 1000, rng=0).states[0].chosen
+    array([0, 4])
+
+    References
+    ----------
+    G. Nie, M. Agarwal, A. K. Umrawal, V. Aggarwal, C. J. Quinn: An Explore-then-Commit Algorithm for
+    Submodular Maximization Under Full-bandit Feedback, UAI 2022; from memory.
+    """
+
+    oracle: Oracle
+    horizon: int
+
+    def __post_init__(self) -> None:
+        integer("horizon", self.horizon, 1)
+        k, n = getattr(self.oracle, "k", None), self.oracle.n_choices
+        if self.oracle.sense != "max" or not isinstance(k, int):
+            raise ValueError(f"oracle must have the sets of k entries and rewards, got {self.oracle!r}")
+        for some in (np.arange(k), np.arange(n - k, n)):
+            self.oracle.check_super_arm(some, "a set of k entries")
+
+    @property
+    def trials(self) -> int:
+        """How often each entry is tried in each step."""
+        n, k = self.oracle.n_choices, self._k
+        # Nie et al. (2022), section 4: (T root / (n + 2 n k root))^(2/3) with root = sqrt(2 ln T).
+        root = math.sqrt(2.0 * math.log(self.horizon))
+        return max(1, math.ceil(math.pow(self.horizon * root / (n + 2.0 * n * k * root), 2.0 / 3.0)))
+
+    @property
+    def _k(self) -> int:
+        return int(self.oracle.k)  # type: ignore[attr-defined]
+
+    def initial_state(self) -> GreedyTrials:
+        """Return the empty set."""
+        n = self.oracle.n_choices
+        return GreedyTrials(np.empty(0, np.int64), np.zeros(n), np.zeros(n, np.int64))
+
+    def select(self, state: GreedyTrials, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the set with the entry tried least so far, or the set of k."""
+        return np.sort(np.append(state.chosen, self._next(state)))
+
+    def _next(self, state: GreedyTrials) -> IntArray:
+        if len(state.chosen) == self._k:
+            return np.empty(0, np.int64)
+        trials = state.trials.copy()
+        trials[state.chosen] = np.iinfo(np.int64).max
+        return np.array([np.argmin(trials)])
+
+    def update(self, state: GreedyTrials, feedback: Feedback) -> None:
+        """Take in the reward of what `select` returns.
+
+        Raises
+        ------
+        ValueError
+            If there is no reward, or one beyond 1e100 in size.
+        """
+        self._take(state, self._next(state), feedback)
+
+    def learn(
+        self,
+        state: GreedyTrials,
+        ticket: Ticket,
+        feedback: Feedback,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> None:
+        """Take in the reward of a ticket; one of a step that is over changes nothing."""
+        of_step = len(ticket.super_arm) == len(state.chosen) + 1 <= self._k
+        is_grown = of_step and np.isin(state.chosen, ticket.super_arm).all()
+        tried = np.setdiff1d(ticket.super_arm, state.chosen) if is_grown else np.empty(0, np.int64)
+        self._take(state, tried, feedback)
+
+    def _take(self, state: GreedyTrials, tried: IntArray, feedback: Feedback) -> None:
+        # Sums of such rewards stay numbers; nan is refused, too.
+        if not abs(feedback.reward) <= LARGEST:
+            raise ValueError(
+                f"feedback.reward must be known and at most {LARGEST:g} in size, for ETCG sees nothing else,"
+                f" got {feedback.reward}"
+            )
+        state.rounds += 1
+        state.sums[tried] += feedback.reward
+        state.trials[tried] += 1
+        left = np.setdiff1d(np.arange(len(state.sums)), state.chosen)
+        if len(state.chosen) == self._k or state.trials[left].min() < self.trials:
+            return
+        best = left[np.argmax(state.sums[left] / state.trials[left])]
+        state.chosen = np.append(state.chosen, best)
+        state.sums[:], state.trials[:] = 0.0, 0
