@@ -5,6 +5,7 @@ from instances.demos.graphs import coverage, matching, routing
 from instances.demos.influence import influence
 from instances.demos.knapsack import knapsack
 from instances.demos.linear import spanning_tree, top_k
+from instances.demos.offline import offline
 
 __all__ = [
     "assortment",
@@ -12,6 +13,7 @@ __all__ = [
     "influence",
     "knapsack",
     "matching",
+    "offline",
     "ranking",
     "routing",
     "spanning_tree",
