@@ -115,7 +115,7 @@ def test_features_are_of_all_arms_in_the_order_given():
     assert log.arms == ["a", "b"]
     assert log[0].context.features.tolist() == [[1.0, 0.5], [3.0, 0.5]]
     assert log[1].context.features.tolist() == [[2.0, 0.25], [4.0, 0.25]]
-    with pytest.raises(ValueError, match=r"choices must hold all names"):
+    with pytest.raises(ValueError, match=r"features must have columns for each name.*none for \['b'\]"):
         read_log(table, "item", features={"a": ["fa"]})
 
 
@@ -155,7 +155,10 @@ def test_a_journal_by_way_of_a_frame_is_the_same_log(tmp_path):
         ({"a": ["x"], "b": []}, {"names": "a"}, "equally long"),
         ({"a": [True]}, {"names": "b"}, "names must be a column"),
         ({"a": ["x"], "y": [math.inf]}, {"names": "a", "outcome": "y"}, "inf in row 1"),
-        ({"a": ["x"]}, {"names": "a", "features": {"x": ["a"], "y": []}}, "as many columns"),
+        ({"a": ["x"]}, {"names": "a", "features": {"x": ["a"], "y": []}}, "features must be one column"),
+        ({"a": ["x"]}, {"names": "a", "features": {"x": "a", "y": ["a", "a"]}}, "as many columns"),
+        ({"a": ["x"], "y": [10**400]}, {"names": "a", "outcome": "y"}, "finite, got 1000.*in row 1"),
+        ({"a": ["x"]}, {"names": []}, "names must be one column at least"),
         ({"a": ["x"], "f": [None]}, {"names": "a", "features": {"x": ["f"]}}, "nothing in row 1"),
         ({"a": list("xxxxxxx"), "y": ["no"] * 7}, {"names": "a", "outcome": "y"}, "4, 5 and 2 more"),
         ("log.xlsx", {"names": "a"}, "must end in"),
@@ -220,3 +223,87 @@ def test_a_log_is_of_rounds():
         None,
         {"x": 1},
     )
+
+
+@pytest.mark.parametrize("cell", ["-", ".", "e5", "-.", "nan", "True", "1,5", "007", " 1", "9" * 5000])
+def test_only_the_cell_of_a_file_that_is_no_number_is_to_blame(tmp_path, cell):
+    path = tmp_path / "log.csv"
+    path.write_text(f'item,x\n"{cell}",1\n5,"{cell}"\n.5,-2e3\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"'x' must be numbers, finite, got .* in row 2$"):
+        read_log(path, "item", outcome="x")
+    assert [row.names for row in read_log(path, "item")] == [(cell,), ("5",), (".5",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("log.csv", "item,x\ncafé,1\n".encode("cp1252")),
+        ("log.csv", "item,x\na,1\n".encode("utf-16")),
+        ("log.csv", b"item,x\n" + b"a" * 200_000 + b",1\n"),
+        ("log.csv.gz", b"item,x\na,1\n"),
+        ("log.parquet", b"item,x\na,1\n"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    if name.endswith("parquet"):
+        pytest.importorskip("polars")
+    with pytest.raises(ValueError, match=rf"source must be .*{name}"):
+        read_log(path, "item", outcome="x")
+
+
+@pytest.mark.parametrize("column", [1, "ab", (c for c in "ab")])
+def test_a_column_that_is_no_list_is_named(column):
+    with pytest.raises(TypeError, match="column 'x' must be a list"):
+        read_log({"item": ["a", "b"], "x": column}, "item", outcome="x")
+
+
+def test_one_column_may_be_named_without_a_list():
+    table = {"item": ["a"], "cost": [2.0], "user": ["old"]}
+    log = read_log(table, "item", facts="user", features={"a": "cost"})
+    assert (log[0].facts, log[0].context.features.tolist()) == ({"user": "old"}, [[2.0]])
+    with pytest.raises(TypeError, match="names must be a column or a list of columns, got 3"):
+        read_log(table, 3)
+
+
+def test_lists_do_not_become_more_probable_as_they_get_longer():
+    table = {"t": [1, 1], "item": ["a", "b"], "p": [0.25, 0.5]}
+    with pytest.raises(ValueError, match=r"by_prefix must not grow.*rows 1, 2"):
+        read_log(table, "item", round="t", by_prefix="p")
+
+
+def test_a_frame_with_two_columns_of_a_name_is_refused_where_it_is_asked_for():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame([["a", 2, 3]], columns=["item", "x", "x"])
+    assert read_log(frame, "item")[0].names == ("a",)
+    with pytest.raises(ValueError, match="outcome must be one column, got 'x'"):
+        read_log(frame, "item", outcome="x")
+
+
+def test_affinities_are_of_the_items_whose_numbers_they_have():
+    table = {"item_id": [2, 0], "position": [3, 1], "click": [0, 1], "propensity_score": [0.5, 0.5]}
+    affinities = {"user-item_affinity_2": [3.0, 4.0], "user-item_affinity_0": [1.0, 2.0]}
+    log = read_open_bandit(table | affinities | {"user-item_affinity_x": [9.0, 9.0]})
+    assert log.arms == [0, 2]
+    assert log[0].context.features.tolist() == [[1.0], [3.0]]
+    with pytest.raises(ValueError, match=r"none for \[1\]"):
+        read_open_bandit(table | {"item_id": [2, 1]} | affinities)
+
+
+def test_times_are_in_utc_or_refused_by_row():
+    table = {"item_id": [1, 0], "position": [3, 1], "click": [0, 1], "propensity_score": [0.5, 0.5]}
+    log = read_open_bandit(table | {"timestamp": ["2019-11-24 09:00:00+09:00", "2019-11-24 00:00:00"]})
+    assert log[0].asked == log[1].asked
+    assert {row.asked.utcoffset().total_seconds() for row in log} == {0.0}
+    for bad in ("yesterday", 7):
+        with pytest.raises(ValueError, match=r"'timestamp' must be times.* in row 2"):
+            read_open_bandit(table | {"timestamp": ["2019-11-24", bad]})
+
+
+def test_texts_of_numbers_are_texts_where_a_column_has_a_type(tmp_path):
+    pl = pytest.importorskip("polars")
+    path = tmp_path / "log.parquet"
+    pl.DataFrame({"item": ["a", "b"], "x": ["1", "0"]}).write_parquet(path)
+    with pytest.raises(ValueError, match="'x' must be numbers, finite, got '1' in rows 1, 2"):
+        read_log(path, "item", outcome="x")

@@ -390,3 +390,76 @@ def test_who_never_agrees_is_not_replayed():
         replay_value(log, {("d", "e"): 1.0})
     with pytest.raises(TypeError, match="got the class itself"):
         replay_value(log, CUCB)
+
+
+def two_arms(sold, propensity=0.5):
+    table = {"item": ["a", "b"] * (len(sold) // 2), "sold": sold, "p": [propensity] * len(sold)}
+    return read_log(table, "item", outcome="sold", propensity="p")
+
+
+@pytest.mark.parametrize("self_normalised", [False, True])
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-9, 1e9, 1e160, 1e300])
+def test_an_estimate_and_its_interval_have_the_scale_of_the_rewards(scale, self_normalised):
+    sold, target = np.random.default_rng(0).random(60), {("a",): 0.25, ("b",): 0.75}
+    one = off_policy_value(two_arms(sold), target, self_normalised=self_normalised)
+    other = off_policy_value(two_arms(sold * scale), target, self_normalised=self_normalised)
+    found = np.array([other.value, *other.interval]) / scale
+    np.testing.assert_allclose(found, [one.value, *one.interval], rtol=1e-9)
+
+
+def test_a_function_may_answer_with_one_mapping_that_it_changes():
+    kept = {}
+
+    def changed(row):
+        kept.clear()
+        kept.update({("a",): 1.0} if row.number % 4 < 2 else {("b",): 1.0})
+        return kept
+
+    log = two_arms([1.0, 0.0, 1.0, 1.0] * 20)
+    found, fresh = off_policy_value(log, changed), off_policy_value(log, lambda row: dict(changed(row)))
+    assert (found.value, found.interval) == (fresh.value, fresh.interval)
+
+
+@pytest.mark.parametrize("self_normalised", [False, True])
+@pytest.mark.parametrize("target", [{("a", "b"): 1.0}, {frozenset("ab"): 1.0}, {("a", "a"): 1.0}])
+def test_few_rounds_of_which_none_agrees_say_nothing(target, self_normalised):
+    with pytest.raises(ValueError, match="must not all be 0"):
+        off_policy_value(two_arms([1.0, 0.0] * 4), target, self_normalised=self_normalised)
+
+
+@pytest.mark.parametrize("propensity", [1e-320, 1e-300])
+def test_propensities_that_are_next_to_nothing_are_noticed(propensity):
+    with pytest.raises(ValueError, match="weights"):
+        off_policy_value(two_arms([1.0, 0.0] * 20, propensity), {("a",): 0.5, ("b",): 0.5})
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_rewards_are_compared_with_sums_of_outcomes_at_any_scale(scale):
+    lists = {("a", "b"): 0.5, ("b", "a"): 0.5}
+    table = {"one": ["a", "b"] * 10, "two": ["b", "a"] * 10, "x": [scale] * 20, "y": [scale / 3] * 20}
+    for total, is_right in ((scale * 4 / 3, True), (scale * 1.4, False)):
+        log = read_log(table | {"r": [total] * 20}, ["one", "two"], outcome=["x", "y"], reward="r")
+        if is_right:
+            found = off_policy_value(log, lists, "iips", logging=lists).value
+            assert found == pytest.approx(total)
+            continue
+        with pytest.raises(ValueError, match="must be the sums of the outcomes"):
+            off_policy_value(log, lists, "iips", logging=lists)
+
+
+@pytest.mark.parametrize("chance", [None, 1j, True, "1", float("nan"), -0.1])
+def test_a_probability_that_is_none_is_refused(chance):
+    with pytest.raises(ValueError, match="probabilities of target must lie in"):
+        off_policy_value(two_arms([1.0, 0.0] * 4), {("a",): chance})
+
+
+@pytest.mark.parametrize("answer", [None, "x", float("nan"), float("inf"), np.ones(2)])
+def test_an_answer_of_a_model_that_is_no_number_is_refused(answer):
+    both = {("a",): 0.5, ("b",): 0.5}
+    with pytest.raises(ValueError, match="model must return finite numbers"):
+        off_policy_value(two_arms([1.0, 0.0] * 4), both, "dr", model=lambda row, names: answer)
+
+
+def test_a_model_that_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="model must be a function"):
+        off_policy_value(two_arms([1.0, 0.0] * 4), {("a",): 0.5, ("b",): 0.5}, "dr", model=0.5)

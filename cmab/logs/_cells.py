@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,17 @@ from cmab.logs._columns import Columns, rows_in_words
 from cmab.validation import shown
 
 Cells = list[list[Any]]
+_ROUNDING = 1e-9
 
 
-def as_list(argument: str, given: str | Sequence[str], width: int) -> list[str]:
-    """Return columns as a list, as many as there are entries in a row."""
+def as_list(argument: str, given: str | Sequence[str], width: int | None = None) -> list[str]:
+    """Return columns as a list, as many as there are entries in a row; one at least where that is open."""
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{argument} must be a column or a list of columns, got {shown(given)}")
     listed = [given] if isinstance(given, str) else list(given)
-    if len(listed) != width or not listed:
+    if width is None and not listed:
+        raise ValueError(f"{argument} must be one column at least, got {shown(given)}")
+    if width is not None and len(listed) != width:
         raise ValueError(f"{argument} must be {width} column(s), as names are, got {shown(given)}")
     return listed
 
@@ -86,6 +92,16 @@ def chances(cells: Cells | None, i: int, size: int) -> tuple[float, ...] | None:
     return tuple(cells[i][:size])
 
 
+def check_prefixes(cells: Cells, rows: list[list[int]]) -> None:
+    for listed, row in zip(cells, rows, strict=True):
+        known = [chance for chance in listed if chance is not None]
+        if any(later > (1.0 + _ROUNDING) * earlier for earlier, later in pairwise(known)):
+            raise ValueError(
+                f"by_prefix must not grow along a list, got {shown(listed)} in"
+                f" {rows_in_words([i + 1 for i in row])}"
+            )
+
+
 def contexts(
     table: Columns, rows: list[list[int]], features: Mapping[Hashable, Sequence[str]] | None
 ) -> list[Context | None]:
@@ -93,15 +109,18 @@ def contexts(
     if features is None:
         return [None] * len(rows)
     given: object = features
-    if not isinstance(given, Mapping) or len({len(columns) for columns in features.values()}) != 1:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"features must be a mapping of names to columns, got {shown(features)}")
+    listed_of = [as_list("features", columns) for columns in features.values()]
+    if len({len(columns) for columns in listed_of}) != 1:
         raise ValueError(f"features must have as many columns for each arm, got {shown(features)}")
     used = {
         column: same(column, rows, table.numbers("features", column, -math.inf, math.inf))
-        for columns in features.values()
+        for columns in listed_of
         for column in columns
     }
     for column, values in used.items():
         if missing := [rows[i][0] + 1 for i, value in enumerate(values) if value is None]:
             raise ValueError(f"column {column!r} must be numbers, got nothing in {rows_in_words(missing)}")
-    by_arm = np.array([[used[column] for column in columns] for columns in features.values()])
+    by_arm = np.array([[used[column] for column in columns] for columns in listed_of])
     return [Context(features=by_arm[:, :, i]) for i in range(len(rows))]

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from cmab.campaigns.log import LoggedRound
@@ -34,9 +35,11 @@ class Choices:
         self.are_sets = kinds == {frozenset}
         self.chances: dict[Any, float] = {}
         for key, chance in given.items():
-            if isinstance(chance, bool | str) or not 0.0 <= chance <= 1.0 + _ROUNDING:
+            # numpy's numbers and fractions too
+            known = isinstance(chance, Real) and not isinstance(chance, bool)
+            if not known or not 0.0 <= float(chance) <= 1.0 + _ROUNDING:
                 raise ValueError(f"probabilities of {argument} must lie in [0, 1], got {shown(chance)}")
-            if chance > 0.0:
+            if float(chance) > 0.0:
                 self.chances[key] = float(chance)
         if abs(math.fsum(self.chances.values()) - 1.0) > _ROUNDING:
             raise ValueError(
@@ -91,12 +94,14 @@ def choices_of(argument: str, given: object, rounds: Sequence[LoggedRound]) -> l
             f"{argument} must be a mapping of super arms to probabilities, or a function of a LoggedRound"
             f" that returns one, got {shown(given)}"
         )
-    # The same mapping is often returned for many rounds. It is kept, lest another one gets its address.
-    known: dict[int, tuple[Any, Choices]] = {}
+    # The same mapping is often returned for many rounds. It is kept, lest another one gets its address, with
+    # a copy, lest it was changed since.
+    known: dict[int, tuple[Any, Any, Choices]] = {}
     found = []
     for row in rounds:
         answer = given(row.before())
-        if id(answer) not in known:
-            known[id(answer)] = (answer, Choices(argument, answer))
-        found.append(known[id(answer)][1])
+        if id(answer) not in known or known[id(answer)][1] != answer:
+            choices = Choices(argument, answer)
+            known[id(answer)] = (answer, dict(answer), choices)
+        found.append(known[id(answer)][2])
     return found

@@ -8,8 +8,11 @@ import io
 import math
 import os
 import re
-from collections.abc import Callable, Hashable, Mapping
+import zlib
+from collections.abc import Callable, Hashable, Mapping, Sized
+from decimal import Decimal
 from importlib import import_module
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +22,9 @@ from cmab.validation import meant, shown
 
 #: Rows that an error names.
 _MOST = 5
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+#: What is longer than these is no number that anybody counts with: a text.
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,299})")
+_NUMBER = re.compile(r"-?((0|[1-9][0-9]{0,299})(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 class Columns:
@@ -34,7 +38,9 @@ class Columns:
     """
 
     def __init__(self, source: Any) -> None:
+        self._is_text = False
         if isinstance(source, str | os.PathLike):
+            self._is_text = not Path(source).name.endswith(".parquet")
             source = _of_file(Path(source))
         if hasattr(source, "collect") and not hasattr(source, "to_dict"):
             raise TypeError("source must be a frame that is in memory, got a lazy one: collect() it first")
@@ -46,6 +52,9 @@ class Columns:
         self.names: list[str] = list(names)
         self._source = source
         self._read: dict[str, list[Any]] = {}
+        for name in self.names:
+            if isinstance(source[name], str | bytes) or not isinstance(source[name], Sized):
+                raise TypeError(f"column {name!r} must be a list, got {shown(source[name])}")
         lengths = {name: len(source[name]) for name in self.names}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"columns must be equally long, got {shown(lengths)}")
@@ -54,10 +63,12 @@ class Columns:
     def values(self, argument: str, column: object) -> list[Any]:
         """Return a column that an argument names, or say which are there."""
         if not isinstance(column, str) or column not in self.names:
-            hint = meant(column, self.names)
+            hint = meant(column, self.names) if isinstance(column, str) else ": names of columns are texts"
             raise ValueError(
                 f"{argument} must be a column, one of {shown(self.names)}, got {shown(column)}{hint}"
             )
+        if self.names.count(column) > 1:
+            raise ValueError(f"{argument} must be one column, got {column!r}, which several are called")
         if column not in self._read:
             given = self._source[column]
             to_list = next((m for m in ("to_pylist", "to_list", "tolist") if hasattr(given, m)), None)
@@ -80,7 +91,13 @@ class Columns:
         """Return a column of finite numbers in an interval, None where there is none."""
         values = self.values(argument, column)
         span = f" in [{low:g}, {high:g}]" if high < math.inf else ""
-        refuse(column, f"be numbers{span}, finite", values, lambda value: _is_in(value, low, high))
+
+        def is_good(value: object) -> bool:
+            # One text in a file makes texts of the numbers beside it: they are not to blame.
+            beside = self._is_text and isinstance(value, str) and bool(_NUMBER.fullmatch(value))
+            return beside or _is_in(value, low, high)
+
+        refuse(column, f"be numbers{span}, finite", values, is_good)
         return [None if value is None else float(value) for value in values]
 
 
@@ -125,7 +142,12 @@ def _is_name(name: object) -> bool:
 
 
 def _is_in(value: object, low: float, high: float) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and low <= value <= high
+    if not isinstance(value, int | float | Real | Decimal):  # in the order of what is usual
+        return False
+    try:
+        return math.isfinite(value) and low <= float(value) <= high
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def _of_file(path: Path) -> Any:
@@ -139,15 +161,24 @@ def _of_file(path: Path) -> Any:
             found = import_module(module)
         except ImportError:
             continue
-        return found.read_parquet(path) if package == "polars" else found.read_table(path)
+        try:
+            return found.read_parquet(path) if package == "polars" else found.read_table(path)
+        except OSError:
+            raise
+        except Exception as error:  # either package has its own
+            raise ValueError(f"source must be a Parquet file, got {path.name}: {error}") from error
     raise ImportError("reading Parquet needs polars or pyarrow: pip install polars; CSV files need neither")
 
 
 def _of_csv(path: Path) -> dict[str, list[Any]]:
     """Return the columns of a CSV file; numbers are those of which all cells of a column are."""
     raw = path.read_bytes()
-    text = (gzip.decompress(raw) if path.name.endswith(".gz") else raw).decode("utf-8-sig")
-    header, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
+    try:
+        text = (gzip.decompress(raw) if path.name.endswith(".gz") else raw).decode("utf-8-sig")
+        header, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error, csv.Error) as error:
+        wanted = "a gzipped CSV file" if path.name.endswith(".gz") else "a CSV file"
+        raise ValueError(f"source must be {wanted} in UTF-8, got {path.name}: {error}") from error
     if len(set(header)) < len(header) or not header:
         raise ValueError(f"columns of {path.name} must have different names, got {shown(header)}")
     rows = [row for row in rows if row]

@@ -62,7 +62,7 @@ def rewards_by_position(rounds: list[LoggedRound]) -> FloatArray:
     wrong = [
         row.number
         for row, seen in zip(rounds, rewards.tolist(), strict=True)
-        if abs(reward_of(row) - math.fsum(seen)) > _ROUNDING * max(1.0, abs(reward_of(row)))
+        if abs(reward_of(row) - math.fsum(seen)) > _ROUNDING * math.fsum(map(abs, seen))
     ]
     if wrong:
         raise ValueError(

@@ -53,7 +53,8 @@ def weights_of(
         raise ValueError(
             f"{where} must give what was played a probability above 0, got none in {in_words(bad)}"
         )
-    weights: FloatArray = np.array(wanted) / np.array(had)
+    with np.errstate(over="ignore"):
+        weights: FloatArray = np.array(wanted) / np.array(had)
     return weights
 
 
@@ -126,6 +127,7 @@ def z_of_mean(weights: FloatArray) -> FloatArray:
     """
     gaps = weights - 1.0
     gaps[np.abs(gaps) < 1e-12] = 0.0
+    gaps /= np.abs(gaps).max(axis=0).clip(min=1.0)  # the ratio does not change, and squares stay finite
     squares = np.sqrt((gaps**2).mean(axis=0))
     means = gaps.mean(axis=0) * math.sqrt(len(weights))
     far: FloatArray = np.divide(means, squares, out=np.zeros_like(means), where=squares > 0.0)

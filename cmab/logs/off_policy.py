@@ -100,7 +100,7 @@ def off_policy_value(
     - ``"cascade_dr"``: the same by prefixes, under the assumption of ``"rips"``.
 
     Each is unbiased under its assumption, if the probabilities are right, and `model` was not fitted to the
-    same rounds. Only told rounds count. For policies that learn, see `replay`.
+    same rounds. Only told rounds count. For policies that learn, see `replay_value`.
 
     Parameters
     ----------
@@ -157,6 +157,8 @@ def off_policy_value(
     real("level", level, 0.0, 1.0, inside=True)
     if ("dr" in method) != (model is not None):
         raise ValueError(f"model must be given for 'dr' and 'cascade_dr' alone, got {shown(model)}")
+    if model is not None and not callable(model):
+        raise TypeError(f"model must be a function of a LoggedRound and names, got {shown(model)}")
     targets = choices_of("target", target, rounds)
     loggers = None if logging is None else choices_of("logging", logging, rounds)
     kind = _KINDS[method]
@@ -184,6 +186,14 @@ def estimate(
     from scipy.special import stdtrit
 
     n = len(weights)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite((weights * parts).sum()):
+            raise ValueError(
+                f"weights times rewards must be finite, got weights up to {weights.max():.3g} and rewards up"
+                f" to {np.abs(parts).max():.3g}"
+            )
+    if not weights.any(axis=0).all():
+        raise ValueError("weights must not all be 0, got a target that no round of the log agrees with")
     means, far = weights.mean(axis=0), z_of_mean(weights)
     worst = int(np.abs(far).argmax())
     if abs(far[worst]) > _TOO_FAR:
@@ -192,21 +202,20 @@ def estimate(
             " the probabilities of the log are wrong, or it is too small for this target"
         )
     if self_normalised:
-        if not means.all():
-            raise ValueError("weights must not all be 0, got a target that no round of the log agrees with")
         ratios = (weights * parts).mean(axis=0) / means
         # The first order of the ratios' errors (delta method).
         terms = ratios.sum() + (weights * (parts - ratios) / means).sum(axis=1)
     else:
         terms = (weights * parts).sum(axis=1)
     value = float(terms.mean())
-    spread = float(terms.std(ddof=1))
+    # Of size 1 before they are squared, which is 0 of what is tiny, and infinite of what is huge.
+    scale = float(np.abs(terms).max()) or 1.0
+    spread = float((terms / scale).std(ddof=1))
     # What is left of equal terms is rounding.
-    if spread <= 1e-12 * float(np.abs(terms).max()):
-        spread = math.nan
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * spread / math.sqrt(n)
-    squares = (weights**2).sum(axis=0)
-    sizes = np.divide(weights.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0.0)
+    error = scale * spread / math.sqrt(n) if spread > 1e-12 else math.nan
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    relative = weights / weights.max(axis=0)
+    sizes = relative.sum(axis=0) ** 2 / (relative**2).sum(axis=0)
     return OffPolicyValue(
         value=value,
         interval=(value - half, value + half),
@@ -223,18 +232,26 @@ def _modelled(
     kind: str, model: Model, rounds: list[LoggedRound], targets: list[Choices]
 ) -> tuple[FloatArray, FloatArray]:
     """Return what the model expects of what was played, and of what the target plays instead."""
+
+    def asked(known: LoggedRound, names: Played) -> float:
+        answer: Any = model(known, names)
+        try:
+            return float(answer)
+        except (TypeError, ValueError):
+            raise ValueError(f"model must return finite numbers, got {shown(answer)}") from None
+
     expected: list[list[float]] = []
     base: list[list[float]] = []
     for row, choices in zip(rounds, targets, strict=True):
         known, names = row.before(), row.names
         if kind == "set":
-            expected.append([model(known, names)])
-            base.append([math.fsum(p * model(known, _listed(key)) for key, p in choices.chances.items())])
+            expected.append([asked(known, names)])
+            base.append([math.fsum(p * asked(known, _listed(key)) for key, p in choices.chances.items())])
             continue
         prefixes = [names[:k] for k in range(len(names) + 1)]
-        expected.append([model(known, prefix) for prefix in prefixes[1:]])
+        expected.append([asked(known, prefix) for prefix in prefixes[1:]])
         # Kiyohara et al. (2022): the mean over the target's next entries, after the entries above.
-        base.append([_next(model, known, choices, prefix) for prefix in prefixes[:-1]])
+        base.append([_next(asked, known, choices, prefix) for prefix in prefixes[:-1]])
     found: tuple[Any, Any] = np.array(expected), np.array(base)
     if not (np.isfinite(found[0]).all() and np.isfinite(found[1]).all()):
         raise ValueError("model must return finite numbers, got others")

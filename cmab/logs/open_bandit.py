@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from cmab.campaigns.log import Log
-from cmab.logs._columns import Columns
+from cmab.logs._columns import Columns, refuse
 from cmab.logs.tables import Source, read_log
 
 _AFFINITY = "user-item_affinity_"
@@ -64,20 +65,33 @@ def read_open_bandit(source: Source) -> Log:
         reward="click",
         propensity="propensity_score",
         facts=["position", *_numbered(table, _USER)],
-        features={item: [column] for item, column in enumerate(affinities)} or None,
+        features={int(column.removeprefix(_AFFINITY)): [column] for column in affinities} or None,
     )
     if "timestamp" not in table.names:
         return log
-    times = [_time(value) for value in table.values("timestamp", "timestamp")]
+    values = table.values("timestamp", "timestamp")
+    refuse(
+        "timestamp", "be times, or texts of them in ISO 8601", values, lambda value: _time(value) is not None
+    )
+    times = [_time(value) for value in values]
     rounds = [replace(row, asked=at, told=at) for row, at in zip(log, times, strict=True)]
     return Log(rounds, choices=log.choices, arms=log.arms)
 
 
 def _numbered(table: Columns, beginning: str) -> list[str]:
     """Return the columns ``beginning0``, ``beginning1`` and so on, by their numbers."""
-    numbers = [name.removeprefix(beginning) for name in table.names if name.startswith(beginning)]
+    numbers = [
+        name.removeprefix(beginning) for name in table.names if re.fullmatch(beginning + "[0-9]+", name)
+    ]
     return [beginning + number for number in sorted(numbers, key=lambda text: (len(text), text))]
 
 
 def _time(value: Any) -> datetime | None:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
+    """Return a time in UTC, which it is taken to be where no zone is written; None if it is none."""
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        return None
+    if not isinstance(at, datetime):
+        return None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

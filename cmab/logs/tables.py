@@ -12,6 +12,7 @@ from cmab.logs._cells import (
     as_list,
     chances,
     check_played,
+    check_prefixes,
     contexts,
     entries,
     grouped,
@@ -104,7 +105,7 @@ def read_log(
         raise ValueError("round and position must be None where names are several columns: a row is a round")
     if round is None and position is not None:
         raise ValueError(f"position must be None without round, got {shown(position)}")
-    columns = as_list("names", names, 1 if not is_wide else len(names))
+    columns = as_list("names", names)
     width = len(columns)
     rows = [[i] for i in range(table.n_rows)] if round is None else grouped(table, round, position)
     played = entries(rows, [table.names_of_arms("names", column) for column in columns])
@@ -118,10 +119,18 @@ def read_log(
 
     outcomes = cells("outcome", outcome, -math.inf, math.inf)
     positions, prefixes = cells("by_position", by_position, 0, 1), cells("by_prefix", by_prefix, 0, 1)
+    if prefixes is not None:
+        check_prefixes(prefixes, rows)
     rewards = of_rounds(table, rows, "reward", reward, (-math.inf, math.inf))
     propensities = of_rounds(table, rows, "propensity", propensity, (0.0, 1.0))
-    known = {column: same(column, rows, table.values("facts", column)) for column in facts}
+    known = {
+        column: same(column, rows, table.values("facts", column))
+        for column in ([facts] if isinstance(facts, str) else facts)
+    }
     features_of = contexts(table, rows, features)
+    shown_names = dict.fromkeys(name for listed in played for name in listed if name is not None)
+    if features is not None and (gone := [name for name in shown_names if name not in features]):
+        raise ValueError(f"features must have columns for each name of the log, got none for {shown(gone)}")
     told = []
     for i, listed in enumerate(played):
         size = len([name for name in listed if name is not None])
@@ -143,5 +152,5 @@ def read_log(
                 facts={column: values[i] for column, values in known.items()},
             )
         )
-    arms = list(dict.fromkeys(name for row in told for name in row.names) if features is None else features)
+    arms = list(shown_names if features is None else features)
     return Log(told, choices=arms, arms=arms)
