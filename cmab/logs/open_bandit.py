@@ -22,7 +22,7 @@ def read_open_bandit(source: Source) -> Log:
     this position), ``timestamp``, ``user_feature_0`` and so on (texts), and for each item
     ``user-item_affinity_0`` and so on. The position and the features of the user become
     `LoggedRound.facts`, the affinities `Context.features` of shape (n_items, 1). Items are called by their
-    numbers.
+    numbers. Times without a zone are taken for UTC.
 
     The positions of one visit cannot be put together again, so that a value by this log is that of one
     impression; `off_policy_value` with ``"ips"`` is then the estimate by position.

@@ -55,7 +55,7 @@ def read_log(
     ----------
     source : frame, mapping or path
         A frame of pandas or polars, a table of pyarrow, a mapping of columns to lists, or the path of a CSV
-        file (``.csv``, ``.csv.gz``) or a Parquet file (``.parquet``, through polars or pyarrow).
+        file in UTF-8 (``.csv``, ``.csv.gz``) or a Parquet file (``.parquet``, through polars or pyarrow).
     names : str or sequence of str
         What was played.
     round, position : str, optional
