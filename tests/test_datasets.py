@@ -301,10 +301,11 @@ def test_the_random_log_tells_what_thompson_sampling_earned(campaign):
 
 
 def test_a_wrong_propensity_column_of_the_clicks_is_noticed():
-    """Uniform over the items of other campaigns, or a tenth too large.
+    """Uniform over the items of other campaigns, a tenth too large, or the shares of Thompson sampling.
 
-    Thompson sampling's own column on these rows is not: among rounds that a rule played, the mean of one over
-    its probabilities is the number of items whatever the rule, which is what uniform rounds have, too.
+    Of the last one nearly all weights of that target are 1: it shows in single items. Its own column on these
+    rows is not noticed, for its numbers have nothing to do with the items that are there, and the mean of one
+    over the probabilities of what a rule played is the number of items whatever the rule.
     """
     random, thompson = (
         real(functools.partial(datasets.open_bandit, "men", kind)) for kind in ("random", "thompson")
@@ -318,5 +319,8 @@ def test_a_wrong_propensity_column_of_the_clicks_is_noticed():
     for chance in (1 / 80, 1 / 46, 1.1 / 34):
         with pytest.raises(ValueError, match="the probabilities of the log are wrong"):
             off_policy_value(with_column([chance] * len(random)), target)
+    shares = [target(row).get(row.names, 1e-3) for row in random]
+    with pytest.raises(ValueError, match="standard errors more than they say"):
+        off_policy_value(with_column(shares), target)
     unnoticed = off_policy_value(with_column([row.propensity for row in thompson]), target)
     assert abs(unnoticed.weight_z) < 5.0

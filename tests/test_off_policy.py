@@ -247,6 +247,30 @@ def test_a_wrong_column_is_noticed():
     assert refused == 0
 
 
+def test_a_choice_that_is_made_too_often_is_noticed():
+    """All weights are 1 if the log has the target's probabilities: their mean cannot tell that it lies."""
+    rng = np.random.default_rng(3)
+    shares, turned = {"a": 0.6, "b": 0.3, "c": 0.1}, {"a": 0.1, "b": 0.3, "c": 0.6}
+    items = rng.choice([*shares], size=500, p=[*shares.values()]).tolist()
+    target = {(name,): chance for name, chance in turned.items()}
+    for column, is_wrong in ((shares, False), (turned, True)):
+        table = {"item": items, "x": [1.0] * 500, "p": [column[name] for name in items]}
+        log = read_log(table, "item", outcome="x", propensity="p")
+        for method in ("ips", "iips", "rips"):
+            if is_wrong:
+                with pytest.raises(ValueError, match=r"'a'.* played .* standard errors more than they say"):
+                    off_policy_value(log, target, method)
+            else:
+                assert off_policy_value(log, target, method).interval[1] > 0.9
+
+
+def test_what_is_nearly_certain_may_be_all_that_was_played():
+    """A hundred rounds of what has probability 0.9999 are no evidence that it has not."""
+    table = {"item": ["a"] * 100, "x": [1.0, 0.0] * 50, "p": [0.9999] * 100}
+    log = read_log(table, "item", outcome="x", propensity="p")
+    assert off_policy_value(log, {("a",): 1.0}).value == pytest.approx(0.5, rel=1e-3)
+
+
 def change(log, **parts):
     return Log([replace(row, **parts) if i in (3, 5) else row for i, row in enumerate(log)])
 

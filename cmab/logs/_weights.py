@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -14,17 +13,21 @@ from cmab.logs._choices import Choices
 from cmab.logs._rewards import in_words
 from cmab.validation import shown
 
+#: Standard errors that probabilities may be off before they are taken to be wrong.
+TOO_FAR = 5.0
+
 _COLUMN = {"set": "propensity", "position": "by_position", "prefix": "by_prefix"}
 
 
 def weights_of(
     kind: str, rounds: list[LoggedRound], targets: list[Choices], loggers: list[Choices] | None
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray]:
     """Return how many times as probable what was played is under the target: of sets, entries or prefixes.
 
     Returns
     -------
-    FloatArray, shape (n, 1) or (n, k)
+    weights, chances : FloatArray, shape (n, 1) or (n, k)
+        The second ones are the probabilities of what was played, by the log.
 
     Raises
     ------
@@ -53,9 +56,9 @@ def weights_of(
         raise ValueError(
             f"{where} must give what was played a probability above 0, got none in {in_words(bad)}"
         )
+    chances = np.array(had, dtype=np.float64)
     with np.errstate(over="ignore"):
-        weights: FloatArray = np.array(wanted) / np.array(had)
-    return weights
+        return np.array(wanted) / chances, chances
 
 
 def _chances(kind: str, row: LoggedRound, choices: Choices) -> list[float]:
@@ -122,13 +125,48 @@ def _refuse_unseen(kind: str, rounds: list[LoggedRound], targets: list[Choices])
 def z_of_mean(weights: FloatArray) -> FloatArray:
     """Return by column how many standard errors the mean weight is from 1, which is its expectation.
 
-    The error is taken about 1, not about the mean: were the propensities right, it would be as good, and it
-    is not 0 where all weights are equal. The size is at most the square root of the number of rounds.
+    The variance is taken about 1, not about the mean: were the propensities right, it would be as good, and
+    it is not 0 where all weights are equal. Above 1 it is the mean of ``w**2 - 1``, which has the same
+    expectation and is larger: weights that are all a little above 1 may be right, if something rare was
+    not played. The size is at most the square root of the number of rounds.
     """
     gaps = weights - 1.0
     gaps[np.abs(gaps) < 1e-12] = 0.0
-    gaps /= np.abs(gaps).max(axis=0).clip(min=1.0)  # the ratio does not change, and squares stay finite
-    squares = np.sqrt((gaps**2).mean(axis=0))
-    means = gaps.mean(axis=0) * math.sqrt(len(weights))
-    far: FloatArray = np.divide(means, squares, out=np.zeros_like(means), where=squares > 0.0)
+    unit = np.abs(gaps).max(axis=0).clip(min=1.0)  # the ratio does not change, and squares stay finite
+    return _z(gaps / unit, 0, unit)
+
+
+def _z(gaps: FloatArray, others: int, unit: FloatArray | float) -> FloatArray:
+    """Return z of gaps to 1 in the given unit, with others of -1 beside them that are not listed."""
+    total = gaps.sum(axis=0) - others / unit
+    # w**2 - 1 = (w - 1)**2 + 2 (w - 1)
+    squares = (gaps**2).sum(axis=0) + others / unit / unit + 2.0 * np.maximum(total, 0.0) / unit
+    far: FloatArray = np.divide(total, np.sqrt(squares), out=np.zeros_like(total), where=squares > 0.0)
     return far
+
+
+def refuse_improbable(kind: str, rounds: list[LoggedRound], chances: FloatArray) -> None:
+    """Raise if something was played much more often than its probabilities say.
+
+    For any choice, 1 if it is played and 0 else, over its probability, has the expectation 1 at most: a
+    column that is wrong for some choices shows here, where the mean weight of a target may miss it. Of right
+    probabilities that are the same in each round, 5 standard errors are exceeded with probability 3e-7 at
+    most, as computed for up to 10**5 rounds.
+    """
+    n = len(rounds)
+    played: dict[Hashable, list[float]] = {}
+    for row, given in zip(rounds, chances, strict=True):
+        for k, chance in enumerate(given):
+            keys = {"set": row.names, "position": (k, row.names[k]), "prefix": row.names[: k + 1]}
+            played.setdefault(keys[kind], []).append(chance)
+    for key, found in played.items():
+        # Of 1/p where it was played and of 0 elsewhere, in units of the largest 1/p.
+        inverses = 1.0 / np.maximum(found, 1e-300)
+        unit = float(inverses.max())
+        z = float(_z((inverses - 1.0) / unit, n - len(found), unit))
+        if z > TOO_FAR:
+            name = key[1] if kind == "position" and isinstance(key, tuple) else key
+            raise ValueError(
+                f"probabilities of the log must be those of what was played, got {shown(name)} played"
+                f" {len(found)} times, {z:.3g} standard errors more than they say"
+            )

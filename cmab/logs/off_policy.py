@@ -13,15 +13,13 @@ from cmab.arrays import FloatArray
 from cmab.campaigns.log import Log, LoggedRound
 from cmab.logs._choices import Choices, Played, Target, choices_of
 from cmab.logs._rewards import rewards_by_position, told_rounds, whole_rewards
-from cmab.logs._weights import weights_of, z_of_mean
+from cmab.logs._weights import TOO_FAR, refuse_improbable, weights_of, z_of_mean
 from cmab.validation import check_flag, one_of, real, shown
 
 Method = Literal["ips", "iips", "rips", "dr", "cascade_dr"]
 Model = Callable[[LoggedRound, Played], float]
 
 _KINDS = {"ips": "set", "dr": "set", "iips": "position", "rips": "prefix", "cascade_dr": "prefix"}
-#: Standard errors of the mean weight from 1 beyond which no value is given.
-_TOO_FAR = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,18 +163,16 @@ def off_policy_value(
     rewards = whole_rewards(rounds) if kind == "set" else rewards_by_position(rounds)
     if kind != "set" and {len(key) for choices in targets for key in choices.chances} != {rewards.shape[1]}:
         raise ValueError(f"lists of target must be as long as those of the log, {rewards.shape[1]}")
-    weights = weights_of(kind, rounds, targets, loggers)
-    if model is None:
-        return estimate(method, weights, rewards, level, self_normalised=self_normalised)
-    expected, base = _modelled(kind, model, rounds, targets)
-    before = np.hstack([np.ones((len(rounds), 1)), weights[:, :-1]])
-    return estimate(
-        method,
-        np.hstack([weights, before]),
-        np.hstack([rewards - expected, base]),
-        level,
-        self_normalised=self_normalised,
-    )
+    weights, chances = weights_of(kind, rounds, targets, loggers)
+    parts = rewards
+    weights_of_parts = weights
+    if model is not None:
+        expected, base = _modelled(kind, model, rounds, targets)
+        before = np.hstack([np.ones((len(rounds), 1)), weights[:, :-1]])
+        weights_of_parts, parts = np.hstack([weights, before]), np.hstack([rewards - expected, base])
+    found = estimate(method, weights_of_parts, parts, level, self_normalised=self_normalised)
+    refuse_improbable(kind, rounds, chances)
+    return found
 
 
 def estimate(
@@ -196,7 +192,7 @@ def estimate(
         raise ValueError("weights must not all be 0, got a target that no round of the log agrees with")
     means, far = weights.mean(axis=0), z_of_mean(weights)
     worst = int(np.abs(far).argmax())
-    if abs(far[worst]) > _TOO_FAR:
+    if abs(far[worst]) > TOO_FAR:
         raise ValueError(
             f"weights must have mean 1, got {means[worst]:.4g}, {abs(far[worst]):.3g} standard errors away:"
             " the probabilities of the log are wrong, or it is too small for this target"
