@@ -96,8 +96,7 @@ class Session(Generic[State]):
 
     def __repr__(self) -> str:
         with self._lock:
-            told = self._asked - len(self._open)
-            return f"Session({self.policy!r}, told={told}, pending={len(self._open)})"
+            return f"Session({self.policy!r}, asked={self._asked}, pending={len(self._open)})"
 
     def __getstate__(self) -> dict[str, Any]:
         # Copies and pickles get a lock, a state and a generator of their own, all of one moment.

@@ -463,8 +463,9 @@ def test_reprs_are_short_and_without_addresses():
     assert repr(stats) == "ArmStatistics(n_arms=10000, rounds=1, arms seen=1 of 10000)"
     session = Session(CUCB(TopK(4, 2)), rng=0)
     session.tell(Feedback(session.ask(), [0.0, 1.0]))
+    session.cancel(session.ask())  # which is not told
     session.ask()
-    assert repr(session).endswith("told=1, pending=1)")
+    assert repr(session).endswith("asked=3, pending=1)")
 
 
 # Numbers without end ----------------------------------------------------------------------------------------
