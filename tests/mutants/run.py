@@ -31,7 +31,7 @@ from exploration import EQUIVALENT, GROUPS, MUTANTS
 
 LOADED = (plt, networkx, numba, np, pulp, scipy.optimize, scipy.special, scipy.stats)
 ROOT = Path(__file__).resolve().parent.parent.parent
-SECONDS = 120
+SECONDS = 240
 
 
 def passes(tree, group):
