@@ -12,6 +12,8 @@ from references_exploration import REFERENCES
 from cmab import (
     CLUCB,
     EBTCI,
+    KLLUCB,
+    LUCB1,
     TTUCB,
     AdaptiveTopK,
     ArmStatistics,
@@ -20,13 +22,16 @@ from cmab import (
     Feedback,
     HoeffdingRace,
     LilCLUCB,
+    LilLUCB,
+    LilRandLUCB,
     LilUCB,
+    LUCBPlusPlus,
     MixtureGLR,
     TrackAndStop,
     identify,
 )
 from cmab.running import compiled_exploration as _exploring
-from instances import EmpiricalArms, GaussianArms
+from instances import BernoulliArms, EmpiricalArms, GaussianArms
 from oracles import TopK
 
 EPSILON = 0.01
@@ -196,6 +201,36 @@ def test_clucb_stops_when_the_rival_gains_at_most_epsilon(sense, epsilon):
             _exploring.explore_compiled(rule, GaussianArms(rng.normal(size=n), 0.5), state, *rngs, 200_000)
             assert gap(state.means.copy(), state.counts) <= epsilon + 1e-9 or state.counts.sum() == 200_000
     assert 20 < sum(ends) < len(ends) - 20
+
+
+# Both sides of other sizes than each other, and stops that are not at 0 where there are any.
+LUCB = {
+    "lucb1": lambda: LUCB1(5, 2, delta=0.1, epsilon=0.2),
+    "kl_lucb": lambda: KLLUCB(5, 2, delta=0.1, epsilon=0.1),
+    "lil_lucb": lambda: LilLUCB(5, 1, delta=0.1),
+    "lucb_plus_plus": lambda: LUCBPlusPlus(5, 1, delta=0.1),
+    "lil_rand_lucb": lambda: LilRandLUCB(5, 1, delta=0.1),
+}
+
+
+@pytest.mark.parametrize("name", LUCB)
+def test_rules_of_two_bounds_stop_where_these_meet(name):
+    """Whatever was seen; and the loops stop at the first sample that lets them."""
+    rule, rng, ends = LUCB[name](), np.random.default_rng(4), []
+    decide = REFERENCES[name](rule)
+    for _ in range(150):
+        counts = np.exp(rng.uniform(3, 8, 5)).astype(np.int64)
+        means = rng.uniform(0.1, 0.9, 5) ** 2
+        state = heard(rule, means, counts)
+        ends.append(decide(state.counts, state.means, None, state.rounds, 0.5)[1])
+        assert rule.can_stop(state) == ends[-1]
+    assert 10 < sum(ends) < 140
+    for seed in range(3):
+        state, rngs = rule.initial_state(), [np.random.default_rng([seed, i]) for i in range(2)]
+        arms = BernoulliArms([0.98, 0.9, 0.1, 0.05, 0.0][: rule.k] + [0.3, 0.25, 0.1, 0.05, 0.0][rule.k :])
+        _exploring.explore_compiled(rule, arms, state, *rngs, 20_000)
+        assert decide(state.counts, state.means, None, state.rounds, 0.5)[1]
+        assert state.counts.sum() < 20_000
 
 
 def test_radii_of_races():
