@@ -103,11 +103,14 @@ def test_networks_are_as_said():
 
 @pytest.mark.slow
 def test_computed_features_reach_more_than_a_mean_for_each_arc(tmp_path):
-    """On networks of communities, three of them; the same rows for the same seed."""
+    """On each of three networks of communities; the same rows for the same seed."""
     cell, seed = experiment.cells(quick=True)[2], np.random.SeedSequence
     told = [experiment.play(cell, seed(0), replication) for replication in range(3)]
     table = {row["learner"]: row for row in experiment.sum_up(cell, told)}
-    assert table["IMLinUCB"]["low"] > table["epsilon-greedy"]["high"] > table["CUCB"]["high"]
+    assert table["IMLinUCB"]["share"] > table["epsilon-greedy"]["share"] > table["CUCB"]["share"]
+    for rows_of_one in told:
+        one = {row["learner"]: row["share"] for row in rows_of_one}
+        assert one["IMLinUCB"] > one["epsilon-greedy"] > one["CUCB"]
     assert experiment.play(cell, seed(0), 1) == told[1]
     experiment.draw(list(table.values()), tmp_path)
     assert list(tmp_path.glob("reached*"))
