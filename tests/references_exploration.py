@@ -431,6 +431,7 @@ REFERENCES = {
     "lil_ucb_heuristic": lil_ucb,
     "lil_clucb": lil_clucb,
     "clucb": clucb,
+    "clucb_top_k": clucb,
     "ugapec": ugapec,
     "ugapec_v": ugapec,
     "ugapec_bandits": ugapec,

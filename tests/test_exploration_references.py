@@ -289,25 +289,25 @@ def test_adaptive_top_k_takes_the_pulls_of_the_printed_algorithm():
         assert found.arms[0].tolist() == arms
 
 
-@pytest.mark.parametrize("case", EXPLORERS, ids=lambda case: case.name)
-def test_compiled_rules_do_what_their_papers_say(case):
+RULES_OF_SETS = {
+    "clucb_top_k": lambda sigma: CLUCB(TopK(7, 3), delta=0.1, sigma=sigma),
+    "lil_clucb": lambda sigma: LilCLUCB(TopK(7, 3), delta=0.1, sigma=sigma),
+    "lil_rand_lucb": lambda sigma: LilRandLUCB(7, 2, delta=0.1, sigma=sigma),
+    "lucb_plus_plus": lambda sigma: LUCBPlusPlus(7, 2, delta=0.1, sigma=sigma),
+}
+
+
+def agrees_with_reference(name, explorer, arms, seed=3):
     """Sample for sample: one other arm, and the streams, counts and means go apart."""
-    explorer = case.make()
-    if not isinstance(explorer, Explorer) or explorer.kernel() is None:
-        assert case.name not in REFERENCES
-        return
-    means = np.array([0.9, 0.55, 0.5, 0.3])
-    # No two sums of Gaussian outcomes are equal; the narrow ones stay within [0, 1].
-    arms = GaussianArms(means, 0.5 if explorer.support is None else 0.02)
-    compiled = explorer.initial_state()
-    streams = np.random.default_rng(3), np.random.default_rng(4)
+    compiled, n = explorer.initial_state(), explorer.n_arms
+    streams = np.random.default_rng(seed), np.random.default_rng(seed + 1)
     samples = _exploring.explore_compiled(explorer, arms, compiled, *streams, 250)
-    decide, state = REFERENCES[case.name](explorer), ArmStatistics.empty(4)
-    rng, coins = np.random.default_rng(3), np.random.default_rng(4)
+    decide, state = REFERENCES[name](explorer), ArmStatistics.empty(n)
+    rng, coins = np.random.default_rng(seed), np.random.default_rng(seed + 1)
     for _ in range(explorer.initial_pulls):
-        state.update(arms.sample(np.arange(4), 1, coins))
+        state.update(arms.sample(np.arange(n), 1, coins))
     for _ in range(250):
-        coin = rng.random() if case.name.startswith(("lil_rand_lucb", "mixture", "eb_tci")) else 0.0
+        coin = rng.random() if name.startswith(("lil_rand_lucb", "mixture", "eb_tci")) else 0.0
         chosen, stops = decide(state.counts, state.means, state.deviations, state.rounds, coin)
         if stops or state.counts.sum() + len(chosen) > 250:
             break
@@ -316,3 +316,23 @@ def test_compiled_rules_do_what_their_papers_say(case):
     assert state.means.tolist() == compiled.means.tolist()
     assert samples == state.counts.sum()
     assert explorer.is_done(compiled) == stops
+
+
+@pytest.mark.parametrize("case", EXPLORERS, ids=lambda case: case.name)
+def test_compiled_rules_do_what_their_papers_say(case):
+    explorer = case.make()
+    if not isinstance(explorer, Explorer) or explorer.kernel() is None:
+        assert case.name not in REFERENCES
+        return
+    # No two sums of Gaussian outcomes are equal; the narrow ones stay within [0, 1].
+    arms = GaussianArms([0.9, 0.55, 0.5, 0.3], 0.5 if explorer.support is None else 0.02)
+    agrees_with_reference(case.name, explorer, arms)
+
+
+@pytest.mark.parametrize("name", ["clucb_top_k", "lil_clucb", "lil_rand_lucb", "lucb_plus_plus"])
+def test_sets_are_repaired_wherever_a_mean_leaps(name):
+    """Outcomes ten times as wide as declared lead a mean past others, and past their radii."""
+    for seed in range(10):
+        explorer = RULES_OF_SETS[name](0.1)
+        arms = GaussianArms(np.linspace(0.5, 0.2, explorer.n_arms), 1.0)
+        agrees_with_reference(name, explorer, arms, seed)

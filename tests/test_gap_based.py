@@ -125,20 +125,23 @@ def test_estimated_parameters_by_definition(seed, k):
     assert told.select(states[0], rng) == own.select(states[1], rng)
     assert states[0].memory == pytest.approx(states[1].memory, rel=1e-12)
 
-    adaptive, means, counts = UCBE(9, budget=500, c=3.0), means, np.full(9, int(rng.integers(7, 50)))
+    adaptive = UCBE(9, budget=500, c=3.0)
     log_sum = 0.5 + sum(1 / i for i in range(2, 10))
     ends, target = [], 0
     for phase in range(8):  # Successive Rejects, arm by arm
         ends.append((ends[-1] if ends else 0) + (9 - phase) * -target)
         target = int(np.ceil((500 - 9) / (log_sum * (9 - phase))))
         ends[-1] += (9 - phase) * target
-    phase = sum(end <= counts.sum() for end in ends)
-    ranked = np.sort(means.max() - means)
-    h2 = max((i / ranked[i - 1] ** 2 for i in range(10 - phase, 10)), default=9.0)
-    state = heard(adaptive, means, counts)
-    assert state.memory.tolist() == pytest.approx([h2, phase])
-    told = UCBE(9, budget=500, a=3.0 * 500 / h2)
-    assert told.select(heard(told, means, counts), rng) == adaptive.select(state, rng)
+    # Just before, at and after the end of a phase.
+    for total in ends[k::3] + [end - 1 for end in ends[k::3]] + [end + 1 for end in ends[k::3]]:
+        counts = np.full(9, total // 9) + (np.arange(9) < total % 9)
+        phase = sum(end <= total for end in ends)
+        ranked = np.sort(means.max() - means)
+        h2 = max((i / ranked[i - 1] ** 2 for i in range(10 - phase, 10)), default=9.0)
+        state = heard(adaptive, means, counts)
+        assert state.memory.tolist() == pytest.approx([h2, phase])
+        told = UCBE(9, budget=500, a=3.0 * 500 / h2)
+        assert told.select(heard(told, means, counts), rng) == adaptive.select(state, rng)
 
 
 def test_ugapeb_returns_the_surest_answer_of_all_steps():

@@ -11,9 +11,9 @@ from typing import NamedTuple
 REFERENCES = "tests/test_exploration_references.py"
 #: The tests of a group: files, and the names among them.
 GROUPS = {
-    "lucb": ([REFERENCES], "two_bounds or lucb1 or lil_lucb or lucb_plus_plus or lil_rand_lucb"),
+    "lucb": ([REFERENCES], "two_bounds or lucb1 or lil_lucb or lucb_plus_plus or lil_rand_lucb or leaps"),
     "kl": ([REFERENCES, "tests/test_kl.py"], "kl"),
-    "clucb": ([REFERENCES], "clucb and not epsilon or lil_clucb or (gains_at_most_epsilon and 0.3)"),
+    "clucb": ([REFERENCES], "clucb and not epsilon or lil_clucb or leaps or (gains_at_most_epsilon and 0.3)"),
     "lil_ucb": ([REFERENCES], "lil_ucb or no_worse_arm"),
     "ugape": ([REFERENCES, "tests/test_gap_based.py"], "ugape or critical_pair or larger_radius"),
     "budget": ([REFERENCES, "tests/test_gap_based.py"], "ugapeb or gape or ucbe or estimated"),
