@@ -81,8 +81,8 @@ def _settle(
         if i >= 0:
             _side(keys, winners, i, _revised(values[i], radii[i], is_best[i]), is_rival[i], _WORST_RIVAL)
             _dispute(keys, winners, i, radii, is_best, is_rival)
-    # The arm was in one of the two sets only. So at most one place among the rivals is open: that of `into` or
-    # of the arm, or that of the worst for `out` or the arm.
+    # The arm was in one of the two sets only. So at most one place among the rivals is open: of `into` or
+    # of the arm, or of the worst for `out` or the arm.
     if _out_of_order(keys, winners, _WORST_RIVAL):
         for i in (winners[_WORST_RIVAL, 1], winners[_NEXT_RIVAL, 1]):
             is_rival[i] = not is_rival[i]
