@@ -1,0 +1,46 @@
+"""
+Which tree is best?
+===================
+
+Exploration of super arms: sample cables until it is certain which spanning tree of a network is best. Wide lines were sampled
+often: the choice between them is close. Every outcome of a cable serves all trees it is in, and `SuperArmGLR` asks how
+much evidence there is against each exchange of two cables; rules with an interval for each cable need more samples.
+"""
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+
+from cmab import CLUCB, LilCLUCB, SuperArmGLR, identify
+from cmab.plotting import looks, sample_bars, style
+from instances import GaussianArms
+from oracles import GraphicMatroid
+
+network = nx.grid_2d_graph(3, 4)
+oracle = GraphicMatroid(network)
+quality = np.random.default_rng(3).uniform(0.1, 0.9, oracle.n_arms)
+explorers = {
+    "SuperArmGLR": SuperArmGLR(oracle, delta=0.05, growth=0.1),
+    "lil'CLUCB": LilCLUCB(oracle, delta=0.05, growth=0.1),
+    "CLUCB": CLUCB(oracle, delta=0.05, growth=0.1),
+}
+found = {
+    name: identify(explorer, GaussianArms(quality, sigma=0.5), replications=6, rng=0, max_samples=1_000_000)
+    for name, explorer in explorers.items()
+}
+assert all(one.correct.all() for one in found.values())
+
+pulls = found["SuperArmGLR"].certificates[0].counts
+best = set(found["SuperArmGLR"].arms[0].tolist())
+with style():
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.2))
+    places = {node: node for node in network}
+    colors = [looks(["best"])["best"]["color"] if arm in best else "0.75" for arm in range(oracle.n_arms)]
+    widths = 1.0 + 9.0 * np.sqrt(pulls / pulls.max())
+    edges = oracle.labels(range(oracle.n_arms))
+    nx.draw_networkx_edges(network, places, ax=left, edgelist=edges, edge_color=colors, width=widths)
+    nx.draw_networkx_nodes(network, places, ax=left, node_size=60, node_color="black")
+    left.set_title("the best tree in colour; width: samples")
+    left.set_axis_off()
+    sample_bars(found, ax=right)
+plt.show()
