@@ -22,9 +22,10 @@ from cmab.testing import (
     oracle_checks,
     parametrize_with_checks,
 )
+from cmab.testing._statistics import require_mean
 from cmab.theory import Smoothness
-from instances import BernoulliArms, IndependentCascade, SemiBandit
-from oracles import InfluenceMaximization, MaxCoverage, TopK
+from instances import BernoulliArms, IndependentCascade, MultinomialLogit, SemiBandit
+from oracles import Assortment, InfluenceMaximization, MaxCoverage, TopK
 
 # These faults show at once, and all checks run to their end.
 check_oracle = partial(cmab.testing.check_oracle, seconds=0.2)
@@ -375,6 +376,15 @@ def test_rare_outcomes_that_never_meet_are_no_dependence(seed):
     assert independence(BernoulliArms).find().false_alarm < 1e-8
     with pytest.raises(AssertionError, match=r"independence: products of"):
         independence(CommonCoins).run()
+
+
+def test_constant_samples_are_judged_by_their_size():
+    """Of 4,000 shoppers all buy, where one in a million goes: no fault at any revenue; a tenth is one."""
+    for revenue in (1e-100, 1.0, 1e100):
+        shop = MultinomialLogit([1e6, 1.0], Assortment([revenue, revenue / 2], k=2, max_attraction=1e6))
+        check_environment(shop, [(0,), (0, 1)], rng=0)
+    with pytest.raises(AssertionError, match="average"):
+        require_mean("rewards", "rewards", np.full(4000, 1e100), 0.9e100)
 
 
 class Distracted(IndependentCascade):

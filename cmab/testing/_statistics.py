@@ -18,13 +18,13 @@ def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
 
     Seven standard errors, and twenty parts in n of the range for samples too rare or too small for the
     normal law. The range is `spread` where that is more: that of a larger sample of the same kind, which may
-    hold rare outcomes that this one missed.
+    hold rare outcomes that this one missed. Of a sample that is constant it is the value, or 1 if that is more.
     """
     # Seven standard errors, and room for rare outcomes that a sample of n may
     # lack: about 20 / n of the spread.
-    spread = max(spread, float(np.ptp(sample)))
+    spread = max(spread, float(np.ptp(sample))) or max(1.0, abs(float(sample[0])))
     n = len(sample)
-    return 7 * float(sample.std()) / math.sqrt(n) + 20 * (spread if spread > 0 else 1.0) / n + 1e-9
+    return 7 * float(sample.std()) / math.sqrt(n) + 20 * spread / n + 1e-9
 
 
 def require_mean(fault: str, what: str, sample: FloatArray, claimed: float, spread: float = 0.0) -> None:
