@@ -18,7 +18,7 @@ def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
 
     Seven standard errors, and twenty parts in n of the range for samples too rare or too small for the
     normal law. The range is `spread` where that is more: that of a larger sample of the same kind, which may
-    hold rare outcomes that this one missed. Of a sample that is constant it is the value, or 1 if that is more.
+    hold rare outcomes that this one missed. A constant sample has its value, or 1 if that is more.
     """
     # Seven standard errors, and room for rare outcomes that a sample of n may
     # lack: about 20 / n of the spread.
