@@ -109,6 +109,12 @@ def test_the_last_prefix_is_the_propensity_and_rows_are_rounds():
     assert [(row.number, row.propensity, row.by_prefix) for row in log] == [(0, 0.5, (0.5,)), (1, None, None)]
 
 
+def test_a_propensity_may_be_written_with_fewer_digits_than_the_last_prefix():
+    table = {"item": ["x", "x"], "p": [0.33333333, None], "up": [1 / 3, 0.25]}
+    log = read_log(table, "item", propensity="p", by_prefix="up")
+    assert [row.propensity for row in log] == [0.33333333, 0.25]
+
+
 def test_features_are_of_all_arms_in_the_order_given():
     table = {"item": ["b", "a"], "fa": [1.0, 2.0], "fb": [3.0, 4.0], "user": [0.5, 0.25]}
     log = read_log(table, "item", features={"a": ["fa", "user"], "b": ["fb", "user"]})
@@ -150,6 +156,12 @@ def test_a_journal_by_way_of_a_frame_is_the_same_log(tmp_path):
         (LONG, OF_LONG | {"names": "click"}, r"'click' must be texts, whole numbers.*0.5 in row 2"),
         (LONG, OF_LONG | {"round": "click"}, r"'click' must say which round.*row 4"),
         (WIDE, OF_WIDE | {"names": ["two", "one"]}, r"names must be those of all entries.*in row 3"),
+        (WIDE | {"click_2": [1.0, None, 0.0]}, OF_WIDE, r"outcome must be empty .* got 0.0 in row 3"),
+        (WIDE | {"at_2": [0.5, 0.25, 0.5]}, OF_WIDE, r"by_position must be empty .* got 0.5 in row 3"),
+        (WIDE | {"up_to_2": [0.25, 0.125, 0.5]}, OF_WIDE, r"by_prefix must be empty .* got 0.5 in row 3"),
+        (LONG | {"item": ["007", "x", "y", None, "x"], "click": [1.0] * 5}, OF_LONG, r"empty .* rows 2, 4"),
+        (WIDE | {"p": [0.25, 0.12, 0.5]}, OF_WIDE, r"last one of by_prefix, got 0.12 and 0.125 in row 2"),
+        (LONG | {"p": [0.25, 0.125, 0.25, 0.125, 0.4]}, OF_LONG, r"got 0.4 and 0.5 in row 5"),
         (WIDE, OF_WIDE | {"outcome": "click_1"}, r"outcome must be 2 column"),
         (WIDE, OF_WIDE | {"round": "user"}, r"round and position must be None"),
         ({"a": ["x"], "b": []}, {"names": "a"}, "equally long"),

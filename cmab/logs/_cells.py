@@ -15,6 +15,8 @@ from cmab.validation import shown
 
 Cells = list[list[Any]]
 _ROUNDING = 1e-9
+#: Files write probabilities with some digits only.
+_WRITTEN = 1e-6
 
 
 def as_list(argument: str, given: str | Sequence[str], width: int | None = None) -> list[str]:
@@ -66,6 +68,17 @@ def check_played(played: Cells, rows: list[list[int]]) -> None:
             raise ValueError(f"names of a round must differ from each other, got {shown(listed)} in {where}")
 
 
+def check_ends(argument: str, cells: Cells, played: Cells, rows: list[list[int]]) -> None:
+    """Raise if a cell belongs to no name: what is beyond the end of a list would be lost."""
+    for values, listed, row in zip(cells, played, rows, strict=True):
+        for value, name in zip(values, listed, strict=True):
+            if name is None and value is not None:
+                raise ValueError(
+                    f"{argument} must be empty where there is no name, got {shown(value)} in"
+                    f" {rows_in_words([i + 1 for i in row])}"
+                )
+
+
 def of_rounds(
     table: Columns, rows: list[list[int]], argument: str, column: str | None, span: tuple[float, float]
 ) -> list[Any]:
@@ -98,6 +111,19 @@ def check_prefixes(cells: Cells, rows: list[list[int]]) -> None:
         if any(later > (1.0 + _ROUNDING) * earlier for earlier, later in pairwise(known)):
             raise ValueError(
                 f"by_prefix must not grow along a list, got {shown(listed)} in"
+                f" {rows_in_words([i + 1 for i in row])}"
+            )
+
+
+def check_last_prefixes(
+    cells: Cells, propensities: list[float | None], played: Cells, rows: list[list[int]]
+) -> None:
+    """Raise if a round has two probabilities of its whole list, and they differ."""
+    for listed, whole, names, row in zip(cells, propensities, played, rows, strict=True):
+        last = listed[len([name for name in names if name is not None]) - 1]
+        if last is not None and whole is not None and abs(last - whole) > _WRITTEN * max(last, whole):
+            raise ValueError(
+                f"propensity must be the last one of by_prefix, got {whole:g} and {last:g} in"
                 f" {rows_in_words([i + 1 for i in row])}"
             )
 

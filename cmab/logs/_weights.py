@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,20 @@ def _logged(kind: str, row: LoggedRound) -> list[float] | None:
     return [given] if isinstance(given, float | int) else list(given)
 
 
-def _support(kind: str, choices: Choices) -> Iterable[Hashable]:
+def largest_weights(kind: str, targets: list[Choices], loggers: list[Choices]) -> FloatArray:
+    """Return by position the largest weight that could have been in any of the rounds."""
+    found: dict[int, float] = {}
+    for target, logger in {(id(a), id(b)): (a, b) for a, b in zip(targets, loggers, strict=True)}.values():
+        if kind == "set" and (target.are_sets or logger.are_sets):
+            target, logger = target.by_set, logger.by_set
+        had = _support(kind, logger)
+        for key, chance in _support(kind, target).items():
+            place = 0 if kind == "set" else key[0] if kind == "position" else len(key) - 1
+            found[place] = max(found.get(place, 0.0), chance / had[key])
+    return np.array([found[place] for place in sorted(found)])
+
+
+def _support(kind: str, choices: Choices) -> Mapping[Any, float]:
     if kind == "set":
         return choices.chances
     return choices.by_position if kind == "position" else choices.by_prefix

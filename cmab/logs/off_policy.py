@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.campaigns.log import Log, LoggedRound
+from cmab.logs._betting import by_betting
 from cmab.logs._choices import Choices, Played, Target, choices_of
 from cmab.logs._rewards import rewards_by_position, told_rounds, whole_rewards
-from cmab.logs._weights import TOO_FAR, refuse_improbable, weights_of, z_of_mean
-from cmab.validation import check_flag, one_of, real, shown
+from cmab.logs._weights import TOO_FAR, largest_weights, refuse_improbable, weights_of, z_of_mean
+from cmab.validation import check_flag, interval, one_of, real, shown
 
 Method = Literal["ips", "iips", "rips", "dr", "cascade_dr"]
 Model = Callable[[LoggedRound, Played], float]
@@ -33,7 +34,8 @@ class OffPolicyValue:
     interval : tuple of float
         Student's interval for it. It rests on the central limit theorem, and is too narrow where a few rounds
         have most of the weight. It is nan where rounds do not differ, as in a log without a click: they say
-        nothing of how far off the value may be.
+        nothing of how far off the value may be. With a `reward_range` it is one that holds for any number of
+        rounds; the value may then lie outside, where it is beyond what can be earned.
     level : float
         Its confidence.
     method : str
@@ -83,6 +85,7 @@ def off_policy_value(
     model: Model | None = None,
     self_normalised: bool = False,
     level: float = 0.95,
+    reward_range: tuple[float, float] | None = None,
 ) -> OffPolicyValue:
     """Return what a rule would earn in a round, by weighting the rounds of a log.
 
@@ -118,6 +121,12 @@ def off_policy_value(
         Whether to divide by the sum of the weights instead of their number: a small bias, and less variance.
     level : float
         Confidence of the interval, in (0, 1).
+    reward_range : (float, float), optional
+        The smallest and the largest reward that a round can have, for ``"ips"``, or the outcome of an entry,
+        for ``"iips"`` and ``"rips"``. If it is given, the interval holds with its level for any number of
+        rounds, and is wider than Student's. With `logging`, which says how large weights can be, it is far
+        shorter where rewards are rare; if that is a function of the round, it then is for the mean over the
+        rounds that came.
 
     Returns
     -------
@@ -129,7 +138,8 @@ def off_policy_value(
         If a round has no probability above 0, or no reward; the rule plays what the log does not show, or
         `logging` cannot play; lists are not equally long, or rewards not the sums of outcomes, for an
         estimate by position; or the mean weight is more than 5 standard errors away from 1: the
-        probabilities are wrong, or the log is too small for this rule.
+        probabilities are wrong, or the log is too small for this rule. With a `reward_range`, if a reward is
+        outside of it, the method is another one or `self_normalised`, or no value is in the interval.
     TypeError
         If `log` is no `Log`, or `target` neither mapping nor callable.
 
@@ -147,6 +157,9 @@ def off_policy_value(
     D. G. Horvitz, D. J. Thompson (JASA 1952); A. Swaminathan, T. Joachims (NIPS 2015), self-normalised.
     S. Li et al. (KDD 2018), by position. J. McInerney et al. (KDD 2020), by cascades.
     M. Dudik, J. Langford, L. Li (ICML 2011), doubly robust. H. Kiyohara et al. (WSDM 2022), by cascades.
+    I. Waudby-Smith, A. Ramdas (JRSS B 86, 2024), intervals by betting; I. Waudby-Smith, L. Wu, A. Ramdas,
+    N. Karampatziakis, P. Mineiro (arXiv 2210.10768, 2022), of off-policy values, without bounds of weights;
+    F. Orabona, K.-S. Jun (IEEE Transactions on Information Theory 70, 2024), bets as a mixture.
     All from memory.
     """
     rounds = told_rounds(log)
@@ -157,6 +170,11 @@ def off_policy_value(
         raise ValueError(f"model must be given for 'dr' and 'cascade_dr' alone, got {shown(model)}")
     if model is not None and not callable(model):
         raise TypeError(f"model must be a function of a LoggedRound and names, got {shown(model)}")
+    if reward_range is not None:
+        interval("reward_range", reward_range)
+        if self_normalised or "dr" in method:
+            name = "self_normalised" if self_normalised else repr(method)
+            raise ValueError(f"reward_range must be None with {name}, got {shown(reward_range)}")
     targets = choices_of("target", target, rounds)
     loggers = None if logging is None else choices_of("logging", logging, rounds)
     kind = _KINDS[method]
@@ -172,7 +190,10 @@ def off_policy_value(
         weights_of_parts, parts = np.hstack([weights, before]), np.hstack([rewards - expected, base])
     found = estimate(method, weights_of_parts, parts, level, self_normalised=self_normalised)
     refuse_improbable(kind, rounds, chances)
-    return found
+    if reward_range is None:
+        return found
+    most = None if loggers is None else largest_weights(kind, targets, loggers)
+    return replace(found, interval=by_betting(rounds, weights, rewards, reward_range, level, most))
 
 
 def estimate(

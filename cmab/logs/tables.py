@@ -11,6 +11,8 @@ from cmab.logs._cells import (
     Cells,
     as_list,
     chances,
+    check_ends,
+    check_last_prefixes,
     check_played,
     check_prefixes,
     contexts,
@@ -81,7 +83,8 @@ def read_log(
     ------
     ValueError
         If a column is missing, or cells are not what they must be; the error names the rows, counted from 1
-        without the header. So it is if rows of a round differ in what is of the round.
+        without the header. So it is if rows of a round differ in what is of the round, if something stands
+        beyond the end of a list, or if `propensity` is not the last one of `by_prefix`.
     TypeError
         If `source` is no table.
     ImportError
@@ -115,7 +118,9 @@ def read_log(
         if given is None:
             return None
         listed = as_list(argument, given, width)
-        return entries(rows, [table.numbers(argument, column, low, high) for column in listed])
+        found = entries(rows, [table.numbers(argument, column, low, high) for column in listed])
+        check_ends(argument, found, played, rows)
+        return found
 
     outcomes = cells("outcome", outcome, -math.inf, math.inf)
     positions, prefixes = cells("by_position", by_position, 0, 1), cells("by_prefix", by_prefix, 0, 1)
@@ -123,6 +128,8 @@ def read_log(
         check_prefixes(prefixes, rows)
     rewards = of_rounds(table, rows, "reward", reward, (-math.inf, math.inf))
     propensities = of_rounds(table, rows, "propensity", propensity, (0.0, 1.0))
+    if prefixes is not None:
+        check_last_prefixes(prefixes, propensities, played, rows)
     known = {
         column: same(column, rows, table.values("facts", column))
         for column in ([facts] if isinstance(facts, str) else facts)

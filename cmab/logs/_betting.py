@@ -1,0 +1,103 @@
+"""Intervals of off-policy values that hold for any number of rounds: what nobody could bet against."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.campaigns.log import LoggedRound
+from cmab.logs._rewards import in_words
+from cmab.validation import shown
+
+#: The search for an end of the interval stops at this part of the range.
+_PRECISION = 1e-9
+# The largest share of a stake that is bet: all of it would be lost in a round that earns nothing.
+_MOST = 0.5
+
+
+def by_betting(
+    rounds: list[LoggedRound],
+    weights: FloatArray,
+    rewards: FloatArray,
+    reward_range: tuple[float, float],
+    level: float,
+    most: FloatArray | None,
+) -> tuple[float, float]:
+    """Return `betting_interval` of rewards in a range, refused where they are not or where it is empty."""
+    low, high = map(float, reward_range)
+    outside = np.flatnonzero(((rewards < low) | (rewards > high)).any(axis=1))
+    if bad := [rounds[i].number for i in outside]:
+        raise ValueError(
+            f"rewards must lie in reward_range, {shown(reward_range)}, got others in {in_words(bad)}"
+        )
+    least, largest = betting_interval(weights, (rewards - low) / (high - low), level, most)
+    if least > largest:
+        raise ValueError(
+            "probabilities of the log must fit its rewards, got a log that no value explains: they are wrong,"
+            f" or it is one of the {1 - level:.2g} of all logs of which the interval may miss the value"
+        )
+    base, unit = weights.shape[1] * low, high - low
+    return base + unit * least, base + unit * largest
+
+
+def betting_interval(
+    weights: FloatArray, rewards: FloatArray, level: float, most: FloatArray | None = None
+) -> tuple[float, float]:
+    """Return an interval for the expected sum of weighted rewards over k positions, in [0, k].
+
+    Who bets that the value is above m multiplies his stake by ``1 + bet * (sum w r - m)`` in each round, a
+    fair game if the value is m. That it grows ``2 / (1 - level)`` times by the last round has then at most
+    the probability ``(1 - level) / 2`` (Markov): m of which it does so are outside the interval. The upper
+    end is the lower one of ``1 - r``: weights have mean 1, so that no bound of them is needed. Where there is
+    one, he also bets on ``sum w (r - 1) + 1``, which is then bounded from below.
+
+    Parameters
+    ----------
+    weights, rewards : FloatArray, shape (n, k)
+        Of each round and position; rewards in [0, 1].
+    level : float
+        Confidence of the interval.
+    most : FloatArray, shape (k,), optional
+        No weight can be larger.
+    """
+    alpha = (1.0 - level) / 2.0
+    high = weights.shape[1] - _lower(weights, 1.0 - rewards, alpha, most)
+    return _lower(weights, rewards, alpha, most), high
+
+
+def _lower(weights: FloatArray, rewards: FloatArray, alpha: float, most: FloatArray | None) -> float:
+    """Return the largest m in [0, k] that the bets refute."""
+    from scipy.optimize import brentq
+
+    games = [((weights * rewards).sum(axis=1), 0.0)]
+    if most is not None:
+        terms = (weights * (rewards - 1.0)).sum(axis=1) + most.sum()
+        games.append((terms.clip(min=0.0), float((most - 1.0).sum())))
+    counted = [(*np.unique(terms, return_counts=True), beyond) for terms, beyond in games]
+    goal, total = -math.log(alpha), float(weights.shape[1])
+
+    def gain(m: float) -> float:
+        logs = [log_capitals(terms, times, m + beyond, goal) for terms, times, beyond in counted]
+        # The mean of all capitals, against what it has to reach.
+        return float(np.logaddexp.reduce(np.concatenate(logs))) - math.log(sum(map(len, logs))) - goal
+
+    if gain(_PRECISION) < 0.0:
+        return 0.0
+    if gain(total) >= 0.0:
+        return total
+    # All capitals are smaller where m is larger: there is one root, of which this is at most.
+    return max(0.0, float(brentq(gain, _PRECISION, total, xtol=_PRECISION)) - _PRECISION)
+
+
+def log_capitals(terms: FloatArray, times: IntArray, mean: float, goal: float) -> FloatArray:
+    """Return the logarithms of ``prod (1 + u (x / mean - 1))`` for shares u of a stake: 1/2, 1/4 and so on.
+
+    Who splits his stake between them needs not know the right one, nor the order of the rounds. Of shares
+    below ``goal / n`` the stake does not reach ``exp(goal)`` on terms up to twice the mean.
+    """
+    n = float(times.sum())
+    shares = _MOST * 0.5 ** np.arange(max(1, math.ceil(math.log2(max(n / goal, 1.0)))))
+    gains: FloatArray = np.log1p(shares[:, None] * (terms / mean - 1.0)) @ times
+    return gains
