@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cmab import CTS, CUCB, MNLTS, MNLUCB, ArmStatistics, Campaign, Feedback, simulate
+from cmab import CTS, CUCB, MNLTS, MNLUCB, ArmStatistics, Campaign, Context, Feedback, simulate
 from instances import MultinomialLogit
 from oracles import Assortment, TopK
 
@@ -269,6 +269,8 @@ def test_a_shop_says_what_was_bought(tmp_path):
         (lambda: MNLUCB(TopK(3, 1), factor=-1.0), "factor must"),
         (lambda: MNLUCB(TopK(3, 1), max_attraction=math.inf), "max_attraction must"),
         (lambda: MNLTS(Assortment([1.0], 1, max_attraction=3.0), 9), "max_attraction must be that of"),
+        (lambda: MNLTS(None, 9), "oracle must be an Oracle, got None"),
+        (lambda: MNLUCB(None), "oracle must be an Oracle, got None"),
         (lambda: MNLTS(TopK(3, 1), 0), "horizon must"),
         (lambda: MNLTS(TopK(3, 1), 9, factor=-1.0), "factor must"),
     ],
@@ -276,6 +278,25 @@ def test_a_shop_says_what_was_bought(tmp_path):
 def test_what_is_no_choice_is_refused(make, told):
     with pytest.raises(ValueError, match=told):
         make()
+
+
+@pytest.mark.parametrize("make", [TS, lambda oracle: MNLUCB(oracle, factor=0.5)])
+def test_in_the_midst_of_an_epoch_what_is_left_is_chosen_by_all_purchases(make):
+    """Items 0 and 1 are in play; once 0 is gone, the offer is the best of the attractions as they are now."""
+    shop = Assortment([1.0, 1.0, 0.9, 0.2], k=2)
+    policy, context = make(shop), Context(available=[False, True, True, True])
+    state = policy.initial_state()
+    for arms, outcomes in (([0, 1], [0.0, 0.0]), ([2, 3], [0.0, 0.0]), ([1], [1.0])):
+        policy.update(state, Feedback(arms, outcomes))
+    at_start = policy.attractions(state)
+    for _ in range(3):
+        policy.update(state, Feedback([1], [1.0]))
+    v = policy.attractions(state)
+    assert (v >= at_start).all() and state.epochs == 2
+    pairs = [some for size in (1, 2) for some in combinations([1, 2, 3], size)]
+    best = max(pairs, key=lambda some: revenue(some, shop.revenues, v))
+    assert policy.select_for(state, context, RNG(0)).tolist() == list(best)
+    assert state.super_arm.tolist() == policy.select(state, RNG(0)).tolist()  # which waits
 
 
 def test_sums_of_customers_are_refused():

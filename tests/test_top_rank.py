@@ -188,6 +188,8 @@ def test_a_session_goes_on_from_its_file(tmp_path):
         (lambda state: state.better.__setitem__((0, 1), True), "better must"),
         (lambda state: setattr(state, "better", np.zeros((2, 2), bool)), "better must be"),
         (lambda state: setattr(state, "rounds", -1), "rounds"),
+        (lambda state: setattr(state, "asked", -1), "asked"),
+        (lambda state: state.since.__setitem__((0, 1), 1), "since must"),
     ],
 )
 def test_states_that_no_clicks_lead_to_are_refused(change, told):
@@ -218,6 +220,35 @@ def test_items_that_come_and_go_are_compared_where_they_meet():
     policy.learn(state, Ticket(0, np.array([2, 3]), context=context), Feedback([2, 3], [1.0, 0.0]), RNG(0))
     assert (state.leads - before)[0].tolist() == [0, 0, 0, 0]
     assert (state.leads - before)[2].tolist() == [0, 1, 0, 1]
+
+
+def test_late_clicks_are_compared_in_the_blocks_of_their_list():
+    """Ticket 0 was shuffled in {0, 1, 2}, ticket 1, after the proof, in {0}, {1, 2}; both are told late."""
+    policy = TopRank(RankedTopK(3, 2), 0.1)
+    state, rng = policy.initial_state(), RNG(0)
+    early, late = Ticket(0, np.array([1, 0])), Ticket(1, np.array([0, 1]))
+    policy.reserve(state, early)
+    for _ in range(40):
+        policy.update(state, Feedback([0, 1], [1.0, 0.0]))
+        policy.update(state, Feedback([0, 2], [1.0, 0.0]))
+    assert state.better[0, 1] and state.better[0, 2] and not state.better[1, 2]
+    policy.reserve(state, late)
+    before = state.leads.copy()
+    policy.learn(state, late, Feedback([0, 1], [0.0, 1.0]), rng)
+    assert (state.leads - before).tolist() == [[0, 0, 0], [0, 0, 1], [0, -1, 0]]
+    before = state.leads.copy()
+    policy.learn(state, early, Feedback([1, 0], [1.0, 0.0]), rng)
+    assert (state.leads - before).tolist() == [[0, -1, 0], [1, 0, 1], [0, -1, 0]]
+    state.check(policy.initial_state())
+
+
+def test_late_clicks_make_equal_items_no_better():
+    """In `simulate`, 25 rounds late: item 0 leads; a wrong proof has a chance of delta m^2 = 1.6e-5."""
+    page = position_based_model([1.0, 0.4, 0.4, 0.4], [1.0, 0.6, 0.1])
+    policy = TopRank(page.oracle, 1e-6, lists=np.arange(12).reshape(4, 3))
+    (state,) = simulate(policy, page, 1500, delay=25, rng=0).states
+    assert state.better[0].sum() == 3 and not state.better[1:].any()
+    assert state.since[0, 1:].min() > 0
 
 
 @pytest.mark.parametrize(

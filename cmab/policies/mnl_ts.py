@@ -17,18 +17,17 @@ from cmab.validation import integer, real
 class MNLTS(Epochs):
     """Thompson sampling for multinomial logit choice, an epoch at a time: for `oracles.Assortment`.
 
-    As `MNLUCB` it offers an assortment until a customer buys nothing. Of the epochs that are over, T_i had
-    item i, which was bought ``v`` times in each on average. For the next one a single number z is drawn, the
-    largest of k standard normal ones, and the oracle is given
-    ``v + factor z (sqrt(50 v (v + 1) / T_i) + 75 sqrt(ln(k horizon)) / T_i)`` as attractions, cut to
-    ``[0, max_attraction]``, and `max_attraction` for items never offered. One number for all items keeps
-    their draws together: the best assortment is overrated as often as a single item is, and the largest of k
-    makes that likely. The regret in T = horizon rounds is ``O(sqrt(m T) ln(k T) + m ln(k T)^2)``
-    with ``factor=1``, if no v exceeds 1. 50 and 75 are the theorem's; a few hundredths of them are what
-    learns fast. With `factor` 0 an item that happened not to be bought may be gone for ever. `CTS` on the
-    same oracle is the paper's other algorithm, Beta posteriors of ``1 / (1 + v)``, but for its epochs: it
-    draws anew for each customer. For costs, which are no choices, it is the mirror image with epochs of one
-    round.
+    As `MNLUCB` it offers an assortment until a customer buys nothing, and treats contexts as it does. Of the
+    epochs that are over, T_i had item i, which was bought ``v`` times in each on average. For the next one a
+    single number z is drawn, the largest of k standard normal ones, and the oracle is given ``v + factor z
+    (sqrt(50 v (v + 1) / T_i) + 75 sqrt(ln(k horizon)) / T_i)`` as attractions, cut to ``[0,
+    max_attraction]``, and `max_attraction` for items never offered. One number for all items keeps their
+    draws together: the best assortment is overrated as often as a single item is, and the largest of k makes
+    that likely. The regret in T = horizon rounds is ``O(sqrt(m T) ln(k T) + m ln(k T)^2)`` with ``factor=1``,
+    if no v exceeds 1. 50 and 75 are the theorem's; a few hundredths of them are what learns fast. With
+    `factor` 0 an item that happened not to be bought may be gone for ever. `CTS` on the same oracle is the
+    paper's other algorithm, Beta posteriors of ``1 / (1 + v)``, but for its epochs: it draws anew for each
+    customer. For costs, which are no choices, it is the mirror image with epochs of one round.
 
     Parameters
     ----------

@@ -23,7 +23,9 @@ class MNLUCB(Epochs):
     max_attraction)`` as attractions, `max_attraction` for items never offered. The regret in n rounds is
     ``O(sqrt(m n ln(m n)) + m ln(m n)^2)``. The 48 is the theorem's: nothing is learned by it in the first ten
     thousand rounds or so, and smaller factors are what is run. `CUCB` on the same oracle learns from each
-    customer. For costs, which are no choices, it is the mirror image with epochs of one round.
+    customer. Where a context leaves out some of the assortment, the customer is offered the best of what is
+    left, by all purchases so far, those of the epoch under way included. For costs, which are no choices, it
+    is the mirror image with epochs of one round.
 
     Parameters
     ----------

@@ -4,71 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Self
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, IntArray
 from cmab.compiled.forms import is_current
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
+from cmab.policies._comparisons import Comparisons
 from cmab.policy import Policy, refuse_parts
-from cmab.statistics import count
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, check_vector, integer, real, shown
+from cmab.validation import arm_indices, integer, real, shown
 
 #: The paper's c, from memory: 4 sqrt(2 / pi) / erf(sqrt(2)), which is 3.34, is printed there as 3.43.
 _C = 3.43
-
-
-@dataclass(eq=False)
-class Comparisons:
-    """What is known of each pair of items.
-
-    Attributes
-    ----------
-    leads : FloatArray, shape (n_items, n_items)
-        Clicks on the first item less those on the second, in rounds that had both in a block.
-    differences : FloatArray, shape (n_items, n_items)
-        Their differences round by round, in size: how many rounds told the two apart.
-    better : BoolArray, shape (n_items, n_items)
-        Whether the first item is proven to be better than the second.
-    rounds : int
-        Rounds that were told.
-
-    Examples
-    --------
-    >>> from cmab import Feedback, TopRank
-    >>> from oracles import RankedTopK
-    >>> policy = TopRank(RankedTopK(3, k=2), delta=0.01)
-    >>> state = policy.initial_state()
-    >>> policy.update(state, Feedback([2, 0], [0.0, 1.0]))
-    >>> state.leads[0]
-    array([0., 1., 1.])
-    """
-
-    leads: FloatArray
-    differences: FloatArray
-    better: BoolArray
-    rounds: int = 0
-
-    def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to."""
-        count("rounds", self.rounds)
-        for name in ("leads", "differences", "better"):
-            array, wanted = getattr(self, name), getattr(fresh, name)
-            if array.shape != wanted.shape or array.dtype != wanted.dtype:
-                raise ValueError(f"{name} must be {wanted.shape} numbers of type {wanted.dtype}")
-        check_vector("differences", self.differences.reshape(-1), self.differences.size, 0.0, self.rounds)
-        if (self.differences != self.differences.T).any() or (self.leads != -self.leads.T).any():
-            raise ValueError("differences must be the same both ways, and leads the opposite")
-        # Sums of fractions may differ by rounding.
-        if not (np.abs(self.leads) <= self.differences * (1.0 + 1e-9)).all():
-            raise ValueError("leads must not exceed differences")
-        if (self.better & (self.leads <= 0.0)).any():
-            raise ValueError("better must be items that lead")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +42,8 @@ class TopRank(Policy[Comparisons]):
 
     Outcomes are clicks, in [0, 1], and those outside are taken as its ends; for costs, what is missing to 1
     is the click. Where a context says what is available, the items are those of which all arms are, in blocks
-    of their own: what is shuffled together and compared is what is there. With late feedback the blocks are
-    those of the round in which it comes in.
+    of their own: what is shuffled together and compared is what is there. Feedback that comes late is taken
+    in by the blocks in which the list was shuffled, not by those that were proven since.
 
     Parameters
     ----------
@@ -161,7 +112,9 @@ class TopRank(Policy[Comparisons]):
     def initial_state(self) -> Comparisons:
         """Return no comparisons."""
         shape = (len(self._table), len(self._table))
-        return Comparisons(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_))
+        return Comparisons(
+            np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.int64)
+        )
 
     def blocks(self, state: Comparisons, context: Context | None = None) -> list[IntArray]:
         """Return the items block by block, those first that none is proven better than.
@@ -178,9 +131,12 @@ class TopRank(Policy[Comparisons]):
         ValueError
             If fewer items are available than a list has.
         """
+        return self._ordered(state.better, context)
+
+    def _ordered(self, better: BoolArray, context: Context | None) -> list[IntArray]:
         left, found = self._present(context), []
         while len(left):
-            beaten = state.better[np.ix_(left, left)].any(axis=0)
+            beaten = better[np.ix_(left, left)].any(axis=0)
             # Where proofs go in a circle, one of them is wrong: what is left is one block.
             first = left if beaten.all() else left[~beaten]
             found.append(first)
@@ -231,16 +187,21 @@ class TopRank(Policy[Comparisons]):
         ValueError
             If the feedback has sums of several outcomes of an arm, or an arm that stands in no list.
         """
-        self._take(state, feedback, None)
+        self._take(state, feedback, unguarded(self.blocks)(state))
+
+    def reserve(self, state: Comparisons, ticket: Ticket) -> None:
+        """Take note that this ticket knows of what is proven by now, and of no later proof."""
+        state.asked = max(state.asked, ticket.number + 1)
 
     def learn(self, state: Comparisons, ticket: Ticket, feedback: Feedback, rng: np.random.Generator) -> None:
-        """Take in the clicks of a ticket, in the blocks of what was available; as `update` does otherwise."""
+        """Take in the clicks of a ticket, in the blocks in which its list was shuffled."""
         if is_current(self, "update", form="learn"):
-            self._take(state, feedback, ticket.context)
+            known = state.better & (state.since <= ticket.number)
+            self._take(state, feedback, self._ordered(known, ticket.context))
         else:
             super().learn(state, ticket, feedback, rng)
 
-    def _take(self, state: Comparisons, feedback: Feedback, context: Context | None) -> None:
+    def _take(self, state: Comparisons, feedback: Feedback, blocks: list[IntArray]) -> None:
         if feedback.pulls is not None:
             raise ValueError(f"feedback.pulls must be None, one list a round, got {shown(feedback.pulls)}")
         arms = arm_indices("feedback.arms", feedback.arms, self.oracle.n_arms)
@@ -249,7 +210,6 @@ class TopRank(Policy[Comparisons]):
             raise ValueError(f"feedback.arms must stand in lists, got {shown(arms[items < 0].tolist())}")
         clicks, told = np.zeros(len(self._table)), np.clip(feedback.outcomes, 0.0, 1.0)
         np.maximum.at(clicks, items, told if self.oracle.sense == "max" else 1.0 - told)
-        blocks = unguarded(self.blocks)(state, context)
         state.rounds += 1
         for block in blocks:
             pairs = np.ix_(block, block)
@@ -261,7 +221,9 @@ class TopRank(Policy[Comparisons]):
     def _prove(self, state: Comparisons) -> None:
         # Lattimore et al. (2018), Algorithm 1, line 12. Of less than one difference nothing is proven.
         n, confidence = np.maximum(state.differences, 1.0), math.log(_C) - math.log(self.delta)
-        state.better |= state.leads >= np.sqrt(2.0 * n * (0.5 * np.log(n) + confidence))
+        proven = state.leads >= np.sqrt(2.0 * n * (0.5 * np.log(n) + confidence))
+        state.since[proven & ~state.better] = state.asked
+        state.better |= proven
 
     def propensity(self, state: Comparisons, super_arm: IntArray, context: Context | None) -> float:
         """Return the probability of a list: that of its order in each block that it shows."""

@@ -1,0 +1,69 @@
+"""What `TopRank` knows: comparisons of pairs of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.statistics import count
+from cmab.validation import check_vector
+
+
+@dataclass(eq=False)
+class Comparisons:
+    """What is known of each pair of items.
+
+    Attributes
+    ----------
+    leads : FloatArray, shape (n_items, n_items)
+        Clicks on the first item less those on the second, in rounds that had both in a block.
+    differences : FloatArray, shape (n_items, n_items)
+        Their differences round by round, in size: how many rounds told the two apart.
+    better : BoolArray, shape (n_items, n_items)
+        Whether the first item is proven to be better than the second.
+    since : IntArray, shape (n_items, n_items)
+        Number of the first ticket that was handed out after the proof, 0 where there is none.
+    rounds : int
+        Rounds that were told.
+    asked : int
+        Number of the next ticket, as far as tickets were told of: 0 where feedback is never late.
+
+    Examples
+    --------
+    >>> from cmab import Feedback, TopRank
+    >>> from oracles import RankedTopK
+    >>> policy = TopRank(RankedTopK(3, k=2), delta=0.01)
+    >>> state = policy.initial_state()
+    >>> policy.update(state, Feedback([2, 0], [0.0, 1.0]))
+    >>> state.leads[0]
+    array([0., 1., 1.])
+    """
+
+    leads: FloatArray
+    differences: FloatArray
+    better: BoolArray
+    since: IntArray
+    rounds: int = 0
+    asked: int = 0
+
+    def check(self, fresh: Self) -> None:
+        """Refuse what no feedback could have led to."""
+        count("rounds", self.rounds)
+        count("asked", self.asked)
+        for name in ("leads", "differences", "better", "since"):
+            array, wanted = getattr(self, name), getattr(fresh, name)
+            if array.shape != wanted.shape or array.dtype != wanted.dtype:
+                raise ValueError(f"{name} must be {wanted.shape} numbers of type {wanted.dtype}")
+        check_vector("differences", self.differences.reshape(-1), self.differences.size, 0.0, self.rounds)
+        if (self.differences != self.differences.T).any() or (self.leads != -self.leads.T).any():
+            raise ValueError("differences must be the same both ways, and leads the opposite")
+        # Sums of fractions may differ by rounding.
+        if not (np.abs(self.leads) <= self.differences * (1.0 + 1e-9)).all():
+            raise ValueError("leads must not exceed differences")
+        if (self.better & (self.leads <= 0.0)).any():
+            raise ValueError("better must be items that lead")
+        if not ((self.since >= 0) & (self.since <= np.where(self.better, self.asked, 0))).all():
+            raise ValueError("since must be numbers of tickets that were asked for, 0 without proof")
