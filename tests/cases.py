@@ -21,6 +21,7 @@ from cmab import (
     CTS,
     CUCB,
     ESCB,
+    ETCG,
     FTPL,
     HYBRID,
     KLCUCB,
@@ -172,6 +173,16 @@ def their_pairs(chosen):
     return (2 * chosen[:, None] + np.arange(2)).ravel()
 
 
+class UpToK(TopK):
+    """The sets of at most k arms, the best of which, where means are not negative, has k."""
+
+    uniform_size = None
+
+    def is_feasible(self, super_arm):
+        """Return whether there are at most k."""
+        return len(super_arm) <= self.k
+
+
 @dataclass(frozen=True)
 class InfluenceCase:
     """A way to certified seeds, for a graph, k and options that all of `InfluenceMaximization` share.
@@ -222,10 +233,12 @@ INFLUENCE = [
 
 @dataclass(frozen=True)
 class PolicyCase:
-    """A policy, made for any oracle."""
+    """A policy, made for any oracle, or for those of a family in some senses."""
 
     name: str
     make: Callable[[Oracle], AnyPolicy]
+    family: Callable[..., Oracle] = TopK
+    senses: tuple[str, ...] = ("max", "min")
 
 
 @dataclass(frozen=True)
@@ -754,6 +767,9 @@ POLICIES = [
     PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01)),
     PolicyCase("windowed", lambda oracle: Windowed(CUCB(oracle), window=7)),
 ]
+
+# Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
+GROWING = [PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",))]
 
 ENVIRONMENTS = [
     EnvironmentCase("beta", lambda: SemiBandit(BetaArms(MEANS, 1 - MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),

@@ -22,7 +22,6 @@ import numpy as np
 
 from cmab import ArmStatistics, Feedback
 from cmab.ticket import Ticket
-from oracles import TopK
 from oracles.influence.certificate import Certificate
 
 SECONDS = 300
@@ -132,8 +131,9 @@ class Subject:
 
     def __init__(self, kind, case):
         self.kind = kind
-        self.thing = case.make(TopK(6, 2)) if kind == "POLICIES" else case.make()
-        self.n_arms = self.thing.oracle.n_arms if kind == "POLICIES" else self.thing.n_arms
+        is_policy = kind in ("POLICIES", "GROWING")
+        self.thing = case.make(case.family(6, 2)) if is_policy else case.make()
+        self.n_arms = self.thing.oracle.n_arms if is_policy else self.thing.n_arms
         self.n_choices = getattr(self.thing, "n_choices", None) or self.n_arms
         listed = getattr(case, "super_arms", None) or ((0, 1),)
         family = islice(listed() if callable(listed) else listed, 20)
@@ -196,7 +196,7 @@ class Subject:
         state = self.thing.initial_state()
         for outcome in (0.25, 0.5):
             arms = self.thing.select(state, np.random.default_rng(0))
-            self.thing.update(state, Feedback(arms, np.full(len(arms), outcome)))
+            self.thing.update(state, Feedback(arms, np.full(len(arms), outcome), reward=outcome))
         return state
 
     def wrong(self, method, name):

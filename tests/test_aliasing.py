@@ -14,7 +14,7 @@ import instances
 import oracles
 from cmab import Environment, Oracle, Policy
 
-TABLES = {"ORACLES": Oracle, "ENVIRONMENTS": Environment, "POLICIES": Policy}
+TABLES = {"ORACLES": Oracle, "ENVIRONMENTS": Environment, "POLICIES": Policy, "GROWING": Policy}
 
 
 def arrays_and_graphs(values):

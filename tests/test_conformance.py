@@ -1,6 +1,6 @@
 """Every row of `cases.py` goes through the checks that ship with the package."""
 
-from cases import ENVIRONMENTS, EXPLORERS, ORACLES, POLICIES
+from cases import ENVIRONMENTS, EXPLORERS, GROWING, ORACLES, POLICIES
 
 from cmab.testing import (
     environment_checks,
@@ -10,7 +10,6 @@ from cmab.testing import (
     policy_checks,
 )
 from instances import BernoulliArms, SemiBandit
-from oracles import TopK
 
 # Of each row, for this suite has hundreds of checks; the default of a user's own class is longer.
 SECONDS = 0.2
@@ -36,9 +35,9 @@ def _of_environments():
 
 
 def _of_policies():
-    for case in POLICIES:
-        for sense in ("max", "min"):
-            oracle = TopK(5, k=2, sense=sense)
+    for case in (*POLICIES, *GROWING):
+        for sense in case.senses:
+            oracle = case.family(5, k=2, sense=sense)
             environment = SemiBandit(BernoulliArms([0.9, 0.75, 0.6, 0.3, 0.1]), oracle)
             yield from policy_checks(
                 case.make(oracle), environment, seconds=SECONDS, name=f"{case.name}-{sense}"

@@ -16,7 +16,7 @@ import oracles
 from oracles import BruteForce, DirectedGraph, InfluenceMaximization, MaxCoverage, ShortestPath
 
 HERE = Path(__file__).parent
-TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "EXPLORERS"]
+TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
 
 
 def faults(stride):

@@ -6,7 +6,7 @@ import re
 import networkx as nx
 import numpy as np
 import pytest
-from cases import ENVIRONMENTS, EXPLORERS, MEANS, ORACLES, POLICIES
+from cases import ENVIRONMENTS, EXPLORERS, GROWING, MEANS, ORACLES, POLICIES
 
 from cmab import (
     CUCB,
@@ -34,7 +34,7 @@ ARMS = [
 ]
 OBJECTS = [
     *(pytest.param(case.make, id=case.name) for case in (*ORACLES, *ENVIRONMENTS, *EXPLORERS)),
-    *(pytest.param(lambda case=case: case.make(TopK(6, 2)), id=case.name) for case in POLICIES),
+    *(pytest.param(lambda c=c: c.make(c.family(6, 2)), id=c.name) for c in (*POLICIES, *GROWING)),
     *(pytest.param(lambda arms=arms: arms, id=f"{type(arms).__name__}{i}") for i, arms in enumerate(ARMS)),
 ]
 SCALAR = int | float | str | bool | np.number

@@ -11,7 +11,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from cases import EXPLORERS, JOINT, ORACLES, POLICIES, UNIFORM
+from cases import EXPLORERS, GROWING, JOINT, ORACLES, POLICIES, UNIFORM
 from isolated import isolated
 
 from cmab import CTS, CUCB, Feedback, MemoisedOracle, Session, UniformlyRandom
@@ -39,6 +39,7 @@ LEARNERS = {
     for family in FAMILIES
     if family == "top_k" or case.name not in LINEAR_ONLY
 } | {case.name: case.make for case in EXPLORERS}
+LEARNERS |= {case.name: (lambda case=case: case.make(case.family(6, 2))) for case in GROWING}
 
 
 def answer(session, ticket, rng):

@@ -15,7 +15,7 @@ from instances import BernoulliArms, Coverage, IndependentCascade, SemiBandit
 from oracles import BruteForce, GraphicMatroid, InfluenceMaximization, RepairedInfluence, TopK
 
 HERE = Path(__file__).parent
-TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "EXPLORERS"]
+TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
 
 
 def differences(times):
