@@ -45,6 +45,7 @@ from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommi
 from cmab.policies.bayes_ucb import BayesUCB
 from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.budgets import BudgetState, PrimalDualCUCB
+from cmab.policies.contextual_mnl import ContextualMNLTS, ContextualMNLUCB
 from cmab.policies.cucb import CUCB
 from cmab.policies.discounted import DiscountedCUCB
 from cmab.policies.escb import AESCB, ESCB, OLSUCB
@@ -128,6 +129,8 @@ __all__ = [
     "ComparisonInterrupted",
     "CompiledIndexPolicy",
     "Context",
+    "ContextualMNLTS",
+    "ContextualMNLUCB",
     "DiscountedCUCB",
     "Environment",
     "EpsilonGreedy",

@@ -11,6 +11,7 @@ from instances.best_k import (
     two_groups,
 )
 from instances.changing import PiecewiseStationary
+from instances.choices.linear_logit import LinearMultinomialLogit
 from instances.choices.multinomial_logit import MultinomialLogit
 from instances.contexts.linear import LinearSemiBandit
 from instances.contexts.sleeping import SleepingSemiBandit
@@ -46,6 +47,7 @@ __all__ = [
     "EmpiricalArms",
     "GaussianArms",
     "IndependentCascade",
+    "LinearMultinomialLogit",
     "LinearSemiBandit",
     "LinearThreshold",
     "MovingMeans",

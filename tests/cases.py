@@ -37,6 +37,8 @@ from cmab import (
     Clairvoyant,
     CombLinTS,
     CombLinUCB,
+    ContextualMNLTS,
+    ContextualMNLUCB,
     DiscountedCUCB,
     Environment,
     EpsilonGreedy,
@@ -71,6 +73,7 @@ from instances import (
     EmpiricalArms,
     GaussianArms,
     IndependentCascade,
+    LinearMultinomialLogit,
     LinearThreshold,
     MovingMeans,
     MultinomialLogit,
@@ -697,9 +700,11 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
     return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], mode="mean")
 
 
-# Rules for linear oracles (most of them with `solve_root`), and for those with all sets of k arms.
+# Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
+# whose super arms list base arms.
 JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
 UNIFORM = {"hybrid", "top_rank"}
+ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
     PolicyCase("aescb", AESCB),
     PolicyCase(
@@ -718,6 +723,10 @@ POLICIES = [
         lambda oracle: CombLinUCB(
             oracle, np.ones((oracle.n_arms, 1)), group=np.arange(oracle.n_arms), horizon=100
         ),
+    ),
+    PolicyCase("contextual_mnl_ts", lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5)),
+    PolicyCase(
+        "contextual_mnl_ucb", lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), factor=0.3)
     ),
     PolicyCase("cts", CTS),
     PolicyCase(
@@ -850,6 +859,13 @@ ENVIRONMENTS = [
     EnvironmentCase(
         "multinomial_logit",
         lambda: MultinomialLogit(MEANS, Assortment([1.0, 3.0, 0.0, 2.0, 3.0], k=3)),
+        ((0, 1, 2), (3,), (1, 4)),
+    ),
+    EnvironmentCase(
+        "linear_multinomial_logit",
+        lambda: LinearMultinomialLogit(
+            [0.5, -0.8], Assortment([1.0, 3.0, 0.0, 2.0, 3.0], k=3, max_attraction=3.0)
+        ),
         ((0, 1, 2), (3,), (1, 4)),
     ),
     EnvironmentCase("arms_alone", lambda: BernoulliArms(MEANS), ((0, 3), (1,))),

@@ -11,7 +11,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from cases import EXPLORERS, GROWING, JOINT, ORACLES, POLICIES, UNIFORM
+from cases import EXPLORERS, GROWING, ITEMS, JOINT, ORACLES, POLICIES, UNIFORM
 from isolated import isolated
 
 from cmab import CTS, CUCB, Feedback, MemoisedOracle, Session, UniformlyRandom
@@ -32,7 +32,7 @@ from oracles import (
 LIMITED = {case.name: case for case in ORACLES}
 # The families that differ in what a state looks like: linear, clustered, spreading.
 FAMILIES = ("top_k", "influence")
-LINEAR_ONLY = JOINT | UNIFORM | {"ftpl", "llr"}
+LINEAR_ONLY = ITEMS | JOINT | UNIFORM | {"ftpl", "llr"}
 LEARNERS = {
     f"{case.name}-{family}": (lambda case=case, family=family: case.make(LIMITED[family].make()))
     for case in POLICIES

@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.linear.factors import solve_definite
+from cmab.linear.newton import minimum
 
 _MOST_STEPS = 100
 
@@ -60,21 +61,13 @@ def posterior_mode(
         along = solve_definite(precision, rows[0])
         step_size = _root(float(outcomes[0]), float(rows[0] @ centre), float(rows[0] @ along))
         return centre + step_size * along
-    theta, now = centre, loss(centre)
-    for _ in range(_MOST_STEPS):
+
+    def derivatives(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         means = expected(rows @ theta)
         slope = precision @ (theta - centre) + rows.T @ (means - outcomes)
-        step = solve_definite(precision + (rows.T * (means * (1.0 - means))) @ rows, slope)
-        gain, length = float(slope @ step), 1.0
-        # Far from the mode, where means are near 0 or 1, a whole step would go beyond it.
-        while (then := loss(theta - length * step)) > now - 0.25 * length * gain and length > 1e-9:
-            length /= 2.0
-        if not then < now:  # as close as rounding lets it
-            break
-        theta, now = theta - length * step, then
-        if gain < 1e-14 * (1.0 + abs(now)):
-            break
-    return theta
+        return slope, precision + (rows.T * (means * (1.0 - means))) @ rows
+
+    return minimum(loss, derivatives, centre)
 
 
 def _root(outcome: float, score: float, width: float) -> float:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.linear.choice import choice_mode
 from cmab.linear.factors import cholesky, solve_definite
 from cmab.linear.logistic import expected, posterior_mode
 from cmab.statistics import count
@@ -201,6 +202,28 @@ class LinearStatistics:
                 # Chapelle and Li (2011), Algorithm 3: q_i += sum of x_ij^2 p_j (1 - p_j), the diagonal.
                 prior += np.diag((scaled**2).sum(axis=0)) if is_diagonal else scaled.T @ scaled
                 self.moment[number] = prior @ theta
+            self.rounds += 1
+
+    def update_choice(self, features: FloatArray, chosen: FloatArray) -> None:
+        """Take in one round in which one of several was chosen, or none: multinomial logit of ``x . theta``.
+
+        As in `update_logistic` the prior ``N(V^-1 b, V^-1)`` becomes Laplace's approximation of the
+        posterior. There must be one group.
+
+        Parameters
+        ----------
+        features : FloatArray, shape (n, d)
+            Features of what could be chosen.
+        chosen : FloatArray, shape (n,)
+            1 for what was chosen, 0 for the others; all 0 if nothing was.
+        """
+        with _WRITING:
+            if len(features):
+                prior = self.precision[0]
+                centre = solve_definite(prior, self.moment[0])
+                theta, gained = choice_mode(prior, centre, features, chosen)
+                prior += gained
+                self.moment[0] = prior @ theta
             self.rounds += 1
 
     def posterior(self) -> Posterior:

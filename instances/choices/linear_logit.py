@@ -1,0 +1,71 @@
+"""Customers by multinomial logit whose utilities are linear in features that come anew in each round."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab import Context
+from cmab.arrays import ArrayLike
+from cmab.description import described
+from cmab.validation import frozen, shown, vector
+from instances.choices.multinomial_logit import MultinomialLogit
+from oracles import Assortment
+
+
+class LinearMultinomialLogit(MultinomialLogit):
+    """A customer a round, to whom item i has the attraction ``exp(features[i] . coefficients)`` of the round.
+
+    Features are directions: standard normal numbers, divided by their norm. The instance itself, of which no
+    round is played, has features of 0, so that all items attract as nothing does.
+
+    Parameters
+    ----------
+    coefficients : array_like, shape (d,)
+        The most attractive item that may come has ``exp(norm of coefficients)``, which must be at most
+        ``oracle.max_attraction``.
+    oracle : Assortment
+        The items' revenues, and how many may be offered.
+
+    Raises
+    ------
+    ValueError
+        If `oracle` is no `Assortment`, or `coefficients` are none or too long for it.
+
+    Examples
+    --------
+    >>> from cmab import ContextualMNLUCB, simulate
+    >>> from instances import LinearMultinomialLogit
+    >>> from oracles import Assortment
+    >>> shop = Assortment([1.0] * 20, k=3, max_attraction=8.0)
+    >>> customers = LinearMultinomialLogit([1.0, -1.5], shop)
+    >>> run = simulate(ContextualMNLUCB(shop, dimension=2, factor=0.1), customers, 300, rng=0)
+    >>> bool(run.regret[0, -1] < 10)
+    True
+    """
+
+    def __init__(self, coefficients: ArrayLike, oracle: Assortment) -> None:
+        if not isinstance(oracle, Assortment):
+            raise ValueError(f"oracle must be an Assortment, got {shown(oracle)}")
+        self.coefficients = frozen(vector("coefficients", coefficients))
+        if not len(self.coefficients):
+            raise ValueError("coefficients must have an entry at least, got none")
+        size, most = math.hypot(*self.coefficients.tolist()), math.log(oracle.max_attraction)
+        if not size <= most + 1e-12:
+            raise ValueError(
+                f"coefficients must have norm at most ln(max_attraction) = {most:.6g}, got {size:.6g}"
+            )
+        super().__init__(np.ones(oracle.n_arms), oracle)
+
+    def __repr__(self) -> str:
+        return described(self, oracle=self.oracle, coefficients=self.coefficients)
+
+    def in_round(self, t: int, rng: np.random.Generator) -> MultinomialLogit:  # noqa: ARG002
+        """Return the instance with features drawn anew."""
+        features = rng.standard_normal((self.n_arms, len(self.coefficients)))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        attraction = np.minimum(np.exp(features @ self.coefficients), self.oracle.max_attraction)
+        today = MultinomialLogit(attraction, self.oracle)
+        today.context = Context(features=features)
+        return today
