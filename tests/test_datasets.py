@@ -185,6 +185,25 @@ def test_ratings_and_what_is_made_of_them(nowhere):
         datasets.film_lists(films, n_films=4, k=1)
 
 
+def test_a_matching_of_films_lays_each_share_on_its_pair():
+    """Any number of occupations; two films of one title, and one whose title is an occupation."""
+    rng = np.random.default_rng(0)
+    titles, jobs = ("Sabrina", "doctor", "Heat", "Sabrina"), ("doctor", "artist", "writer", "artist", "none")
+    users, numbers = rng.integers(0, len(jobs), 200), rng.integers(0, len(titles), 200)
+    ratings = rng.integers(1, 6, 200).astype(float)
+    films = datasets.Films(users, numbers, ratings, users, titles, ((),) * 4, jobs)
+    pairs = datasets.film_matching(films, n_films=4)
+    called = {"Sabrina (film 0)": 0, "doctor (film 1)": 1, "Heat": 2, "Sabrina (film 3)": 3}
+    assert len(pairs.oracle.edges) == 4 * 4
+    for (job, title), mean in zip(pairs.oracle.edges, pairs.means, strict=True):
+        of = [
+            rating
+            for user, film, rating in zip(users, numbers, ratings, strict=True)
+            if jobs[user] == job and film == called[title]
+        ]
+        assert mean == pytest.approx((1 + sum(rating >= 4 for rating in of)) / (2 + len(of)))
+
+
 def test_ratings_of_unknown_films_are_refused(nowhere, monkeypatch):
     wrong = {**CONTENT["movielens"], "ml-100k.inter": RATINGS.replace("\t10\t", "\t11\t").encode()}
     monkeypatch.setitem(CONTENT, "movielens", wrong)

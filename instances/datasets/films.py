@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from dataclasses import dataclass
 
 import networkx as nx
@@ -150,8 +151,9 @@ def film_matching(films: Films, n_films: int = 20) -> SemiBandit:
     """Return a matching of films to occupations: each gets one film, and no two the same.
 
     A pair succeeds with the share of ratings of 4 or more among those that people of the occupation gave the
-    film, with one success and one failure added. Arms are the edges of ``environment.oracle.graph``, whose
-    nodes are occupations and titles; the films are the most rated ones.
+    film, with one success and one failure added. Arms are ``environment.oracle.edges``, pairs of an
+    occupation and a title; the films are the most rated ones. A title that several films have, or an
+    occupation, is followed by the film's number.
 
     Parameters
     ----------
@@ -181,5 +183,15 @@ def film_matching(films: Films, n_films: int = 20) -> SemiBandit:
     given += 1.0
     np.add.at(given, (group, films.films), 1.0)
     np.add.at(liked, (group, films.films), films.ratings >= LIKED)
-    graph = nx.Graph([(name, films.titles[film]) for name in names for film in chosen])
+    graph: nx.Graph[str] = nx.Graph()
+    # Before the films, so that edges come occupation by occupation, as the means do.
+    graph.add_nodes_from(names)
+    graph.add_edges_from((name, title) for name in names for title in _distinct(films, names, chosen))
     return SemiBandit(BernoulliArms((liked / given)[:, chosen].ravel()), Matching(graph))
+
+
+def _distinct(films: Films, others: list[str], chosen: IntArray) -> list[str]:
+    """Return names of the films, all different: remakes have the title of the first one."""
+    times = Counter([*films.titles, *others])
+    titles = ((film, films.titles[film]) for film in chosen.tolist())
+    return [title if times[title] == 1 else f"{title} (film {film})" for film, title in titles]
