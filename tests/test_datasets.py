@@ -158,6 +158,47 @@ def test_a_wheel_of_something_else_is_refused(nowhere):
         datasets.open_bandit(file=nowhere / "log.csv")
 
 
+DAMAGES = {
+    "empty": lambda raw: b"",
+    "cut": lambda raw: raw[: len(raw) * 2 // 3 - 1],
+    "other": lambda raw: b"\xff\x00 no such thing",
+    "cells": lambda raw: raw.replace(b"0.1", b"nan").replace(b"\t5\t", b"\t9\t").replace(b",train", b",ship"),
+    "twice": lambda raw: raw + b"\n" + raw,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", DATASETS)
+def test_a_damaged_file_is_named(name, damage, nowhere, monkeypatch):
+    """Nothing is made of it in silence, and what breaks inside is no riddle; each file of a data set."""
+    for member, content in CONTENT[name].items():
+        is_zipped = member.endswith(".gz")
+        raw = DAMAGES[damage](gzip.decompress(content) if is_zipped else content)
+        if raw == content:
+            continue
+        wrong = {**CONTENT[name], member: gzip.compress(raw) if is_zipped else raw}
+        with monkeypatch.context() as patch:
+            patch.setitem(CONTENT, name, wrong)
+            # What is there twice may be right, and the other rule's log is not read.
+            if (name, damage) == ("deezer", "twice") or member.startswith("bts"):
+                assert made(name, nowhere) is not None
+                continue
+            with pytest.raises(ValueError, match=rf"file must hold the data set {name}, whole, got '.*': ."):
+                made(name, nowhere)
+
+
+def test_half_a_gzipped_file_is_named(nowhere):
+    path = nowhere / "deezer_attraction.csv.gz"
+    path.write_bytes(CONTENT["deezer"][path.name][:-5])
+    with pytest.raises(ValueError, match=r"file must hold the data set deezer, whole.*EOFError"):
+        datasets.streaming_chances(file=path)
+    kept = nowhere / "cache/cmab/datasets/sndlib/polska.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("{}")
+    with pytest.raises(ValueError, match=r"on this machine \(the cache is .*sndlib\): KeyError 'nodes'"):
+        datasets.network("polska")
+
+
 def test_a_log_of_clicks(nowhere):
     log = made("open-bandit", nowhere)
     assert [(row.names, row.reward, row.propensity) for row in log] == [((1,), 0.0, 0.5), ((0,), 1.0, 0.25)]

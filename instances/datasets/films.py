@@ -14,7 +14,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.datasets.sources import DATASETS, AnyPath
+from instances.datasets.sources import DATASETS, AnyPath, whole
 from instances.lists.cascade_model import CascadeModel
 from oracles import Matching, RankedTopK
 
@@ -77,7 +77,7 @@ def movielens(*, file: AnyPath | None = None) -> Films:
     Raises
     ------
     ValueError
-        If the files do not fit each other.
+        If the files are damaged, others, or do not fit each other.
     FileNotFoundError
         If there are none; the error says how to get them.
 
@@ -89,16 +89,26 @@ def movielens(*, file: AnyPath | None = None) -> Films:
     ... except FileNotFoundError as error:  # says which wheel to download
     ...     films = None
     """
+    with whole("movielens", file):
+        return _films(file)
+
+
+def _films(file: AnyPath | None) -> Films:
     inter, item, user = (_table(f"ml-100k.{kind}", file) for kind in ("inter", "item", "user"))
     film_number = {name: i for i, name in enumerate(item["item_id"])}
     user_number = {name: i for i, name in enumerate(user["user_id"])}
+    if len(film_number) < len(item["item_id"]) or len(user_number) < len(user["user_id"]):
+        raise ValueError("films and users must be named once, got some twice")
     if not (set(inter["item_id"]) <= set(film_number) and set(inter["user_id"]) <= set(user_number)):
         raise ValueError("ratings must be of films and users in the other two files, got others")
+    ratings = np.array(inter["rating"], np.float64)
+    if not (len(ratings) and ((ratings >= 1.0) & (ratings <= 5.0)).all()):
+        raise ValueError("ratings must be from 1 to 5, got others, or none")
     return Films(
         users=np.array([user_number[name] for name in inter["user_id"]], np.int64),
         films=np.array([film_number[name] for name in inter["item_id"]], np.int64),
-        ratings=np.array(inter["rating"], np.float64),
-        times=np.array(inter["timestamp"], np.float64).astype(np.int64),
+        ratings=ratings,
+        times=np.array([int(float(at)) for at in inter["timestamp"]], np.int64),
         titles=tuple(item["movie_title"]),
         genres=tuple(tuple(names.split()) for names in item["class"]),
         occupations=tuple(user["occupation"]),

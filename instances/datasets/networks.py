@@ -11,7 +11,7 @@ import numpy as np
 from cmab.validation import one_of
 from instances.arms.bounded import BetaArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.datasets.sources import DATASETS, AnyPath
+from instances.datasets.sources import DATASETS, AnyPath, whole
 from oracles import ShortestPath
 
 #: The networks by name.
@@ -69,7 +69,7 @@ def network(name: str = "nobel-germany", *, file: AnyPath | None = None) -> nx.G
     Raises
     ------
     ValueError
-        If there is no network of this name.
+        If there is no network of this name, or the file is damaged or another one.
     FileNotFoundError
         If there is no file; the error says how to get it.
 
@@ -82,6 +82,11 @@ def network(name: str = "nobel-germany", *, file: AnyPath | None = None) -> nx.G
     ...     graph = None
     """
     one_of("name", name, NETWORKS)
+    with whole("sndlib", file):
+        return _network(name, file)
+
+
+def _network(name: str, file: AnyPath | None) -> nx.Graph[str]:
     read: dict[str, Any] = json.loads(DATASETS["sndlib"].read(f"{name}.json", file))
     graph: nx.Graph[str] = nx.Graph(name=name)
     names = {}
@@ -90,6 +95,9 @@ def network(name: str = "nobel-germany", *, file: AnyPath | None = None) -> nx.G
         graph.add_node(node["name"], pos=tuple(node["pos"]))
     for edge in read["edges"]:
         graph.add_edge(names[edge["source"]], names[edge["target"]], length=float(edge["dist"]))
+    lengths = [float(edge["dist"]) for edge in read["edges"]]
+    if len(graph) < len(read["nodes"]) or not (np.isfinite(lengths).all() and len(lengths)):
+        raise ValueError("places must have different names, and links finite lengths, got others, or none")
     return graph
 
 
@@ -124,7 +132,7 @@ def delays(graph: nx.Graph[Any], source: str, target: str) -> SemiBandit:
     """
     given: Any = graph.edges(data="length")
     lengths = np.array([float(length or 0.0) for *_, length in given])
-    if not (lengths > 0.0).all():
+    if not ((lengths > 0.0) & (lengths < np.inf)).all():
         raise ValueError("edges must have a positive length, got some without")
     means = _LONGEST * lengths / lengths.max()
     arms = BetaArms(_CONCENTRATION * means, _CONCENTRATION * (1.0 - means))

@@ -7,7 +7,9 @@ import importlib.util
 import os
 import shutil
 import zipfile
-from contextlib import suppress
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,6 +121,25 @@ class DataSet:
         with suppress(OSError):  # nowhere to keep it: it is read again next time
             _keep(raw, cache() / self.name / member)
         return raw
+
+
+@contextmanager
+def whole(name: str, file: AnyPath | None) -> Iterator[None]:
+    """Name the file, and the data set it should hold, in what a damaged or another file raises."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, ArithmeticError, EOFError) as error:
+        raise _damaged(name, file, error) from error
+    except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error) as error:
+        raise _damaged(name, file, error) from error
+
+
+def _damaged(name: str, file: AnyPath | None, error: Exception) -> ValueError:
+    found = f"what is on this machine (the cache is {cache() / name})"
+    why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+    return ValueError(
+        f"file must hold the data set {name}, whole, got {found if file is None else repr(str(file))}: {why}"
+    )
 
 
 def cache() -> Path:
