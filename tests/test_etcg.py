@@ -143,6 +143,7 @@ def test_states_that_no_rewards_lead_to_are_refused(change, told):
     ("make", "told"),
     [
         (lambda: ETCG(TopK(3, 2), 0), "horizon must"),
+        (lambda: ETCG(TopK(3, 2), 10**400), "horizon must"),
         (lambda: ETCG(TopK(3, 2, sense="min"), 9), "oracle must have the sets of k"),
         (lambda: ETCG(GraphicMatroid(nx.cycle_graph(3)), 9), "oracle must have the sets of k"),
         (

@@ -10,7 +10,7 @@ from scipy import stats
 
 from cmab import Context, Feedback, Session, Ticket, TopRank, simulate
 from instances import CascadeModel, position_based_model
-from oracles import RankedTopK, TopK
+from oracles import Knapsack, RankedTopK, TopK
 
 RNG = np.random.default_rng
 
@@ -257,6 +257,8 @@ def test_late_clicks_make_equal_items_no_better():
         (lambda: TopRank(RankedTopK(3, 2), 0.0), "delta must"),
         (lambda: TopRank(RankedTopK(3, 2), 1.0), "delta must"),
         (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[0, 1, 2]), "lists must have a row"),
+        (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0, 1], [2]]), "lists must have a row"),
+        (lambda: TopRank(Knapsack([1, 1, 2, 2], 2), 0.1), "the last list of lists must be"),
         (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0, 7], [1, 1]]), "lists must lie in range"),
         (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0, 1], [1, 2]]), "lists must not give an arm"),
         (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0, 1, 2]]), "number of positions in lists"),

@@ -68,8 +68,8 @@ class ETCG(Policy[GreedyTrials]):
     the largest mean reward joins for good, and after k of them that set is played for ever. Only rewards are
     looked at, on any scale. If a further entry never lowers the expected reward and adds the less the more
     there is, the regret in T = horizon rounds against ``1 - 1/e`` of the optimum is
-    ``O(k n^(1/3) T^(2/3) ln(T)^(1/3))`` for n entries and rewards in [0, 1]. It takes about ``k n trials``
-    rounds to commit.
+    ``O(k^(4/3) n^(1/3) T^(2/3) sqrt(ln T))`` for n entries and rewards in [0, 1]. It takes about
+    ``k n trials`` rounds to commit.
 
     On the way it plays sets of less than k entries, so that the environment must take those, as
     `instances.IndependentCascade` does, whose ``feedback="none"`` shows rewards alone. Contexts are refused.
@@ -79,7 +79,7 @@ class ETCG(Policy[GreedyTrials]):
     oracle : Oracle
         Its ``k`` and `n_choices` are used, and it is never asked: all sets of k entries must be super arms.
     horizon : int
-        Number T of rounds, at least 1.
+        Number T of rounds, from 1 to 1e15.
 
     Raises
     ------
@@ -110,7 +110,7 @@ class ETCG(Policy[GreedyTrials]):
     horizon: int
 
     def __post_init__(self) -> None:
-        integer("horizon", self.horizon, 1)
+        integer("horizon", self.horizon, 1, 10**15)
         k, n = getattr(self.oracle, "k", None), self.oracle.n_choices
         if self.oracle.sense != "max" or not isinstance(k, int):
             raise ValueError(f"oracle must have the sets of k entries and rewards, got {self.oracle!r}")

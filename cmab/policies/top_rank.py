@@ -59,8 +59,8 @@ class TopRank(Policy[Comparisons]):
     Raises
     ------
     ValueError
-        If a parameter is out of its range, an arm belongs to several items, or the first k items in order
-        are no super arm.
+        If a parameter is out of its range, an arm belongs to several items, or the first or the
+        last k items in order are no super arm.
 
     Examples
     --------
@@ -95,7 +95,10 @@ class TopRank(Policy[Comparisons]):
         if self.lists is None:
             table = np.repeat(np.arange(m)[:, None], self.oracle.max_size, axis=1)
         else:
-            given = np.asarray(self.lists)
+            try:
+                given = np.asarray(self.lists)
+            except ValueError:  # rows of different lengths
+                given = np.empty(0)
             if given.ndim != 2 or not given.size:
                 raise ValueError(f"lists must have a row of arms for each item, got {shown(self.lists)}")
             table = arm_indices("lists", given.reshape(-1), m, distinct=False).reshape(given.shape)
@@ -106,6 +109,7 @@ class TopRank(Policy[Comparisons]):
         if (items[table] != np.arange(n)[:, None]).any():
             raise ValueError(f"lists must not give an arm to several items, got {shown(self.lists)}")
         self.oracle.check_super_arm(table[np.arange(k), np.arange(k)], "the first list of lists")
+        self.oracle.check_super_arm(table[np.arange(n - k, n), np.arange(k)], "the last list of lists")
         object.__setattr__(self, "_table", table)
         object.__setattr__(self, "_items", items)
 
