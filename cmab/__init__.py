@@ -29,6 +29,7 @@ from cmab.exploration.top_two import EBTCI, TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop
 from cmab.exploration.ugape import MultiBanditUGapEc, UGapEc, UGapEcV
 from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
+from cmab.exploration.variance_lucb import BernsteinLUCB, StudentLUCB
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import Goal
@@ -118,6 +119,7 @@ __all__ = [
     "ArmStatistics",
     "BanditOverWindows",
     "BayesUCB",
+    "BernsteinLUCB",
     "BernsteinRace",
     "BlockState",
     "BudgetState",
@@ -185,6 +187,7 @@ __all__ = [
     "Session",
     "Simulation",
     "SimulationInterrupted",
+    "StudentLUCB",
     "Study",
     "StudyFailed",
     "SuccessiveRejects",

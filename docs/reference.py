@@ -64,7 +64,7 @@ PAGES = {
         "Regret": "cmab.theory",
         "Samples": ": cmab.theory.sample_bounds cmab.theory.lower_bounds cmab.theory.hardness "
         "cmab.theory.characteristic_time cmab.theory.best_k_time cmab.theory.super_arm_time cmab.theory.width",
-        "Radii": "cmab.confidence : cmab.confidence.radii cmab.confidence.kl",
+        "Radii": "cmab.confidence : cmab.confidence.radii cmab.confidence.kl cmab.confidence.variances",
     },
     "Checks, pictures, tools": {
         "Conformance checks": "cmab.testing",

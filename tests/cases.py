@@ -875,6 +875,8 @@ EXPLORERS = [
     ExplorerCase("lucb1", lambda: cmab.LUCB1(4, 2, delta=0.1), 0.1),
     ExplorerCase("kl_lucb", lambda: cmab.KLLUCB(4, 2, delta=0.1), 0.1),
     ExplorerCase("kl_lucb_heuristic", lambda: cmab.KLLUCB(4, 2, delta=0.1, mode="heuristic")),
+    ExplorerCase("bernstein_lucb", lambda: cmab.BernsteinLUCB(4, 2, delta=0.1), 0.1),
+    ExplorerCase("student_lucb", lambda: cmab.StudentLUCB(4, 2, delta=0.1, epsilon=0.05), 0.1),
     ExplorerCase("lucb1_halving", lambda: cmab.LUCB1Halving(4, 2, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("lil_lucb", lambda: cmab.LilLUCB(4, 1, delta=0.1), 0.1),
     ExplorerCase("lucb_plus_plus", lambda: cmab.LUCBPlusPlus(4, 1, delta=0.1, mode="heuristic"), 0.1),

@@ -126,6 +126,56 @@ def lucb_plus_plus(x, one_arm=False):
     return of_lil(x, e, level / (2 * (x.n_arms - x.k)), level / (2 * x.k), one_arm)
 
 
+def of_variances(x, radius, low=-math.inf, high=math.inf):
+    """LUCB with the levels of LUCB++ and a radius(count, mean, deviation, level), within [low, high]."""
+
+    def decide(counts, means, deviations, rounds, coin):
+        best, levels = top(means, x.k), np.full(x.n_arms, x.delta / (2 * x.k))
+        levels[best] = x.delta / (2 * (x.n_arms - x.k))
+        radii = np.array([radius(*arm) for arm in zip(counts, means, deviations, levels, strict=True)])
+        lower, upper = np.maximum(means - radii, low), np.minimum(means + radii, high)
+        h, l = pair_of(lower, upper, best)  # noqa: E741
+        return sorted((h, l)), upper[l] - lower[h] <= x.epsilon
+
+    return decide
+
+
+def bernstein_lucb(x):
+    """Where the luckiest of the bets has won its share of the level, searched for."""
+    length = x.support[1] - x.support[0]
+    shares = [(0.58 / 1.5**j, 1 / ((j + 1) * (j + 2))) for j in range(54)]
+    bets = [(f, sum(f**i / i for i in range(2, 100)), share) for f, share in shares]
+
+    def radius(count, mean, deviation, level):
+        def won(r):
+            evidence = [f * count * r - pay * (deviation / length**2 + count * r**2) for f, pay, _ in bets]
+            return max(e + math.log(bet[2]) for e, bet in zip(evidence, bets, strict=True)) + math.log(level)
+
+        return length * brentq(won, 0.0, 1.0, xtol=1e-15) if won(1.0) > 0 else math.inf
+
+    return of_variances(x, radius, *x.support)
+
+
+def student_lucb(x):
+    """Where twice the evidence of the t statistic less 1 reaches 1 / level, searched for; c^2 = 4."""
+
+    def radius(count, mean, deviation, level):
+        n, v, most = count, deviation / count, math.log((1 + 1 / level) / 2)
+
+        def evidence(ratio):  # of (n + 4)(v + d^2) / ((n + 4) v + 4 d^2)
+            return 0.5 * math.log(4 / (n + 4)) + n / 2 * math.log(ratio) - most
+
+        if evidence((n + 4) / 4) <= 0:
+            return math.inf
+        far = 1.0
+        while evidence((n + 4) * (1 + far**2) / (n + 4 + 4 * far**2)) < 0:
+            far *= 2
+        root = brentq(lambda d: evidence((n + 4) * (1 + d**2) / (n + 4 + 4 * d**2)), 0.0, far, xtol=1e-15)
+        return math.sqrt(v) * root
+
+    return of_variances(x, radius)
+
+
 def lil_ucb(x):
     """Jamieson et al. (2014), Figure 1, and the parameters of their section 4."""
     e, level, factor, ratio = 0.0, x.delta, 1.5, 1 + 10 / x.n_arms
@@ -424,6 +474,8 @@ REFERENCES = {
     "lucb1": lucb1,
     "kl_lucb": kl_lucb,
     "kl_lucb_heuristic": kl_lucb,
+    "bernstein_lucb": bernstein_lucb,
+    "student_lucb": student_lucb,
     "lil_lucb": lil_lucb,
     "lucb_plus_plus": lucb_plus_plus,
     "lil_rand_lucb": lambda x: lucb_plus_plus(x, one_arm=True),

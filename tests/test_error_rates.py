@@ -13,6 +13,7 @@ from cmab import (
     KLLUCB,
     LUCB1,
     AdaptiveTopK,
+    BernsteinLUCB,
     BernsteinRace,
     Halving,
     HoeffdingRace,
@@ -24,6 +25,7 @@ from cmab import (
     LUCBPlusPlus,
     MixtureGLR,
     MultiBanditUGapEc,
+    StudentLUCB,
     UGapEc,
     UGapEcV,
     identify,
@@ -51,6 +53,8 @@ RULES = {
     "lil_ucb": lambda n, k: LilUCB(n, delta=0.1),
     "kl_lucb": lambda n, k: KLLUCB(n, k, delta=0.1),
     "ugape_v": lambda n, k: UGapEcV(n, k, delta=0.1),
+    "bernstein_lucb": lambda n, k: BernsteinLUCB(n, k, delta=0.1),
+    "student_lucb": lambda n, k: StudentLUCB(n, k, delta=0.1),
     "halving": lambda n, k: Halving(n, k, epsilon=0.2, delta=0.1),
     "adaptive_top_k": lambda n, k: AdaptiveTopK(n, k, epsilon=0.2, delta=0.1),
     "lucb1_halving": lambda n, k: LUCB1Halving(n, k, epsilon=0.05, delta=0.1),
@@ -58,7 +62,7 @@ RULES = {
     "bernstein_race": lambda n, k: BernsteinRace(n, k, delta=0.1, max_pulls=20_000),
 }
 BATCHES = ("hoeffding_race", "bernstein_race")  # their loops are in Python
-BOUNDED = ("kl_lucb", "ugape_v", "halving", "adaptive_top_k", "lucb1_halving", *BATCHES)
+BOUNDED = ("kl_lucb", "ugape_v", "bernstein_lucb", "halving", "adaptive_top_k", "lucb1_halving", *BATCHES)
 EASY, HARD = np.array([0.9, 0.8, 0.3, 0.2, 0.1]), np.array([0.55, 0.45])
 LESS_HARD = np.array([0.6, 0.4])  # a quarter of the samples
 

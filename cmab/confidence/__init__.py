@@ -15,9 +15,11 @@ from cmab.confidence.radii import (
     pair_threshold,
     scaled_radius,
 )
+from cmab.confidence.variances import anytime_bernstein_radii, student_radii
 
 __all__ = [
     "LogRadius",
+    "anytime_bernstein_radii",
     "anytime_radii",
     "bernoulli_divergence",
     "bernstein_radii",
@@ -33,4 +35,5 @@ __all__ = [
     "mixture_threshold",
     "pair_threshold",
     "scaled_radius",
+    "student_radii",
 ]

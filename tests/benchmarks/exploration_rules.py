@@ -1,6 +1,6 @@
 """Samples of the rules with fixed confidence on one instance, and what a sample costs to choose.
 
-``python tests/benchmarks/exploration_rules.py`` prints the table of the page "Which rule for which question".
+``python tests/benchmarks/exploration_rules.py`` prints tables of the page "Which rule for which question".
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from cmab import (
     KLLUCB,
     LUCB1,
     AdaptiveTopK,
+    BernsteinLUCB,
     BernsteinRace,
     Halving,
     HoeffdingRace,
@@ -18,12 +19,13 @@ from cmab import (
     LilRandLUCB,
     LUCBPlusPlus,
     MixtureGLR,
+    StudentLUCB,
     UGapEc,
     UGapEcV,
     identify,
 )
 from cmab.running.plan import least_samples
-from instances import BernoulliArms, two_groups
+from instances import BernoulliArms, BetaArms, GaussianArms, two_groups
 from oracles import TopK
 
 N_ARMS, K, RUNS = 50, 5, 20
@@ -31,6 +33,7 @@ SHAPE, OWN = {"n_arms": N_ARMS, "k": K, "delta": 0.05}, {"epsilon": 0.1}
 EXACT = {
     "MixtureGLR, coins": MixtureGLR(**SHAPE, family="bernoulli"),
     "MixtureGLR": MixtureGLR(**SHAPE),
+    "BernsteinLUCB": BernsteinLUCB(**SHAPE),
     "LilRandLUCB": LilRandLUCB(**SHAPE),
     "LUCBPlusPlus": LUCBPlusPlus(**SHAPE),
     "LilLUCB": LilLUCB(**SHAPE),
@@ -45,12 +48,71 @@ EXACT = {
 }
 WITHIN = {
     "MixtureGLR, coins": MixtureGLR(**SHAPE, **OWN, family="bernoulli"),
+    "BernsteinLUCB": BernsteinLUCB(**SHAPE, **OWN),
     "KLLUCB": KLLUCB(**SHAPE, **OWN),
     "LUCB1": LUCB1(**SHAPE, **OWN),
     "UGapEc": UGapEc(**SHAPE, **OWN),
     "AdaptiveTopK": AdaptiveTopK(**SHAPE, **OWN),
     "Halving": Halving(**SHAPE, **OWN),
 }
+
+
+class UnequalArms(GaussianArms):
+    """Gaussian arms of different variances."""
+
+    def __init__(self, means, sigmas):
+        super().__init__(means, max(sigmas))
+        self.sigmas = np.array(sigmas)
+
+    def pull(self, arms, rng):
+        """Return fresh outcomes of `arms`."""
+        return self.means[arms] + self.sigmas[arms] * rng.standard_normal(len(arms))
+
+
+# The two best of ten, their standard deviations from 0.05 to 0.3.
+FEW, MEANS = {"n_arms": 10, "k": 2, "delta": 0.05}, np.repeat([0.6, 0.4], [2, 8])
+SIGMAS = np.array([0.05, 0.1, 0.05, 0.3, 0.05, 0.1, 0.05, 0.1, 0.05, 0.1])
+
+
+def beta_arms():
+    """Return arms of these means and standard deviations with outcomes in [0, 1]."""
+    size = MEANS * (1.0 - MEANS) / SIGMAS**2 - 1.0
+    return BetaArms(size * MEANS, size * (1.0 - MEANS))
+
+
+UNKNOWN = {
+    "in [0, 1]": (
+        beta_arms(),
+        {
+            "MixtureGLR, coins": MixtureGLR(**FEW, family="bernoulli"),
+            "BernsteinLUCB": BernsteinLUCB(**FEW),
+            "StudentLUCB, no proof": StudentLUCB(**FEW),
+            "LilRandLUCB": LilRandLUCB(**FEW),
+            "KLLUCB": KLLUCB(**FEW),
+            "LUCB1": LUCB1(**FEW),
+            "UGapEcV": UGapEcV(**FEW),
+        },
+    ),
+    "Gaussian": (
+        UnequalArms(MEANS, SIGMAS),
+        {
+            "StudentLUCB": StudentLUCB(**FEW),
+            "MixtureGLR, sigma 0.3": MixtureGLR(**FEW, sigma=0.3),
+            "LilRandLUCB, sigma 0.3": LilRandLUCB(**FEW, sigma=0.3),
+            "LUCB1, sigma 0.3": LUCB1(**FEW, sigma=0.3),
+        },
+    ),
+}
+
+
+def unknown_variances():
+    """Print mean samples, standard errors and wrong runs where variances are small and different."""
+    for title, (arms, rules) in UNKNOWN.items():
+        print(f"the 2 best of 10 arms of different variances, {title}, delta = 0.05, {RUNS} runs")
+        for name, rule in rules.items():
+            found = identify(rule, arms, replications=RUNS, rng=0)
+            error = found.samples.std(ddof=1) / RUNS**0.5
+            print(f"  {name:24} {found.samples.mean():10,.0f} ± {error:6,.0f}  {found.wrong.sum()} wrong")
 
 
 def main():
@@ -66,6 +128,7 @@ def main():
             cost = 1e6 * np.min(found.seconds / found.samples)
             samples = f"{found.samples.mean():10,.0f} ± {error:6,.0f}"
             print(f"  {name:18} {samples}  {cost:8.3f} us  {found.wrong.sum()} wrong")
+    unknown_variances()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,11 @@ REFERENCES = "tests/test_exploration_references.py"
 #: The tests of a group: files, and the names among them.
 GROUPS = {
     "lucb": ([REFERENCES], "two_bounds or lucb1 or lil_lucb or lucb_plus_plus or lil_rand_lucb or leaps"),
+    "variance": (
+        ["tests/test_variance_lucb.py"],
+        "whoever_bets or students_radius or definitions or batches or lost_their_digits or do_not_vary"
+        " or change_sides",
+    ),
     "kl": ([REFERENCES, "tests/test_kl.py"], "kl"),
     "clucb": ([REFERENCES], "clucb and not epsilon or lil_clucb or leaps or (gains_at_most_epsilon and 0.3)"),
     "lil_ucb": ([REFERENCES], "lil_ucb or no_worse_arm"),

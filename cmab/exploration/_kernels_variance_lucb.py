@@ -1,0 +1,78 @@
+"""LUCB with radii that follow the variance seen: no clock moves them, so they are remembered."""
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels_exploration import Seen, decide_kernel
+from cmab.compiled._kernels_select import mark_best_again
+from cmab.compiled.forms import Rule
+from cmab.confidence._kernels_variances import bernstein_radius, student_radius
+from cmab.confidence.variances import bet_table
+from cmab.exploration._kernels_lucb import BOTH, choose_critical, critical_pair
+
+# decide_variance_lucb: `integers` holds the number of bets, 0 for Student's radius, then the k best arms of
+# the last step. `reals` begin with these, then the bets; a run has room for what `side_radius` remembers.
+EPSILON, HIGH, LOW, LEAST, MOST, FIRST_BET = range(6)
+
+
+def variance_rule(
+    n_arms: int, k: int, epsilon: float, logs: tuple[float, float], support: tuple[float, float] | None
+) -> Rule:
+    """Return the rule for outcomes in `support`, or Gaussian ones if that is None.
+
+    `logs` are those of `bernstein_radius` or `student_radius` on the high and the low side.
+    """
+    bets = np.empty(0) if support is None else bet_table()
+    ends = (-np.inf, np.inf) if support is None else support
+    reals = [epsilon, *logs, *ends, *bets]
+    return Rule(decide_variance_lucb, [len(bets) // 3, *range(k)], reals, room=2 * n_arms)
+
+
+@part
+@borrows
+def side_radius(arm: int, is_high: bool, n_bets: int, seen: Seen, reals: FloatArray) -> float:
+    """Return the radius of an arm on a side, as it was remembered or anew."""
+    count, log = seen.counts[arm], reals[HIGH] if is_high else reals[LOW]
+    known = FIRST_BET + 3 * n_bets
+    place, moment = known + 2 * arm, 2.0 * count + (1.0 if is_high else 0.0)
+    remembers = place < reals.shape[0]
+    if remembers and reals[place] == moment:
+        return float(reals[place + 1])
+    mean, deviation = seen.means[arm], seen.deviations[arm]
+    if n_bets == 0:
+        radius = student_radius(count, mean, deviation, log)
+    else:
+        bets = reals[FIRST_BET:known]
+        radius = bernstein_radius(count, mean, deviation, log, reals[LEAST], reals[MOST], bets)
+    if remembers:
+        reals[place], reals[place + 1] = moment, radius
+    return radius
+
+
+@kernel
+@borrows
+def variance_bounds(
+    seen: Seen, is_high: BoolArray, n_bets: int, reals: FloatArray, lower: FloatArray, upper: FloatArray
+) -> None:
+    """Write the ends of the interval of each arm, within the support."""
+    for i in range(lower.shape[0]):
+        radius = side_radius(i, is_high[i], n_bets, seen, reals)
+        lower[i], upper[i] = (
+            max(seen.means[i] - radius, reals[LEAST]),
+            min(seen.means[i] + radius, reals[MOST]),
+        )
+
+
+@decide_kernel
+def decide_variance_lucb(
+    seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray
+) -> int:
+    """Sample both critical arms; stop when the sides overlap by epsilon at most."""
+    n = seen.means.shape[0]
+    is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
+    mark_best_again(seen.means, integers[1:], is_high)
+    variance_bounds(seen, is_high, integers[0], reals, lower, upper)
+    high, low, gap = critical_pair(lower, upper, is_high)
+    size = choose_critical(high, low, BOTH, seen.counts, coin, chosen)
+    return -size if gap <= reals[EPSILON] else size
