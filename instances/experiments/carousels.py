@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from cmab.arrays import FloatArray
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
 from cmab.statistics import ArmStatistics
+from instances.datasets.clicks import streaming_chances
 from instances.experiments._experiment import Experiment, Verdicts
 from instances.experiments._explorations import Row
 from instances.experiments._figures import draw_learners
@@ -84,8 +84,7 @@ def world(cell: Row, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, 
         tastes = rng.standard_normal((n, _TASTES)) * 0.7 / np.sqrt(_TASTES)
         # Mean and standard deviation of the published logits, and their long tail to the right.
         return rng.standard_normal((SEGMENTS, _TASTES)), tastes, rng.gumbel(-5.7, 0.63, (n,))
-    with gzip.open(published(), "rt") as file:
-        chances = np.loadtxt(file, delimiter=",")[:, 1:]
+    chances = streaming_chances(file=published())
     logits = np.log(chances / (1.0 - chances))[:, rng.permutation(chances.shape[1])[:n]]
     bias: FloatArray = logits.mean(axis=0)
     left, sizes, right = np.linalg.svd(logits - bias, full_matrices=False)
