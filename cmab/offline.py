@@ -15,6 +15,9 @@ from cmab.seeding import Seed
 from cmab.statistics import ArmStatistics
 from cmab.validation import interval, real, shown
 
+# How far above the worst end of the support bounds are told apart that are cut there.
+_APART = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class OfflineChoice:
@@ -23,7 +26,7 @@ class OfflineChoice:
     Attributes
     ----------
     super_arm : IntArray, shape (size,)
-        The oracle's answer to the bounds.
+        The oracle's answer to the bounds, where those that are cut at the worst end keep their order.
     bounds : FloatArray, shape (n_arms,)
         Lower bounds on all means (upper ones, for costs), which hold together with probability ``1 - delta``.
     reward_bound : float
@@ -62,12 +65,14 @@ def clcb(
     """Return the super arm that is best if all means are as bad as a log allows.
 
     After the last round there is nothing to explore for: an arm that was seen seldom may be worse than it
-    looks. Where all arms were seen about as often, plain means (`Greedy`) choose as well or better.
+    looks. Where all arms were seen about as often, plain means (`Greedy`) choose as well or better, once
+    there is some evidence on each.
 
     The oracle is given ``mean - (high - low) sqrt(ln(4 m n / delta) / 2 T)``, cut at the worst end of
     `support`, which is also what arms without outcomes get; T counts the outcomes of an arm, n the rounds.
-    For costs it is the mirror image. Outcomes of an arm must be independent of which rounds showed them, as
-    in semi-bandits and cascades; what was played may have depended on everything before.
+    What is cut keeps its order, within a millionth of the support. For costs it is the mirror image. Outcomes
+    of an arm must be independent of which rounds showed them, as in semi-bandits and cascades; what was
+    played may have depended on everything before.
 
     The bounds hold together with probability at least ``1 - delta``: by Hoeffding's inequality one of the m n
     means of the first T outcomes of an arm fails with probability ``delta / 2 m n`` at most, on either side.
@@ -119,17 +124,22 @@ def clcb(
     low, high = interval("support", support)
     real("delta", delta, 0.0, 1.0, inside=True)
     counts, means, m = statistics.counts, statistics.means, oracle.n_arms
-    is_seen = counts > 0
-    slack = 1e-9 * (high - low)
+    is_seen, width = counts > 0, high - low
+    slack = 1e-9 * width
     if ((means[is_seen] < low - slack) | (means[is_seen] > high + slack)).any():
         raise ValueError(f"means must lie in support {support}, got {shown(means[is_seen].tolist())}")
     # A round shows an arm once; batches of exploration show it more often.
     n = max(statistics.rounds, int(counts.max(initial=1)), 1)
     with np.errstate(divide="ignore"):
         # Liu et al. (2025), Algorithm 1, line 4.
-        radii = (high - low) * np.sqrt(math.log(4.0 * m * n / delta) / (2.0 * counts))
-    worst = low if oracle.sense == "max" else high
-    bounds = np.clip(np.where(is_seen, means, worst) - oracle.sign * radii, low, high)
-    chosen = oracle.check_super_arm(oracle.solve(bounds, generator(None, rng, ())))
+        radii = width * np.sqrt(math.log(4.0 * m * n / delta) / (2.0 * counts))
+    worst, sign = (low if oracle.sense == "max" else high), oracle.sign
+    uncut = np.where(is_seen, means, worst) - sign * radii
+    bounds = np.clip(uncut, low, high)
+    # The paper does not cut. Cut bounds would tie, so that a small log decides nothing: a millionth of the
+    # support keeps the order of the uncut ones, and arms never seen (exp(-inf) = 0) stay at the worst end.
+    depths = np.maximum(sign * (worst - uncut), 0.0) / width
+    told = worst + sign * np.maximum(sign * (bounds - worst), _APART * width * np.exp(-depths))
+    chosen = oracle.check_super_arm(oracle.solve(told, generator(None, rng, ())))
     certain = oracle.expected_reward(chosen, bounds) if oracle.is_monotone else math.nan
     return OfflineChoice(chosen, bounds, float(certain), float(delta))

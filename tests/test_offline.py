@@ -103,6 +103,26 @@ def test_bounds_are_those_of_the_paper(sense, support):
     assert choice.reward_bound == pytest.approx(sum(wanted[arm] for arm in best))
 
 
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-2e6, 3e6)])
+def test_bounds_that_are_cut_keep_their_order(sense, support):
+    """All bounds are the worst end: the arms stand as uncut ones do, and one never seen comes last."""
+    (low, high), seen = support, ArmStatistics.empty(6)
+    worst, best = (low, high) if sense == "max" else (high, low)
+    counts, good = np.array([2, 4, 0, 4, 1, 1]), np.array([0, 3, 0, 2, 0, 1])
+    for t in range(4):
+        arms = np.flatnonzero(t < counts)
+        seen.update(Feedback(arms, np.where(t < good[arms], best, worst)))
+    radii = [math.sqrt(math.log(4 * 6 * 4 / 0.05) / (2 * count)) if count else math.inf for count in counts]
+    uncut = [a / b - radius if b else -math.inf for a, b, radius in zip(good, counts, radii, strict=True)]
+    wanted = sorted(range(6), key=lambda arm: -uncut[arm])
+    assert max(uncut) < 0 and wanted[-1] == 2
+    for k in range(1, 6):
+        choice = clcb(TopK(6, k, sense=sense), seen, support=support)
+        assert (choice.bounds == worst).all() and choice.reward_bound == k * worst
+        assert sorted(choice.super_arm) == sorted(wanted[:k])
+
+
 @pytest.mark.slow
 def test_bounds_hold_as_often_as_they_say():
     """A thousand logs of random lists: the worth of the choice is below its bound at most delta often.
