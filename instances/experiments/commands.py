@@ -16,6 +16,7 @@ from instances.experiments.fixed_budget import FIXED_BUDGET
 from instances.experiments.joint_optima import JOINT_OPTIMA
 from instances.experiments.lucb_halving import LUCB_HALVING
 from instances.experiments.network_features import NETWORK_FEATURES
+from instances.experiments.offline_learning import OFFLINE_LEARNING
 from instances.experiments.semi_bandits import SEMI_BANDITS
 from instances.experiments.shifting_means import SHIFTING_MEANS
 from instances.experiments.sleeping_arms import SLEEPING_ARMS
@@ -32,6 +33,7 @@ __all__ = [
     "lil_rand_lucb",
     "lucb_halving",
     "network_features",
+    "offline_learning",
     "semi_bandits",
     "shifting_means",
     "sleeping_arms",
@@ -156,4 +158,10 @@ carousels = _command(
     "Lists of 12 playlists for users of nine segments, a day at a time: rules by segment, and by features.",
     sizes="60 playlists, 2,000 users, 3 runs; otherwise 100, 10,000 and the published users",
     minutes={True: 0.6, False: 6},
+)
+offline_learning = _command(
+    OFFLINE_LEARNING,
+    "Offline learning, Figures 1a, 2 and 3a: lists and caches chosen from a log of 4 to 1,024 rounds.",
+    sizes="Two sizes of a log, 20 runs; otherwise five with 400",
+    minutes={True: 0.2, False: 3},
 )

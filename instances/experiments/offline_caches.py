@@ -1,0 +1,51 @@
+"""Which answers to keep, from a log of queries: the caches of Figure 3a of Liu et al. (2025)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from oracles import TopK
+
+_QUERIES, _KEPT, _POWER = 100, 40, 0.9
+#: What a cost is: a number of each query, or a fair coin whenever it is processed.
+CACHES = ("queries, costs 0 or 1", "queries, costs are coins")
+
+
+def world(kind: str, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Return the shares of the queries among arrivals, in any order, and their expected costs."""
+    shares = rng.permutation(np.arange(1.0, _QUERIES + 1.0) ** -_POWER)
+    costs = (rng.random(_QUERIES) < 0.5).astype(np.float64)
+    return shares / shares.sum(), costs if kind == CACHES[0] else np.full(_QUERIES, 0.5)
+
+
+def scores(arrivals: IntArray, spent: FloatArray, n: int, delta: float) -> dict[str, FloatArray]:
+    """Return what each rule keeps the largest of, from a log whose caches were empty.
+
+    Parameters
+    ----------
+    arrivals, spent : arrays, shape (n_queries,)
+        How often each query came, and what its answers have cost together.
+    n : int
+        Queries in the log.
+    delta : float
+        Error probability.
+    """
+    often = np.maximum(arrivals, 1)
+    shares, costs = arrivals / n, spent / often
+    # Algorithm 2: shares by plain means, costs by upper bounds, for what is not kept has to be paid.
+    upper = costs + np.sqrt(2.0 * math.log(4.0 * len(arrivals) * n / delta) / often)
+    return {"LFU": shares, "LEC": shares * costs, "CLCB": shares * upper}
+
+
+def cache_losses(kind: str, n: int, delta: float, rng: np.random.Generator) -> dict[str, float]:
+    """Return the expected cost of a query with the cache of each rule, over that without a cache."""
+    shares, costs = world(kind, rng)
+    arrivals = rng.multinomial(n, shares)
+    spent = rng.binomial(arrivals, costs).astype(np.float64)
+    worths, oracle = shares * costs, TopK(_QUERIES, _KEPT)
+    told = scores(arrivals, spent, n, delta) | {"best cache": worths}
+    kept = {name: oracle.solve(values, rng) for name, values in told.items()}
+    return {name: float(1.0 - worths[chosen].sum() / worths.sum()) for name, chosen in kept.items()}

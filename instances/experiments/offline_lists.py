@@ -1,0 +1,59 @@
+"""Which list to show, from a log of cascades: Figures 1a and 2 of Liu et al. (2025)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cmab import CUCB, ArmStatistics, clcb
+from cmab.arrays import FloatArray
+from instances.lists.cascade_model import CascadeModel
+from oracles import RankedTopK
+
+_ITEMS, _LENGTH, _FIRST = 100, 5, 1e3
+#: What makes the lists of a log.
+LOGS = ("random lists", "largest UCB", "largest LCB", "largest mean")
+
+
+def index(seen: ArmStatistics, log: str, delta: float, rng: np.random.Generator) -> FloatArray:
+    """Return the values whose largest ones make the next list of a log, not cut; ties at random.
+
+    An arm never seen comes first by UCB; by LCB it stands as one that was seen once and failed.
+    """
+    often, t, ties = np.maximum(seen.counts, 1), max(seen.rounds, 1), 1e-9 * rng.random(seen.n_arms)
+    if log == LOGS[0]:
+        return ties
+    if log == LOGS[3]:
+        return seen.means + ties
+    if log == LOGS[1]:
+        upper = seen.means + np.sqrt(1.5 * math.log(t) / often)
+        return np.where(seen.counts > 0, upper, _FIRST) + ties
+    # Liu et al. (2025), Algorithm 1.
+    lower: FloatArray = seen.means - np.sqrt(math.log(4.0 * seen.n_arms * t / delta) / (2.0 * often))
+    return lower + ties
+
+
+def logged(place: CascadeModel, log: str, n: int, delta: float, rng: np.random.Generator) -> ArmStatistics:
+    """Return what `n` rounds of a log have shown."""
+    seen, oracle = ArmStatistics.empty(place.n_arms), place.oracle
+    for _ in range(n):
+        seen.update(place.play(oracle.solve(index(seen, log, delta, rng), rng), rng))
+    return seen
+
+
+def list_losses(log: str, n: int, delta: float, rng: np.random.Generator) -> dict[str, float]:
+    """Return how much less than the best list each learner's is worth."""
+    oracle = RankedTopK(_ITEMS, _LENGTH)
+    place = CascadeModel(rng.random(_ITEMS), oracle)
+    seen = logged(place, log, n, delta, rng)
+    certain = clcb(oracle, seen, delta=delta)
+    lists = {
+        # Arms never seen have 1, and 0 in EMP.
+        "CUCB-Offline": oracle.solve(CUCB(oracle).indices(seen, rng), rng),
+        "EMP": oracle.solve(seen.means, rng),
+        "CLCB": certain.super_arm,
+        "CLCB, cut": oracle.solve(certain.bounds, rng),
+        "random list": oracle.solve(rng.random(_ITEMS), rng),
+    }
+    return {name: place.optimum - place.expected_reward(chosen) for name, chosen in lists.items()}
