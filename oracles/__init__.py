@@ -14,6 +14,7 @@ from oracles.flows.minimum_cut import MinimumCut
 from oracles.influence.adaptive import AdaptiveInfluence
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.budget import BudgetedInfluence
+from oracles.influence.cascade_logs import clcb_cascades
 from oracles.influence.certificate import Certificate
 from oracles.influence.deadline import DeadlineInfluence
 from oracles.influence.heuristics import DegreeHeuristic, MonteCarloGreedy
@@ -87,6 +88,7 @@ __all__ = [
     "TriggeringModel",
     "UniformMatroid",
     "VertexCover",
+    "clcb_cascades",
     "edge_features",
     "in_degree_groups",
     "robust_seeds",
