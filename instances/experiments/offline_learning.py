@@ -45,7 +45,7 @@ def cells(quick: bool) -> list[Row]:
     --------
     >>> from instances.experiments.offline_learning import cells
     >>> cells(quick=True)[0]
-    {'figure': '1a', 'log': 'random lists', 'rounds': 4}
+    {'figure': '1a', 'log': 'random lists', 'rounds': 16}
     """
     sizes = _SIZES[1::2] if quick else _SIZES
     rows = [("1a", LOGS[0], n) for n in sizes] + [("2", log, 100) for log in LOGS]
