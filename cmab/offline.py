@@ -31,7 +31,8 @@ class OfflineChoice:
         Lower bounds on all means (upper ones, for costs), which hold together with probability ``1 - delta``.
     reward_bound : float
         The expected reward of the super arm is at least this (its cost at most) with probability
-        ``1 - delta``; nan for oracles whose rewards are not monotone.
+        ``1 - delta``; nan for oracles whose rewards are not monotone. Where the oracle simulates rewards, as
+        the spread in large networks, it is a mean of simulations, which may be above that.
     delta : float
         The error probability.
 

@@ -13,6 +13,8 @@ BETS = 54
 PRIOR = 4.0
 #: Shares of the square of the outcomes' size that sums of squares may be wrong by, an outcome.
 SLACK, LEAST_SPREAD = 1e-15, 1e-13
+#: The squares of outcomes on shorter intervals lose digits, or are 0.
+LEAST_LENGTH = 1e-140
 
 
 @part
@@ -27,12 +29,15 @@ def bernstein_radius(
     if count == 0:
         return np.inf
     length = high - low
-    # The variance is at most (mean - low)(high - mean), which stands in where squares were not told; and no
-    # rounding of sums of squares may make it smaller than it is.
-    most = count * max(0.0, ((mean - low) / length) * ((high - mean) / length))
     size = max(abs(low), abs(high)) / length
+    # Means and sums of squares may be wrong by rounding, in lengths by so much.
+    blur = SLACK * size
+    # The variance is at most (mean - low)(high - mean), which stands in where squares were not told or
+    # are too small for a float; and no rounding of sums of squares may make it smaller than it is.
+    below, above = max(0.0, (mean - low) / length) + blur, max(0.0, (high - mean) / length) + blur
+    most = count * min(0.25, below * above)
     spread = deviation / length / length + SLACK * count * size * size
-    if not spread <= most:
+    if length < LEAST_LENGTH or not spread <= most:
         spread = most
     radius, n = np.inf, bets.shape[0] // 3
     for j in range(n):
@@ -43,7 +48,7 @@ def bernstein_radius(
         root = stake * stake - 4.0 * pay * count * cost
         if root >= 0.0:
             radius = min(radius, 2.0 * cost / (stake + math.sqrt(root)))
-    return float(radius * length)
+    return float((radius + blur) * length)
 
 
 @part
