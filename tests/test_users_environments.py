@@ -105,6 +105,13 @@ PAIRS = [
 ]
 
 
+class Anything(UniformlyRandom):
+    """Plays in rounds of any kind, blindly."""
+
+    def select_for(self, state, context, rng):
+        return self.select(state, rng)
+
+
 def with_clock(case, make=None, tick=None, **attributes):
     """Return an environment of the table, played by Python, that does something more in each round."""
     plain = case.make()
@@ -120,7 +127,7 @@ def with_clock(case, make=None, tick=None, **attributes):
         plain.clock = make()
     for name, value in attributes.items():
         setattr(Own, name, value)
-    return UniformlyRandom(BruteForce(plain.n_arms, case.super_arms)), plain
+    return Anything(BruteForce(plain.n_arms, case.super_arms)), plain
 
 
 @pytest.mark.parametrize(("case", "clock"), PAIRS, ids=lambda given: getattr(given, "name", given))

@@ -151,7 +151,7 @@ class ETCG(Policy[GreedyTrials]):
         Raises
         ------
         ValueError
-            If there is no reward, or one beyond 1e100 in size.
+            If there is no reward, or one beyond 1e100 in size, or an outcome is not finite.
         """
         self._take(state, self._next(state), feedback)
 
@@ -169,6 +169,8 @@ class ETCG(Policy[GreedyTrials]):
         self._take(state, tried, feedback)
 
     def _take(self, state: GreedyTrials, tried: IntArray, feedback: Feedback) -> None:
+        # Not used, but a report with nonsense is none.
+        check_vector("feedback.outcomes", feedback.outcomes, len(feedback.arms))
         # Sums of such rewards stay numbers; nan is refused, too.
         if not abs(feedback.reward) <= LARGEST:
             raise ValueError(
