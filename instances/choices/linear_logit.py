@@ -15,7 +15,7 @@ from oracles import Assortment
 
 
 class LinearMultinomialLogit(MultinomialLogit):
-    """A customer a round, to whom item i has the attraction ``exp(features[i] . coefficients)`` of the round.
+    """A customer a round, to whom items have the attractions ``exp(features @ coefficients)`` of the round.
 
     Features are directions: standard normal numbers, divided by their norm. The instance itself, of which no
     round is played, has features of 0, so that all items attract as nothing does.
