@@ -73,6 +73,7 @@ class ETCG(Policy[GreedyTrials]):
 
     On the way it plays sets of less than k entries, so that the environment must take those, as
     `instances.IndependentCascade` does, whose ``feedback="none"`` shows rewards alone. Contexts are refused.
+    An entry is tried again until its rewards come in: with late ones that may be much oftener than `trials`.
 
     Parameters
     ----------
