@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.description import described
 from cmab.guards import generator
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, require_oracle
 from cmab.seeding import Seed
 from cmab.statistics import ArmStatistics
 from cmab.validation import interval, real, shown
@@ -119,6 +119,7 @@ def clcb(
     ----------
     X. Liu et al.: Offline Learning for Combinatorial Multi-armed Bandits, ICML 2025, Algorithm 1.
     """
+    require_oracle(oracle)
     given: object = statistics
     if not isinstance(given, ArmStatistics) or given.n_arms != oracle.n_arms:
         raise ValueError(f"statistics must be ArmStatistics of {oracle.n_arms} arms, got {shown(statistics)}")

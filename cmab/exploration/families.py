@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.oracle import LinearOracle
+from cmab.oracle import LinearOracle, require_oracle
 from cmab.validation import arm_indices
 
 
 def check_exact(oracle: Any) -> None:
     """Raise unless `oracle` is an exact `LinearOracle`."""
-    if not (getattr(oracle, "is_linear", False) and oracle.is_exact):
+    require_oracle(oracle)
+    if not (oracle.is_linear and oracle.is_exact):
         raise ValueError(f"oracle must be an exact LinearOracle, got {oracle!r}")
 
 

@@ -420,3 +420,9 @@ class Oracle(ABC):
 
 
 guard(Oracle, TAKES)
+
+
+def require_oracle(oracle: object) -> None:
+    """Raise unless `oracle` is one: a class, a graph or None may have come in its place."""
+    if not isinstance(oracle, Oracle):
+        raise ValueError(f"oracle must be an Oracle, got {shown(oracle)}")

@@ -12,9 +12,9 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.feedback import Feedback
-from cmab.oracle.base import Oracle
+from cmab.oracle.base import Oracle, require_oracle
 from cmab.oracle.linear import LinearOracle
-from cmab.validation import integer, shown
+from cmab.validation import integer
 
 if TYPE_CHECKING:
     from cmab.smoothness import Smoothness
@@ -71,8 +71,7 @@ class MemoisedOracle(Oracle):
         return cast(Self, object.__new__(_MemoisedLinearOracle if is_linear else cls))
 
     def __init__(self, oracle: Oracle, cache_size: int = 10_000) -> None:
-        if not isinstance(oracle, Oracle):
-            raise ValueError(f"oracle must be an Oracle, got {shown(oracle)}")
+        require_oracle(oracle)
         if oracle.beta != 1.0:
             raise ValueError(f"oracle must keep its guarantee always, beta = 1, got beta = {oracle.beta}")
         self.oracle = oracle

@@ -11,7 +11,7 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
-from cmab.oracle import Oracle
+from cmab.oracle import require_oracle
 from cmab.policies._in_play import InPlay, InPlayStatistics
 from cmab.statistics import count
 from cmab.validation import real, shown
@@ -92,8 +92,7 @@ class Epochs(InPlay[EpochStatistics]):
             state.super_arm = self._solve(state)
 
     def _check_attraction(self) -> None:
-        if not isinstance(self.oracle, Oracle):
-            raise ValueError(f"oracle must be an Oracle, got {shown(self.oracle)}")
+        require_oracle(self.oracle)
         largest = real("max_attraction", self.max_attraction, 0.0, 1e6)
         if getattr(self.oracle, "max_attraction", largest) != largest:
             raise ValueError(f"max_attraction must be that of {self.oracle!r}, got {largest:g}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.feedback import Feedback
+from cmab.oracle import require_oracle
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
@@ -190,6 +191,7 @@ class ExploreThenCommit(IndexPolicy):
     support: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        require_oracle(self.oracle)
         integer("exploration_rounds", self.exploration_rounds, 0)
         interval("support", self.support)
 

@@ -11,7 +11,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, require_oracle
 from cmab.policy import Policy, best_within, refuse_parts
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
@@ -142,7 +142,8 @@ class PrimalDualCUCB(Policy[BudgetState]):
 
     def __post_init__(self) -> None:
         oracle = self.oracle
-        if not getattr(oracle, "is_linear", False):
+        require_oracle(oracle)
+        if not oracle.is_linear:
             raise ValueError(f"oracle must be linear, got {shown(oracle)}")
         worst = oracle.max_size
         if oracle.is_exact and oracle.sense == "max":  # whose answer to ones is the largest super arm

@@ -12,6 +12,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.feedback import Feedback, check_arrays
 from cmab.linear.logistic import expected
 from cmab.linear.statistics import LinearStatistics
+from cmab.oracle import require_oracle
 from cmab.policies.linear import LinearPolicy
 from cmab.ticket import Ticket
 from cmab.validation import real, shown
@@ -47,6 +48,7 @@ class ContextualMNL(LinearPolicy):
     support: tuple[float, float] | None = field(init=False, default=(0.0, 1.0), repr=False)
 
     def __post_init__(self) -> None:
+        require_oracle(self.oracle)
         if self.oracle.n_choices != self.oracle.n_arms:
             raise ValueError(f"oracle must have items as base arms, got {shown(self.oracle)}")
         super().__post_init__()

@@ -12,7 +12,7 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import is_current
 from cmab.context import Context
 from cmab.feedback import Feedback
-from cmab.oracle import LinearOracle
+from cmab.oracle import LinearOracle, require_oracle
 from cmab.policy import Policy, refuse_parts
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_vector, interval, real, real_array
@@ -46,6 +46,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
     oracle: LinearOracle
 
     def __post_init__(self) -> None:
+        require_oracle(self.oracle)
         if not getattr(self.oracle, "can_solve_root", False):
             raise ValueError(
                 f"oracle must have solve_root (can_solve_root) for {type(self).__name__}, got {self.oracle!r}"

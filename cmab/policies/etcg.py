@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.feedback import LARGEST, Feedback
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, require_oracle
 from cmab.policy import Policy
 from cmab.statistics import count
 from cmab.ticket import Ticket
@@ -111,6 +111,7 @@ class ETCG(Policy[GreedyTrials]):
     horizon: int
 
     def __post_init__(self) -> None:
+        require_oracle(self.oracle)
         integer("horizon", self.horizon, 1, 10**15)
         k, n = getattr(self.oracle, "k", None), self.oracle.n_choices
         if self.oracle.sense != "max" or not isinstance(k, int):

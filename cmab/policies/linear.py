@@ -13,7 +13,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback, check_arrays
 from cmab.linear.features import checked_features, checked_groups
 from cmab.linear.statistics import LinearStatistics, check_size
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, require_oracle
 from cmab.policy import Policy, best_within, refuse_parts
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, interval, real, shown
@@ -79,6 +79,7 @@ class LinearPolicy(Policy[LinearStatistics]):
     _groups: IntArray | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        require_oracle(self.oracle)
         keep = object.__setattr__
         n_arms, norm = self.oracle.n_arms, real("norm", self.norm, 0.0, MAX_NORM, inside=True)
         keep(self, "_groups", checked_groups(self.group, n_arms))

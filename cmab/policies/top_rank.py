@@ -12,7 +12,7 @@ from cmab.compiled.forms import is_current
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, require_oracle
 from cmab.policies._comparisons import Comparisons
 from cmab.policy import Policy, refuse_parts
 from cmab.ticket import Ticket
@@ -88,6 +88,7 @@ class TopRank(Policy[Comparisons]):
     support = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        require_oracle(self.oracle)
         real("delta", self.delta, 0.0, 1.0, inside=True)
         m = self.oracle.n_arms
         if self.oracle.n_choices != m:
