@@ -142,6 +142,13 @@ def clcb(
     # support keeps the order of the uncut ones, and arms never seen (exp(-inf) = 0) stay at the worst end.
     depths = np.maximum(sign * (worst - uncut), 0.0) / width
     told = worst + sign * np.maximum(sign * (bounds - worst), _APART * width * np.exp(-depths))
+    return recommended(oracle, told, bounds, delta, rng)
+
+
+def recommended(
+    oracle: Oracle, told: FloatArray, bounds: FloatArray, delta: float, rng: Seed
+) -> OfflineChoice:
+    """Return the oracle's answer to the means that it is `told`, and what it is worth on the `bounds`."""
     chosen = oracle.check_super_arm(oracle.solve(told, generator(None, rng, ())))
     certain = oracle.expected_reward(chosen, bounds) if oracle.is_monotone else math.nan
     return OfflineChoice(chosen, bounds, float(certain), float(delta))

@@ -290,10 +290,10 @@ def test_adaptive_top_k_takes_the_pulls_of_the_printed_algorithm():
 
 
 RULES_OF_SETS = {
-    "clucb_top_k": lambda sigma: CLUCB(TopK(7, 3), delta=0.1, sigma=sigma),
-    "lil_clucb": lambda sigma: LilCLUCB(TopK(7, 3), delta=0.1, sigma=sigma),
-    "lil_rand_lucb": lambda sigma: LilRandLUCB(7, 2, delta=0.1, sigma=sigma),
-    "lucb_plus_plus": lambda sigma: LUCBPlusPlus(7, 2, delta=0.1, sigma=sigma),
+    "clucb_top_k": lambda: CLUCB(TopK(7, 3), delta=0.1, sigma=0.1),
+    "lil_clucb": lambda: LilCLUCB(TopK(7, 3), delta=0.1, sigma=0.1),
+    "lil_rand_lucb": lambda: LilRandLUCB(7, 2, delta=0.1, sigma=0.1),
+    "lucb_plus_plus": lambda: LUCBPlusPlus(7, 2, delta=0.1, sigma=0.1),
 }
 
 
@@ -333,6 +333,6 @@ def test_compiled_rules_do_what_their_papers_say(case):
 def test_sets_are_repaired_wherever_a_mean_leaps(name):
     """Outcomes ten times as wide as declared lead a mean past others, and past their radii."""
     for seed in range(10):
-        explorer = RULES_OF_SETS[name](0.1)
+        explorer = RULES_OF_SETS[name]()
         arms = GaussianArms(np.linspace(0.5, 0.2, explorer.n_arms), 1.0)
         agrees_with_reference(name, explorer, arms, seed)

@@ -8,8 +8,7 @@ from collections.abc import Collection, Hashable, Sequence
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.guards import generator
-from cmab.offline import OfflineChoice
+from cmab.offline import OfflineChoice, recommended
 from cmab.seeding import Seed
 from cmab.validation import real, shown
 from oracles.diffusion.directed_graph import DirectedGraph
@@ -98,8 +97,7 @@ def clcb_cascades(
         )
     told = [_numbers(graph, name, log) for name, log in zip(names, (seeds, active), strict=True)]
     bounds = _bounds(graph, len(seeds), *_counts(graph, *told), float(delta))
-    chosen = oracle.check_super_arm(oracle.solve(bounds, generator(None, rng, ())))
-    return OfflineChoice(chosen, bounds, float(oracle.expected_reward(chosen, bounds)), float(delta))
+    return recommended(oracle, bounds, bounds, delta, rng)
 
 
 def _numbers(graph: DirectedGraph, what: str, log: Rounds) -> list[list[int]]:
