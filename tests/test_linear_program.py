@@ -50,6 +50,13 @@ def test_packing_against_enumeration(seed, sense):
     assert not oracle.is_feasible(np.arange(7)) or tuple(range(7)) in family
 
 
+def test_the_solver_writes_nothing(capfd):
+    """Neither by its own output nor by the header that some versions write before options can be set."""
+    problem, x, _ = packing(0)
+    PuLPOracle(problem, x).solve(np.linspace(0.0, 1.0, 7), RNG)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_the_thousandth_call_is_the_first():
     """Ties and drift in between: a warm start must not choose among equal optima."""
     problem, x, _ = packing(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,23 @@ def import_highs() -> Any:
             f"give the oracle a solver that runs as a program of its own, solver=pulp.COIN_CMD(). ({error})"
         ) from error
     return highspy
+
+
+@cache
+def _silent_highs() -> Any:
+    """Return the class of HiGHS objects that write nothing.
+
+    Any call but the choice of options writes a header unless the output is off already, and from version
+    1.16 on the constructor of highspy makes such a call: it enables callbacks.
+    """
+    highs_class: Any = import_highs().Highs
+
+    class SilentHighs(highs_class):  # type: ignore[misc]
+        def enableCallbacks(self) -> None:
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    return SilentHighs
 
 
 class ProgramPool:
@@ -71,7 +89,7 @@ class KeptProgram:
     def __init__(self, feasible: FeasibleSet, gap: float) -> None:
         self._set = feasible
         self._hi = import_highs()
-        self._highs = self._hi.Highs()
+        self._highs = _silent_highs()()
         options = {
             "output_flag": False,
             "threads": 1,
