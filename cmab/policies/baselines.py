@@ -20,7 +20,8 @@ from cmab.validation import integer, interval, real, vector
 class Greedy(OptimisticPolicy):
     """The empirical means, and the best end of `support` for arms never seen.
 
-    It is `CUCB` without its radius, and may settle on a bad super arm for ever.
+    It is `CUCB` without its radius, and may settle on a bad super arm for ever. It draws nothing: among arms
+    never seen, the oracle's order decides, as `IndexPolicy` describes.
 
     Parameters
     ----------
@@ -61,7 +62,8 @@ class EpsilonGreedy(CompiledIndexPolicy):
     """A random super arm with probability epsilon, the greedy one otherwise.
 
     The random super arm is the oracle's answer to uniformly random means, as in `UniformlyRandom`; the greedy
-    one is that of `Greedy`, so arms never seen count as best.
+    one is that of `Greedy`, so arms never seen count as best. Ties between arms never seen are broken at
+    random: their indices differ from the best end of `support` by at most 1e-12 of its length.
 
     Parameters
     ----------

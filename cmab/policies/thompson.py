@@ -38,7 +38,8 @@ class CTS(CompiledIndexPolicy):
     are optimistic together, and the frequentist regret is ``O(m k k* B^2 / gap)`` up to logarithms for
     monotone and B-smooth rewards (Jin et al. 2026, read as an abstract; which prior their theorem is for was
     not seen). That an approximate oracle will do is not claimed there. Levels near the optimistic end play
-    a bad round now and then, for ever.
+    a bad round now and then, for ever. The indices of arms never seen would be equal if their priors are, so
+    each of them is changed by at most 1e-12 of the support, at random.
 
     Parameters
     ----------
