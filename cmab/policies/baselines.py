@@ -13,7 +13,7 @@ from cmab.oracle import require_oracle
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer, interval, real, vector
+from cmab.validation import check_flag, integer, interval, real, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +108,7 @@ class EpsilonGreedy(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
+        check_flag("decay", self.decay)
         epsilon = real("epsilon", self.epsilon, 0.0, np.inf if self.decay else 1.0)
         return np.concatenate([[epsilon, float(self.decay)], pack_optimism(self.oracle, self.support)])
 

@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.validation import interval, one_of, per_arm
+from cmab.validation import interval, one_of, per_arm, shown
 
 _COUPLINGS: tuple[Literal["independent", "shared"], ...] = ("independent", "shared")
 
@@ -121,6 +121,6 @@ def pack_beta(
         raise ValueError(
             f"prior_mean must lie strictly inside {support} and prior_weight be positive,"
             f" in [{_LIGHTEST:g}, {1.0 / _LEAST:g}],"
-            f" got prior_mean={prior_mean!r}, prior_weight={prior_weight!r}"
+            f" got prior_mean={shown(prior_mean)}, prior_weight={shown(prior_weight)}"
         )
     return np.concatenate([[low, high], wins, losses])
