@@ -216,9 +216,12 @@ def ends(name: str, value: tuple[float, float]) -> tuple[float, float]:
     # An iterator would be empty when its owner reads it again, and a set has no order.
     given: object = value
     is_list = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes)
-    if not is_list or as_array(name, value).shape != (2,):
-        raise ValueError(f"{name} must be a pair of finite numbers (low, high), got {shown(value)}")
-    low, high = (real(name, end) for end in value)
+    try:
+        if not is_list or as_array(name, value).shape != (2,):
+            raise ValueError
+        low, high = (real(name, end) for end in value)
+    except ValueError:
+        raise ValueError(f"{name} must be two finite numbers (low, high), got {shown(value)}") from None
     if not low <= high:
         raise ValueError(f"{name} must be an interval (low, high) with low <= high, got {shown(value)}")
     return low, high
