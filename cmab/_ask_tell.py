@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,11 @@ def interval_of(support: Any) -> tuple[float, float] | None:
     """Return `support` as two increasing numbers, which may be infinite."""
     if support is None:
         return None
-    low, high = (float(end) for end in support)
+    is_list = isinstance(support, Sequence | np.ndarray) and not isinstance(support, str | bytes)
+    try:
+        low, high = (float(end) for end in support) if is_list else (math.nan, math.nan)
+    except (TypeError, ValueError, OverflowError):
+        low, high = math.nan, math.nan
     if not low < high:
-        raise ValueError(f"support must be two increasing numbers, got {shown(support)}")
+        raise ValueError(f"support must be a pair of increasing numbers (low, high), got {shown(support)}")
     return low, high

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray
-from cmab.validation import real_array, shown
+from cmab.validation import as_array, real_array, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ _PARTS = ("available", "features", "values", "costs")
 def _flags(values: ArrayLike | None) -> BoolArray | None:
     if values is None:
         return None
-    array = np.asarray(values)
+    array = as_array("available", values)
     masked = isinstance(values, np.ma.MaskedArray)
     if masked or array.ndim != 1 or array.dtype != np.bool_:
         raise ValueError(f"available must be a 1-D array of booleans, got {shown(values)}")

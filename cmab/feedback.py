@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.validation import arm_indices, check_vector, real_array, shown
+from cmab.validation import arm_indices, as_array, check_vector, real_array, shown
 
 #: Largest size of an outcome: squares of it can still be summed up over any number of rounds.
 LARGEST = 1e100
@@ -82,7 +82,7 @@ class Feedback:
         used: ArrayLike | None = None,
     ) -> None:
         if costs is not None or used is not None:
-            self.__dict__.update(_resources(costs, used, len(np.atleast_1d(np.asarray(arms)))))
+            self.__dict__.update(_resources(costs, used, as_array("arms", arms).size))
         if pulls is None and squares is None and are_plain(arms, outcomes, MOST_ARMS + 1):
             self.__dict__.update(
                 arms=np.array(arms),
@@ -146,7 +146,7 @@ def _integers(name: str, values: ArrayLike, low: int, high: int) -> IntArray:
     """Return a copy as int64, after looking at the values as they came: a cast would wrap large ones."""
     if isinstance(values, np.ma.MaskedArray):
         raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
-    array = np.asarray(values)
+    array = as_array(name, values)
     if array.shape == (0,):
         return np.empty(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":

@@ -9,8 +9,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import LinearOracle
-from cmab.validation import integer
+from cmab.oracle import LinearOracle, require_oracle
+from cmab.validation import integer, listed, real, real_array
 
 
 def bandits(arms_per_bandit: Sequence[int]) -> list[IntArray]:
@@ -22,7 +22,18 @@ def bandits(arms_per_bandit: Sequence[int]) -> list[IntArray]:
     >>> bandits([2, 3])
     [array([0, 1]), array([2, 3, 4])]
     """
-    return np.split(np.arange(sum(arms_per_bandit)), np.cumsum(arms_per_bandit)[:-1])
+    sizes = [integer("n_arms of each bandit in arms_per_bandit", size, 1) for size in _sizes(arms_per_bandit)]
+    return np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+
+
+def _sizes(arms_per_bandit: Sequence[int]) -> list[int]:
+    given: object = arms_per_bandit
+    if isinstance(given, bytes):  # a sequence of integers, too
+        raise ValueError(f"arms_per_bandit must be a list of numbers of arms, got {given!r}")
+    sizes = listed("arms_per_bandit", arms_per_bandit, "numbers of arms")
+    if not sizes:
+        raise ValueError("arms_per_bandit must hold the number of arms of a bandit at least, got []")
+    return sizes
 
 
 def bandit_sizes(arms_per_bandit: Sequence[int]) -> list[int]:
@@ -33,11 +44,7 @@ def bandit_sizes(arms_per_bandit: Sequence[int]) -> list[int]:
     ValueError
         If there is no bandit, or one has fewer than two arms.
     """
-    if not len(arms_per_bandit):
-        raise ValueError(
-            f"arms_per_bandit must hold the number of arms of a bandit at least, got {arms_per_bandit!r}"
-        )
-    return [integer("a bandit's number of arms", size, 2) for size in arms_per_bandit]
+    return [integer("n_arms of each bandit in arms_per_bandit", size, 2) for size in _sizes(arms_per_bandit)]
 
 
 def best_of_each(values: FloatArray, arms_per_bandit: Sequence[int], *, k: int) -> IntArray:
@@ -49,13 +56,18 @@ def best_of_each(values: FloatArray, arms_per_bandit: Sequence[int], *, k: int) 
     >>> best_of_each([0.9, 0.4, 0.5, 0.3, 0.8], arms_per_bandit=[2, 3], k=1)
     array([0, 4])
     """
-    array = np.asarray(values, np.float64)
+    array = real_array("values", values)
     return np.concatenate([arms[best_k(array[arms], k)] for arms in bandits(arms_per_bandit)])
 
 
 def _slack(means: FloatArray, epsilon: float) -> float:
     """Return what sums of `means` and a tolerance may be off by rounding: 0.8 - 0.1 is not 0.7."""
     return 1e-12 * (float(np.abs(means).max(initial=0.0)) + epsilon)
+
+
+def _check_goal(k: int, epsilon: float) -> None:
+    integer("k", k, 1)
+    real("epsilon", epsilon, 0.0)
 
 
 class Goal(ABC):
@@ -91,6 +103,9 @@ class ExploreM(Goal):
     k: int
     epsilon: float = 0.0
 
+    def __post_init__(self) -> None:
+        _check_goal(self.k, self.epsilon)
+
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether there are `k` arms and each is good enough."""
         # Means themselves are compared exactly; only a difference is rounded.
@@ -117,6 +132,10 @@ class ExploreEach(Goal):
     _: KW_ONLY
     epsilon: float = 0.0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arms_per_bandit", tuple(bandit_sizes(self.arms_per_bandit)))
+        _check_goal(self.k, self.epsilon)
+
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether every bandit has `k` arms and each is good enough."""
         goal = ExploreM(self.k, self.epsilon)
@@ -142,6 +161,9 @@ class AggregateTopK(Goal):
     k: int
     epsilon: float
 
+    def __post_init__(self) -> None:
+        _check_goal(self.k, self.epsilon)
+
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether there are `k` arms and their average is good enough."""
         best, slack = np.sort(means)[-self.k :].mean(), _slack(means, self.epsilon)
@@ -164,6 +186,10 @@ class BestSuperArm(Goal):
     oracle: LinearOracle
     epsilon: float = 0.0
 
+    def __post_init__(self) -> None:
+        require_oracle(self.oracle)
+        real("epsilon", self.epsilon, 0.0)
+
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether `arms` is feasible and good enough."""
         if not self.oracle.is_feasible(arms):
@@ -185,5 +211,5 @@ def best_k(values: ArrayLike, k: int) -> IntArray:
     array([1])
     """
     # Negated rather than reversed: a stable order then keeps the lower index first among ties.
-    order = np.argsort(-np.asarray(values, np.float64), kind="stable")
-    return np.sort(order[:k])
+    order = np.argsort(-real_array("values", values), kind="stable")
+    return np.sort(order[: integer("k", k, 0)])

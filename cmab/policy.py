@@ -278,6 +278,11 @@ class IndexPolicy(Policy[ArmStatistics]):
     available, the oracle is asked for the best of that; where it has values or costs and rewards are sums,
     for what is worth most; features are refused.
 
+    The oracle breaks ties, in most families in favour of the arm with the lower number. Before there is data
+    all indices are equal. A rule that draws nothing, such as `CUCB`, therefore begins with the same super arm
+    in every run. To begin with another one, number the arms in a random order before the oracle is made.
+    Rules that draw, such as `EpsilonGreedy` and `CTS`, break ties between arms never seen at random.
+
     Parameters
     ----------
     oracle : Oracle

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers as abstract
 import operator
-from collections.abc import Collection, Hashable, Iterable, Set
+from collections.abc import Collection, Hashable, Iterable, Sequence, Set
+from decimal import Decimal
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -22,7 +23,10 @@ _MOST_WORKERS = 4096
 
 def shown(value: object, most: int = _SHOWN) -> str:
     """Return a short ``repr`` for error messages."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:  # lists in lists, a thousand deep
+        text = f"a {type(value).__name__} that is nested too deeply"
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
@@ -48,7 +52,9 @@ def integer(name: str, value: object, low: int | None = None, high: int | None =
     if number is None or isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be an integer{bounds}, got {shown(value)}")
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(f"{name} must be an integer{bounds}, got {number}")
+        raise ValueError(f"{name} must be an integer{bounds}, got {shown(value)}")
+    if abs(number) >= 2**63:
+        raise ValueError(f"{name} must be an integer of 64 bits, got {shown(value)}")
     return number
 
 
@@ -63,12 +69,13 @@ def real(
 ) -> float:
     """Return `value` as a finite ``float`` in ``[low, high]`` (in ``(low, high)`` when `inside`).
 
-    Text and booleans are refused.
+    Text, booleans and `Decimal` are refused.
     """
     bounds = _interval(low, high, *("()" if inside else "[]"))
     try:
         number = float(value)  # type: ignore[arg-type]
-        if isinstance(value, str | bytes | bool | np.bool_):
+        # Who keeps a Decimal cannot multiply it with a float.
+        if isinstance(value, str | bytes | bool | np.bool_ | Decimal):
             number = math.nan
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a real number{bounds}, got {shown(value)}") from None
@@ -104,9 +111,18 @@ def per_arm(
     name: str, value: ArrayLike, n_arms: int, low: float = -math.inf, high: float = math.inf
 ) -> FloatArray:
     """Return `value`, one number or one for each base arm, as a new array of shape (n_arms,)."""
-    if np.ndim(value) == 0:
+    if as_array(name, value).ndim == 0:
         return np.full(n_arms, real(name, value, low, high))
     return vector(name, value, n_arms, low, high)
+
+
+def as_array(name: str, values: object) -> AnyArray:
+    """Return `values` as an array of any type; refuse by name what numpy cannot take for one."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        # Rows of different lengths, and lists that contain themselves or have more than 64 levels.
+        raise ValueError(f"{name} must be an array, got {shown(values)}") from None
 
 
 def real_array(name: str, values: ArrayLike) -> FloatArray:
@@ -195,12 +211,25 @@ def _listed(name: str, values: ArrayLike | Set[int]) -> AnyArray:
         raise ValueError(f"{name} must be a 1-D integer array, got {shown(values)}") from None
 
 
+def ends(name: str, value: tuple[float, float]) -> tuple[float, float]:
+    """Return two finite numbers, refused unless the first is at most the second."""
+    # An iterator would be empty when its owner reads it again, and a set has no order.
+    given: object = value
+    is_list = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes)
+    try:
+        if not is_list or as_array(name, value).shape != (2,):
+            raise ValueError
+        low, high = (real(name, end) for end in value)
+    except ValueError:
+        raise ValueError(f"{name} must be two finite numbers (low, high), got {shown(value)}") from None
+    if not low <= high:
+        raise ValueError(f"{name} must be an interval (low, high) with low <= high, got {shown(value)}")
+    return low, high
+
+
 def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:
     """Return the ends of an interval, refused unless they are finite numbers, the first below the second."""
-    try:
-        low, high = (real(name, end) for end in value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be two finite numbers, got {shown(value)}") from None
+    low, high = ends(name, value)
     if not (low < high and math.isfinite(high - low)):
         raise ValueError(f"{name} must be an interval (low, high) with low < high, got {shown(value)}")
     return low, high

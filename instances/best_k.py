@@ -27,7 +27,12 @@ def two_groups(n_arms: int, k: int, *, high: float = 0.7, low: float = 0.3) -> F
     n_arms, k : int
         Number of arms, and how many have the high mean.
     high, low : float
-        The two means.
+        The two means, `high` at least `low`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
 
     Examples
     --------
@@ -36,7 +41,7 @@ def two_groups(n_arms: int, k: int, *, high: float = 0.7, low: float = 0.3) -> F
     array([0.7, 0.3, 0.3, 0.3])
     """
     integer("k", k, 1, integer("n_arms", n_arms, 1))
-    return np.where(np.arange(n_arms) < k, high, low)
+    return np.where(np.arange(n_arms) < k, real("high", high, real("low", low)), low)
 
 
 def power_gap_means(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray:
@@ -135,7 +140,7 @@ def lucb_lower_bound(n_arms: int, good: ArrayLike, *, epsilon: float) -> FloatAr
     >>> lucb_lower_bound(4, [1, 3], epsilon=0.1).tolist()
     [0.5, 0.7, 0.3, 0.7]
     """
-    arms = arm_indices("good", good, n_arms)
+    arms = arm_indices("good", good, integer("n_arms", n_arms, 1))
     real("epsilon", epsilon, 0.0, 0.25)
     # Section 4.1, rebuilt: the assignment that has m (epsilon, m)-optimal arms in
     # every instance, as the text says.

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab import Environment, Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.validation import arm_indices, integer, listed
+from cmab.validation import arm_indices, integer, listed, shown
 
 
 class PiecewiseStationary(Environment):
@@ -51,7 +51,7 @@ class PiecewiseStationary(Environment):
         self.changes = tuple(arm_indices("changes", changes, 2**53).tolist())
         for environment in self.environments:
             if not isinstance(environment, Environment):
-                raise ValueError(f"environments must hold environments, got {environment!r}")
+                raise ValueError(f"environments must hold environments, got {shown(environment)}")
         if not self.environments or len(self.changes) != len(self.environments) - 1:
             raise ValueError(
                 "changes must be one fewer than environments, of which there must be one at least,"

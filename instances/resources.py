@@ -12,7 +12,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.kernels import Kernel
 from cmab.oracle import LinearOracle
 from cmab.theory import best_mixture
-from cmab.validation import listed, vector
+from cmab.validation import listed, shown, vector
 from instances.arms.arms import Arms
 from instances.arms.semi_bandit import SemiBandit
 
@@ -70,7 +70,7 @@ class ResourceSemiBandit(SemiBandit):
         given: list[object] = list(listed("uses", uses, "arms"))
         for use in given:
             if not isinstance(use, Arms) or use.n_arms != self.n_arms:
-                raise ValueError(f"uses must hold Arms, {self.n_arms} in number, got {use!r}")
+                raise ValueError(f"uses must hold Arms, {self.n_arms} in number, got {shown(use)}")
             if not 0.0 <= use.support[0] <= use.support[1] <= 1.0:
                 raise ValueError(f"uses must lie in [0, 1], got {use!r} with outcomes in {use.support}")
         if not given:

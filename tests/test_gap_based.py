@@ -193,9 +193,9 @@ def test_ugapec_of_several_bandits_by_definition():
 
 @pytest.mark.parametrize(("sizes", "k"), [((), 1), ((3, 1), 1), ((3, 2), 2)])
 def test_bandits_that_are_too_small_are_refused(sizes, k):
-    with pytest.raises(ValueError, match=r"sizes must|number of arms|k must"):
+    with pytest.raises(ValueError, match=r"n_arms of each bandit|number of arms|k must"):
         MultiBanditUGapEc(sizes, k, delta=0.1)
-    with pytest.raises(ValueError, match=r"sizes must|number of arms|k must"):
+    with pytest.raises(ValueError, match=r"n_arms of each bandit|number of arms|k must"):
         MultiBanditUGapEb(sizes, k, budget=100)
 
 

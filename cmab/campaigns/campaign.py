@@ -27,7 +27,7 @@ from cmab.seeding import Seed, root
 from cmab.session import Session
 from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
-from cmab.validation import integer
+from cmab.validation import check_flag, integer
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
@@ -92,6 +92,7 @@ class Campaign:
         accept_changes: bool = False,
     ) -> None:
         self.policy = learner_of(learner)
+        check_flag("accept_changes", accept_changes)
         # What cannot be is refused before there is a file.
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         support_of(self.policy, interval_of(support))

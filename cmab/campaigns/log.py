@@ -14,7 +14,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics
-from cmab.validation import listed, shown
+from cmab.validation import integer, listed, real, shown, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,11 @@ class LoggedRound:
     facts : dict
         What else a table says of the round as it was before the choice, by column.
 
+    Raises
+    ------
+    ValueError
+        If a probability lies outside [0, 1].
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -75,6 +80,18 @@ class LoggedRound:
     by_position: tuple[float, ...] | None = None
     by_prefix: tuple[float, ...] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        integer("number", self.number, 0)
+        integer("pulls", self.pulls, 1)
+        reward: object = self.reward
+        if not (isinstance(reward, float) and math.isnan(reward)):  # unknown
+            real("reward", reward)
+        if self.propensity is not None:
+            real("propensity", self.propensity, 0.0, 1.0)
+        for name in ("by_position", "by_prefix"):
+            if (chances := getattr(self, name)) is not None:
+                vector(name, chances, low=0.0, high=1.0)
 
     def before(self) -> LoggedRound:
         """Return the round as it was before the choice: its number, context and facts, and nothing else."""
@@ -125,7 +142,9 @@ class Log(Sequence[LoggedRound]):
                 raise TypeError(f"rounds must be LoggedRound, got {shown(row)}")
         self.choices = _known("choices", choices, (row.names for row in self._rounds))
         self.arms = _known("arms", arms, (row.outcomes for row in self._rounds))
-        self.versions = list(versions)
+        self.versions = listed("versions", versions, "dict")
+        if not all(isinstance(version, dict) for version in self.versions):
+            raise ValueError(f"versions must hold dicts, got {shown(versions)}")
 
     def __repr__(self) -> str:
         told = sum(row.state == "told" for row in self)
@@ -213,6 +232,10 @@ def _known(what: str, given: Sequence[Hashable] | None, used: Iterable[Iterable[
     found = dict.fromkeys(name for names in used for name in names)
     if given is None:
         return list(found)
-    if missing := found.keys() - set(given):
+    entries: Iterable[Any] = given
+    named = listed(what, entries, "names")
+    if unnamed := [name for name in named if not isinstance(name, Hashable)]:
+        raise ValueError(f"{what} must hold names, got {shown(unnamed[0])}")
+    if missing := found.keys() - set(named):
         raise ValueError(f"{what} must hold all names of the rounds, got none that is {shown(missing.pop())}")
-    return list(given)
+    return named

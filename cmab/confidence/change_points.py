@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.validation import integer, real, vector
+from cmab.validation import check_flag, integer, real, vector
 
 
 def change_statistic(outcomes: ArrayLike) -> tuple[float, int]:
@@ -113,6 +113,7 @@ def change_threshold(n: int, *, delta: float, is_proven: bool = True) -> float:
     ----------
     Besson, Kaufmann, Maillard, Seznec (JMLR 2022), Lemma 2 (from memory) and section 6.
     """
+    check_flag("is_proven", is_proven)
     n, delta = integer("n", n, 1), real("delta", delta, 0.0, 1.0, inside=True)
     level = math.log(3.0) + 1.5 * math.log(n) - math.log(delta)
     return 2.0 * calibration(level / 2.0) + 6.0 * math.log1p(math.log(n)) if is_proven else level

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.statistics import ArmStatistics
-from cmab.validation import one_of, real
+from cmab.validation import integer, one_of, per_arm, real, vector
 
 Mode = Literal["faithful", "paper", "heuristic"]
 MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
@@ -108,10 +108,10 @@ def lil_radii(
     """
     from cmab.confidence._kernels_radii import lil_radii_of
 
-    whole = np.ascontiguousarray(counts, np.int64)
-    levels = np.ascontiguousarray(np.broadcast_to(np.asarray(level, np.float64), whole.shape))
+    whole = _whole(counts)
+    levels = per_arm("level", level, len(whole), 0.0)
     radii = np.empty(whole.shape)
-    lil_radii_of(whole, levels, epsilon, sigma, radii)
+    lil_radii_of(whole, levels, real("epsilon", epsilon, 0.0), real("sigma", sigma, 0.0), radii)
     return radii
 
 
@@ -121,24 +121,54 @@ def around(means: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
-    """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``."""
+    """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab.confidence import lucb1_radii
+    >>> lucb1_radii([10, 40], 50, delta=0.1, sigma=0.5).round(3)
+    array([0.97 , 0.485])
+    """
     from cmab.confidence._kernels_radii import lucb1_rate
 
-    return _radii(counts, lucb1_rate(len(counts), t, delta), sigma)
+    whole, delta = _whole(counts), real("delta", delta, 0.0, 1.0, inside=True)
+    return _radii(whole, lucb1_rate(len(whole), integer("t", t, 0), delta), sigma)
 
 
 def anytime_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
-    """Return the radius of UGapEc and CLUCB after `t` samples: ``sigma sqrt(2 ln(4 N t^3 / delta) / T)``."""
+    """Return the radius of UGapEc and CLUCB after `t` samples: ``sigma sqrt(2 ln(4 N t^3 / delta) / T)``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab.confidence import anytime_radii
+    >>> anytime_radii([10, 40], 50, delta=0.1, sigma=0.5).round(3)
+    array([0.9, 0.4])
+    """
     from cmab.confidence._kernels_radii import anytime_rate
 
-    return _radii(counts, anytime_rate(len(counts), t, delta), sigma)
+    whole, delta = _whole(counts), real("delta", delta, 0.0, 1.0, inside=True)
+    return _radii(whole, anytime_rate(len(whole), integer("t", t, 0), delta), sigma)
+
+
+def _whole(counts: ArrayLike) -> IntArray:
+    return vector("counts", counts, low=0.0, high=2.0**62).astype(np.int64)
 
 
 def _radii(counts: IntArray, rate: float, sigma: float) -> FloatArray:
     from cmab.confidence._kernels_radii import hoeffding_radii
 
-    whole, radii = np.ascontiguousarray(counts, np.int64), np.empty(len(counts))
-    hoeffding_radii(whole, rate, sigma, radii)
+    radii = np.empty(len(counts))
+    hoeffding_radii(counts, rate, real("sigma", sigma, 0.0), radii)
     return radii
 
 

@@ -41,7 +41,8 @@ class _CLUCBRule(SamplingExplorer):
 
     def __post_init__(self) -> None:
         check_exact(self.oracle)
-        check_noise(self.delta, self.sigma)
+        # A rule for a support has no field of this name.
+        check_noise(self.delta, vars(self).get("sigma", 1.0))
         check_growth(self.growth)
         check_takes_any_mean(self.oracle)
 

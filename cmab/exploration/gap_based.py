@@ -90,6 +90,8 @@ class GapE(FixedBudgetRule):
     k = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "arms_per_bandit", tuple(bandit_sizes(self.arms_per_bandit)))
+        check_factor("a", self.a)
         self._check(self.a)
 
     @property

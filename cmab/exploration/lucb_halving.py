@@ -17,6 +17,7 @@ from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
 from cmab.theory.hardness import halving_samples
+from cmab.validation import integer
 
 
 @dataclass(eq=False)
@@ -87,6 +88,7 @@ class LUCB1Halving(Explorer[Restart]):
     is_bounded = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n_arms", integer("n_arms", self.n_arms, 2))
         Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)  # checks the parameters
 
     @cached_property

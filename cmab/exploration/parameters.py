@@ -22,11 +22,10 @@ def check_delta(delta: float) -> None:
     real("delta", delta, 1e-301, 1.0, inside=True)
 
 
-def check_noise(delta: float, sigma: float | None) -> None:
-    """Raise unless `delta` is a probability, and `sigma`, if there is one, and its square are positive."""
+def check_noise(delta: float, sigma: float) -> None:
+    """Raise unless `delta` is a probability, and `sigma` and its square are positive."""
     check_delta(delta)
-    if sigma is not None:
-        real("sigma", sigma, 1.0 / _HUGE, _HUGE)
+    real("sigma", sigma, 1.0 / _HUGE, _HUGE)
 
 
 def check_epsilon(epsilon: float) -> None:

@@ -83,7 +83,7 @@ class _Race(PhasedExplorer):
     def _check(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
         check_delta(self.delta)
-        integer("max_pulls", self.max_pulls, 1, MOST // self.n_arms)
+        integer("max_pulls", self.max_pulls, 1, MOST // int(self.n_arms))
         check_support(self.support)
 
 

@@ -64,7 +64,8 @@ class BestK(SamplingExplorer):
 
     def __post_init__(self) -> None:
         integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        check_noise(self.delta, self.sigma)
+        # A rule for a support has no field of this name.
+        check_noise(self.delta, vars(self).get("sigma", 1.0))
 
     @property
     def goal(self) -> Goal:

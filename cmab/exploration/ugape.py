@@ -115,7 +115,8 @@ class MultiBanditUGapEc(UGapERule):
     sigma: float = 0.5
 
     def __post_init__(self) -> None:
-        integer("k", self.k, 1, min(bandit_sizes(self.arms_per_bandit)) - 1)
+        object.__setattr__(self, "arms_per_bandit", tuple(bandit_sizes(self.arms_per_bandit)))
+        integer("k", self.k, 1, min(self.arms_per_bandit) - 1)
         check_noise(self.delta, self.sigma)
         check_epsilon(self.epsilon)
 

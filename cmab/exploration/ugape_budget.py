@@ -11,6 +11,7 @@ from cmab.arrays import IntArray
 from cmab.compiled.forms import Rule
 from cmab.exploration.gap_based import FixedBudgetRule
 from cmab.exploration.parameters import check_epsilon, check_factor, length
+from cmab.goals import bandit_sizes
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer
 
@@ -98,6 +99,7 @@ class MultiBanditUGapEb(_UGapEb):
     c: float = 1.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "arms_per_bandit", tuple(bandit_sizes(self.arms_per_bandit)))
         self._check_parameters()
 
     @property

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.validation import real_array, shown
+from cmab.validation import as_array, real_array, shown
 
 
 def checked_features(
@@ -89,7 +89,7 @@ def checked_groups(group: ArrayLike | None, n_arms: int) -> IntArray | None:
     """
     if group is None:
         return None
-    array = np.asarray(group)
+    array = as_array("group", group)
     is_right = array.shape == (n_arms,) and array.dtype.kind in "iu"
     if not is_right or not np.array_equal(np.unique(array), np.arange(int(array.max()) + 1)):
         raise ValueError(

@@ -165,7 +165,7 @@ def off_policy_value(
     rounds = told_rounds(log)
     one_of("method", method, tuple(_KINDS))
     check_flag("self_normalised", self_normalised)
-    real("level", level, 0.0, 1.0, inside=True)
+    level = real("level", level, 0.0, 1.0, inside=True)
     if ("dr" in method) != (model is not None):
         raise ValueError(f"model must be given for 'dr' and 'cascade_dr' alone, got {shown(model)}")
     if model is not None and not callable(model):

@@ -79,7 +79,7 @@ def replay_value(
     Recommendation Algorithms, WSDM 2011, Algorithm 2 and Theorem 1 (from memory).
     """
     rounds = told_rounds(log)
-    real("level", level, 0.0, 1.0, inside=True)
+    level = real("level", level, 0.0, 1.0, inside=True)
     chance = _common_chance(rounds)
     rewards = whole_rewards(rounds)
     if isinstance(target, type):

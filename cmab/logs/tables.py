@@ -22,7 +22,7 @@ from cmab.logs._cells import (
     same,
 )
 from cmab.logs._columns import Columns
-from cmab.validation import shown
+from cmab.validation import listed, shown
 
 Source = Any
 
@@ -117,8 +117,8 @@ def read_log(
     def cells(argument: str, given: str | Sequence[str] | None, low: float, high: float) -> Cells | None:
         if given is None:
             return None
-        listed = as_list(argument, given, width)
-        found = entries(rows, [table.numbers(argument, column, low, high) for column in listed])
+        columns = as_list(argument, given, width)
+        found = entries(rows, [table.numbers(argument, column, low, high) for column in columns])
         check_ends(argument, found, played, rows)
         return found
 
@@ -132,16 +132,16 @@ def read_log(
         check_last_prefixes(prefixes, propensities, played, rows)
     known = {
         column: same(column, rows, table.values("facts", column))
-        for column in ([facts] if isinstance(facts, str) else facts)
+        for column in ([facts] if isinstance(facts, str) else listed("facts", facts, "columns"))
     }
     features_of = contexts(table, rows, features)
     shown_names = dict.fromkeys(name for listed in played for name in listed if name is not None)
     if features is not None and (gone := [name for name in shown_names if name not in features]):
         raise ValueError(f"features must have columns for each name of the log, got none for {shown(gone)}")
     told = []
-    for i, listed in enumerate(played):
-        size = len([name for name in listed if name is not None])
-        row = tuple(listed[:size])
+    for i, whole in enumerate(played):
+        size = len([name for name in whole if name is not None])
+        row = tuple(whole[:size])
         seen = [] if outcomes is None else outcomes[i][:size]
         prefix = chances(prefixes, i, size)
         chance = propensities[i] if propensities[i] is not None or prefix is None else prefix[-1]

@@ -136,7 +136,7 @@ def pack_optimism(
     if (prior_mean is None) != (not weights.any()):
         raise ValueError(
             "prior_mean and a positive prior_weight must be given together,"
-            f" got prior_mean={prior_mean!r}, prior_weight={prior_weight!r}"
+            f" got prior_mean={shown(prior_mean)}, prior_weight={shown(prior_weight)}"
         )
     # In the order of the places COEFFICIENT to HIGH; a prior's weights and means begin at PRIOR.
     numbers = [coefficient, loglog, radius_factor * (high - low), oracle.sign, low, high]

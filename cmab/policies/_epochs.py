@@ -11,7 +11,7 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
-from cmab.oracle import require_oracle
+from cmab.oracle import Oracle, require_oracle
 from cmab.policies._in_play import InPlay, InPlayStatistics
 from cmab.statistics import count
 from cmab.validation import real, shown
@@ -60,6 +60,10 @@ class Epochs(InPlay[EpochStatistics]):
 
     Where some of the assortment is not available, the best of what is, by all purchases so far, those of the
     epoch under way included, is offered instead.
+
+    A customer of an oracle of choices, one with `max_attraction`, buys one item at most: feedback with
+    several purchases is refused. On other oracles every positive outcome counts as a purchase, and no bound
+    holds.
     """
 
     max_attraction: float
@@ -78,8 +82,10 @@ class Epochs(InPlay[EpochStatistics]):
         Raises
         ------
         ValueError
-            If the feedback has sums of several outcomes of an arm.
+            If the feedback has sums of several outcomes of an arm, or several purchases where the oracle's
+            choices are of one item.
         """
+        refuse_baskets(self.oracle, feedback.outcomes)
         if feedback.pulls is not None:
             raise ValueError(
                 f"feedback.pulls must be None, one customer a round, got {shown(feedback.pulls)}"
@@ -110,6 +116,18 @@ class Epochs(InPlay[EpochStatistics]):
 
     def _generator(self, state: EpochStatistics) -> np.random.Generator:
         return np.random.default_rng([state.key, state.epochs])
+
+
+def refuse_baskets(oracle: Oracle, outcomes: FloatArray) -> None:
+    """Raise if a customer bought several items of an oracle of choices, which declares `max_attraction`.
+
+    The rules also play families without choices, whose outcomes they take for customers of their own.
+    """
+    if np.count_nonzero(outcomes > 0.0) > 1 and hasattr(oracle, "max_attraction"):
+        raise ValueError(
+            "feedback.outcomes must have at most one item that was bought, because a customer of multinomial"
+            f" logit buys one, got {shown(outcomes.tolist())}: report one of them, or learn with CUCB or CTS"
+        )
 
 
 def bought(state: EpochStatistics) -> tuple[FloatArray, FloatArray]:

@@ -6,6 +6,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_optimism import HIGH, LOW, write_bounds
+from cmab.policies._kernels_ties import break_ties
 
 #: Places in `reals`; what ``pack_optimism`` returns comes last.
 EPSILON, DECAYS, GREEDY = range(3)
@@ -28,9 +29,10 @@ def epsilon_greedy_indices(
     # their cK / d^2; above 1 it needs no cut, for every coin is below it.
     epsilon = reals[EPSILON] / t if reals[DECAYS] > 0.0 else reals[EPSILON]
     greedy = reals[GREEDY:]
+    low, high = greedy[LOW], greedy[HIGH]
     if rng.random() < epsilon:
-        low, high = greedy[LOW], greedy[HIGH]
         for i in range(out.shape[0]):
             out[i] = low + (high - low) * rng.random()
     else:
         write_bounds(counts, means, t, greedy, out)
+        break_ties(counts, low, high, rng, out)

@@ -7,6 +7,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
+from cmab.policies._kernels_ties import break_ties
 
 #: Places in `reals`: the size is that of the largest super arm, then what stands for infinity, then the ends
 #: that indices are cut to, then what an arm without outcomes has for a mean.
@@ -32,6 +33,7 @@ def independent_indices(
         # Perrault et al. (2020), CTS-Gaussian: N(mean, beta sigma^2 / N), beta > 1.
         index = means[i] + z * sigma * math.sqrt(factor / max(counts[i], 1))
         out[i] = min(max(index if counts[i] > 0 else reals[UNSEEN], low), high)
+    break_ties(counts, low, high, rng, out)
 
 
 @index_kernel
@@ -53,6 +55,7 @@ def shared_normal_indices(
     for i in range(counts.shape[0]):
         mean = means[i] if counts[i] > 0 else reals[UNSEEN]
         out[i] = min(max(mean + width / math.sqrt(counts[i] + 1.0), low), high)
+    break_ties(counts, low, high, rng, out)
 
 
 @index_kernel
@@ -81,3 +84,4 @@ def boosted_indices(
         if counts[i] == 0:
             index = reals[UNSEEN] + z * reals[HUGE] * sigma
         out[i] = min(max(index, low), high)
+    break_ties(counts, low, high, rng, out)

@@ -7,6 +7,7 @@ from cmab.compiled._kernels import borrows, kernel
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_beta import beta_quantile
 from cmab.policies._kernels_thompson import HIGH, LOW, PRIOR
+from cmab.policies._kernels_ties import break_ties
 
 
 @kernel
@@ -42,6 +43,7 @@ def shared_indices(
     """Write the same quantile of each arm's Beta posterior, at a level that is drawn for the round."""
     # Jin et al. (2026): F_i^{-1}(U), one U for all arms.
     write_quantiles(counts, means, max(rng.random(), 2.0**-54), reals, out)
+    break_ties(counts, reals[LOW], reals[HIGH], rng, out)
 
 
 @index_kernel

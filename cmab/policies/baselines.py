@@ -13,14 +13,15 @@ from cmab.oracle import require_oracle
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer, interval, real, vector
+from cmab.validation import check_flag, integer, interval, real, vector
 
 
 @dataclass(frozen=True, eq=False)
 class Greedy(OptimisticPolicy):
     """The empirical means, and the best end of `support` for arms never seen.
 
-    It is `CUCB` without its radius, and may settle on a bad super arm for ever.
+    It is `CUCB` without its radius, and may settle on a bad super arm for ever. It draws nothing: among arms
+    never seen, the oracle's order decides, as `IndexPolicy` describes.
 
     Parameters
     ----------
@@ -61,7 +62,8 @@ class EpsilonGreedy(CompiledIndexPolicy):
     """A random super arm with probability epsilon, the greedy one otherwise.
 
     The random super arm is the oracle's answer to uniformly random means, as in `UniformlyRandom`; the greedy
-    one is that of `Greedy`, so arms never seen count as best.
+    one is that of `Greedy`, so arms never seen count as best. Ties between arms never seen are broken at
+    random: their indices differ from the best end of `support` by at most 1e-12 of its length.
 
     Parameters
     ----------
@@ -106,6 +108,7 @@ class EpsilonGreedy(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
+        check_flag("decay", self.decay)
         epsilon = real("epsilon", self.epsilon, 0.0, np.inf if self.decay else 1.0)
         return np.concatenate([[epsilon, float(self.decay)], pack_optimism(self.oracle, self.support)])
 

@@ -13,6 +13,7 @@ from cmab.feedback import Feedback, check_arrays
 from cmab.linear.logistic import expected
 from cmab.linear.statistics import LinearStatistics
 from cmab.oracle import require_oracle
+from cmab.policies._epochs import refuse_baskets
 from cmab.policies.linear import LinearPolicy
 from cmab.ticket import Ticket
 from cmab.validation import real, shown
@@ -24,7 +25,9 @@ class ContextualMNL(LinearPolicy):
 
     Item i is bought with probability ``v_i / (1 + sum v)``, ``v = exp(x . theta)``, the sum over what is
     offered. What is learned of an item serves for all that have features like it. Theta is learned from whole
-    choices: what was bought is compared with all that was offered beside it. Its distribution is Gaussian, by
+    choices: what was bought is compared with all that was offered beside it. If the oracle has a
+    `max_attraction`, feedback with several purchases is refused; with other oracles each positive outcome is
+    learned as a part of one choice, which is no model of such rounds. Its distribution is Gaussian, by
     Laplace's approximation after each customer, so that a round costs the same however many there were.
 
     Parameters
@@ -75,7 +78,20 @@ class ContextualMNL(LinearPolicy):
         `update`, which is not told what was offered, compares what the feedback shows alone: a purchase with
         buying nothing.
         """
-        self._learn(state, ticket.context, _with_the_rest(feedback, ticket.super_arm))
+        whole = _with_the_rest(feedback, ticket.super_arm)
+        refuse_baskets(self.oracle, whole.outcomes)
+        self._learn(state, ticket.context, whole)
+
+    def update(self, state: LinearStatistics, feedback: Feedback) -> None:
+        """Take in what the feedback shows.
+
+        Raises
+        ------
+        ValueError
+            If it has several purchases, and the oracle's choices are of one item.
+        """
+        refuse_baskets(self.oracle, feedback.outcomes)
+        super().update(state, feedback)
 
     def _regress(
         self,

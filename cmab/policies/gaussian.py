@@ -37,7 +37,8 @@ class GaussianCTS(CompiledIndexPolicy):
       seen comes first or last, each as likely. Regret ``O(sigma^2 m log(L) log(T) / gap)`` and a polynomial
       in L, the first finite-time bound of Thompson sampling without an exponential.
 
-    All of it is for linear rewards and exact oracles. Rewards and costs are treated alike.
+    All of it is for linear rewards and exact oracles. Rewards and costs are treated alike. Ties between arms
+    never seen are broken at random, by a change of at most 1e-12 of the support.
 
     Parameters
     ----------

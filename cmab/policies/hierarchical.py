@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import interval, one_of, shown, vector
+from cmab.validation import as_array, interval, one_of, shown, vector
 
 _MODES: tuple[Literal["sample", "mean"], ...] = ("sample", "mean")
 # Denser where means are small: in graphs and lists most of what could happen hardly ever does.
@@ -151,7 +151,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
         groups = self.oracle.arm_groups if self.groups is None else self.groups
         if groups is None:
             return np.zeros(m, np.int64)
-        labels = np.asarray(groups)
+        labels = as_array("groups", groups)
         if labels.shape != (m,) or labels.dtype.kind not in "iu":
             raise ValueError(f"groups must be {m} integers, got {shown(self.groups)}")
         return np.unique(labels, return_inverse=True)[1].astype(np.int64)

@@ -12,6 +12,9 @@ from cmab.oracle import Oracle
 from cmab.policies._epochs import KEYS, Epochs, EpochStatistics, bought
 from cmab.validation import integer, real
 
+#: The largest change of an attraction that breaks a tie, as a share of the largest attraction.
+SHARE = 2.0**-40
+
 
 @dataclass(frozen=True, eq=False)
 class MNLTS(Epochs):
@@ -21,7 +24,8 @@ class MNLTS(Epochs):
     epochs that are over, T_i had item i, which was bought ``v`` times in each on average. For the next one a
     single number z is drawn, the largest of k standard normal ones, and the oracle is given ``v + factor z
     (sqrt(50 v (v + 1) / T_i) + 75 sqrt(ln(k horizon)) / T_i)`` as attractions, cut to ``[0,
-    max_attraction]``, and `max_attraction` for items never offered. One number for all items keeps their
+    max_attraction]``, and `max_attraction` for items never offered, less
+    at most 1e-12 of it, which breaks ties at random. One number for all items keeps their
     draws together: the best assortment is overrated as often as a single item is, and the largest of k makes
     that likely. The regret in T = horizon rounds is ``O(sqrt(m T) ln(k T) + m ln(k T)^2)`` with ``factor=1``,
     if no v exceeds 1. 50 and 75 are the theorem's; a few hundredths of them are what learns fast. With
@@ -92,4 +96,7 @@ class MNLTS(Epochs):
             width = np.sqrt(50.0 * mean * (mean + 1.0) / over)
             width += 75.0 * math.sqrt(math.log(k * self.horizon)) / over
             drawn = mean + self.oracle.sign * self.factor * largest * width
-        return self._bounded(state, over, drawn)
+        bounded = self._bounded(state, over, drawn)
+        # Items never offered have the same attraction: a change of this size breaks the tie at random.
+        change = self.oracle.sign * SHARE * self.max_attraction * rng.random(state.n_arms)
+        return np.where(over > 0.0, bounded, np.clip(bounded - change, 0.0, self.max_attraction))

@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.validation import interval, one_of, per_arm
+from cmab.validation import interval, one_of, per_arm, shown
 
 _COUPLINGS: tuple[Literal["independent", "shared"], ...] = ("independent", "shared")
 
@@ -38,7 +38,8 @@ class CTS(CompiledIndexPolicy):
     are optimistic together, and the frequentist regret is ``O(m k k* B^2 / gap)`` up to logarithms for
     monotone and B-smooth rewards (Jin et al. 2026, read as an abstract; which prior their theorem is for was
     not seen). That an approximate oracle will do is not claimed there. Levels near the optimistic end play
-    a bad round now and then, for ever.
+    a bad round now and then, for ever. The indices of arms never seen would be equal if their priors are, so
+    each of them is changed by at most 1e-12 of the support, at random.
 
     Parameters
     ----------
@@ -120,6 +121,6 @@ def pack_beta(
         raise ValueError(
             f"prior_mean must lie strictly inside {support} and prior_weight be positive,"
             f" in [{_LIGHTEST:g}, {1.0 / _LEAST:g}],"
-            f" got prior_mean={prior_mean!r}, prior_weight={prior_weight!r}"
+            f" got prior_mean={shown(prior_mean)}, prior_weight={shown(prior_weight)}"
         )
     return np.concatenate([[low, high], wins, losses])

@@ -25,7 +25,7 @@ from cmab.running.compiled_exploration import Watch, compiled_exploration, explo
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, check_jobs, integer, shown
+from cmab.validation import arm_indices, check_flag, check_jobs, integer, shown
 
 #: Where runs of rules without a bound of their own are cut off.
 DEFAULT_CAP = 10**9
@@ -165,6 +165,7 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
 
 
 def _runs(run: partial[Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool) -> Iterator[Run]:
+    check_flag("progress", progress)
     with progress_bar(total=replications, unit=" runs", disable=not progress) as bar:
         if n_jobs == 1 or replications == 1:
             for index in range(replications):

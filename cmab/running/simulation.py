@@ -26,7 +26,7 @@ from cmab.running._rounds import check_context, check_optimum
 from cmab.running._truth import Truth
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
-from cmab.validation import check_jobs, integer, shown
+from cmab.validation import as_array, check_flag, check_jobs, integer, shown
 
 #: Most rounds of a run: up to here all round numbers are exact as floats.
 LONGEST = 2**53
@@ -199,7 +199,7 @@ def check_rounds(checkpoints: Sequence[int] | IntArray | None, horizon: int) -> 
     """Return `checkpoints` as an array, the default ones for None; refuse what is not increasing."""
     if checkpoints is None:
         return default_checkpoints(horizon)
-    rounds = np.asarray(checkpoints)
+    rounds = as_array("checkpoints", checkpoints)
     listed = rounds.ndim == 1 and rounds.size > 0 and rounds.dtype.kind in "iu"
     if not listed or (np.diff(rounds) <= 0).any() or rounds[0] < 1 or rounds[-1] > horizon:
         raise ValueError(f"checkpoints must be increasing integers in [1, {horizon}], got {checkpoints!r}")
@@ -216,6 +216,7 @@ def _played(
 ) -> Iterable[tuple[list[int], list[Record]]]:
     """Yield groups of replications with their records as they finish."""
     total = sum(map(len, together)) * horizon
+    check_flag("progress", progress)
     shown = progress_bar(total=total, unit=" rounds", unit_scale=True) if progress else nullcontext()
     with shown as bar:
         if n_jobs == 1 or len(together) == 1:

@@ -19,6 +19,7 @@ from cmab.studies._plan import Pair
 from cmab.studies._results import Score
 from cmab.studies.folder import StudyFolder
 from cmab.studies.store import Store
+from cmab.validation import check_flag
 
 
 class Study(DescribedStudy):
@@ -85,6 +86,7 @@ class Study(DescribedStudy):
         files: str | os.PathLike[str] | None = None,
         accept_versions: bool = False,
     ) -> None:
+        check_flag("accept_versions", accept_versions)
         self.describe(specification, accept_versions=accept_versions)
         self.build(None if files is None else Path(files))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cmab.arrays import IntArray
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
@@ -132,9 +133,12 @@ def check_rewards(subject: Subject) -> Finding:
         rewards = np.array([f.reward for f in rounds])
         rewards = rewards[~np.isnan(rewards)]  # a round need not have one
         claimed = subject.environment.expected_reward(super_arm)
-        require_mean("rewards", f"rewards of {super_arm.tolist()}", rewards, claimed)
+        rare = _rare_reward(subject, super_arm, len(rewards))
+        if len(rewards) and not np.ptp(rewards):  # a constant sample has its value, as in `mean_margin`
+            rare = max(rare, 1.0, abs(float(rewards[0])))
+        require_mean("rewards", f"rewards of {super_arm.tolist()}", rewards, claimed, rare)
         if len(rewards):
-            widest, shown = max(widest, mean_margin(rewards)), shown + len(rewards)
+            widest, shown = max(widest, mean_margin(rewards, rare)), shown + len(rewards)
         for feedback in rounds if is_sum else ():
             if len(feedback.arms) != len(super_arm) or np.isnan(feedback.reward):
                 continue  # some arms were not seen: their share of the reward is not known
@@ -147,6 +151,22 @@ def check_rewards(subject: Subject) -> Finding:
         return Finding("no round has a reward")
     text = f"{shown} rounds; a reward wrong by {2 * widest:.2g} would be seen with probability .99"
     return Finding(text, len(subject.super_arms) * MEAN_LEVEL)
+
+
+def _rare_reward(subject: Subject, super_arm: IntArray, n: int) -> float:
+    """Return by how much an outcome changes the reward that `n` rounds may lack, 0 if none is that rare."""
+    oracle, means = subject.oracle, np.array(subject.environment.means)
+    if not isinstance(oracle, Oracle) or not oracle.n_choices == oracle.n_arms == len(means) or not n:
+        return 0.0
+    largest = 0.0
+    for arm in super_arm:
+        for end in (0.0, 1.0):
+            chance, without = abs(means[arm] - end), means.copy()
+            without[arm] = end
+            if 0.0 < chance < 20.0 / n:
+                change = oracle.expected_reward(super_arm, means) - oracle.expected_reward(super_arm, without)
+                largest = max(largest, abs(change) / chance)
+    return largest
 
 
 def check_optimum(subject: Subject) -> Finding | None:

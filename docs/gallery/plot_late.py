@@ -2,9 +2,9 @@
 Feedback that comes late
 ========================
 
-Feedback of a round is told some rounds later. Until then a rule without randomness plays the same super arm again and again;
-one that draws a number for each arm goes on exploring, and suffers least. Twelve arms, three are played; the regret after
-1,000 rounds, mean of three replications.
+Feedback of a round is told some rounds later. Until then a rule without randomness plays the same super arm again and again.
+Rules that draw go on exploring and suffer less. Twelve arms, three are played; the regret after 1,000 rounds, mean of three
+replications.
 """
 
 import matplotlib.pyplot as plt

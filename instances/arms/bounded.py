@@ -9,7 +9,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.guards import unguarded
-from cmab.validation import frozen, real, vector
+from cmab.validation import ends, frozen, listed, vector
 from instances.arms.arms import Arms
 
 
@@ -73,10 +73,9 @@ class EmpiricalArms(Arms):
     """
 
     def __init__(self, samples: Sequence[ArrayLike], support: tuple[float, float] = (0.0, 1.0)) -> None:
-        low, high = (real("support", end) for end in support)
-        if not low <= high:
-            raise ValueError(f"support must be an interval (low, high), got {support}")
-        recorded = [vector(f"samples[{i}]", values, None, low, high) for i, values in enumerate(samples)]
+        low, high = ends("support", support)
+        given = listed("samples", samples, "outcomes")
+        recorded = [vector(f"samples[{i}]", values, None, low, high) for i, values in enumerate(given)]
         empty = [i for i, values in enumerate(recorded) if len(values) == 0]
         if empty or not recorded:
             raise ValueError(f"samples must hold at least one outcome of every arm, got none of {empty}")

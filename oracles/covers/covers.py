@@ -64,7 +64,11 @@ class SetCover(Cover):
             self._arm_names = list(range(len(given)))
         held: dict[Hashable, list[int]] = {}
         for arm, elements in enumerate(given):
-            for element in dict.fromkeys(listed(f"sets[{self._arm_names[arm]!r}]", elements, "elements")):
+            name = f"sets[{self._arm_names[arm]!r}]"
+            for element in listed(name, elements, "elements"):
+                if not isinstance(element, Hashable):
+                    raise ValueError(f"{name} must hold elements that are hashable, got {shown(element)}")
+            for element in dict.fromkeys(elements):
                 held.setdefault(element, []).append(arm)
         if not held:
             raise ValueError(f"sets must hold an element, got {shown(sets)}")

@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.offline import OfflineChoice, recommended
 from cmab.seeding import Seed
-from cmab.validation import real, shown
+from cmab.validation import listed, real, shown
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.influence.base import InfluenceOracle
 
@@ -91,20 +91,23 @@ def clcb_cascades(
     if len(np.unique(arcs)) < graph.n_arcs:
         raise ValueError("oracle must have no parallel edges: who was active cannot tell them apart")
     real("delta", delta, 0.0, 1.0, inside=True)
-    if not len(seeds) == len(active) > 0:
-        raise ValueError(
-            f"seeds and active must have a round or more each, got {len(seeds)} and {len(active)}"
-        )
-    told = [_numbers(graph, name, log) for name, log in zip(names, (seeds, active), strict=True)]
-    bounds = _bounds(graph, len(seeds), *_counts(graph, *told), float(delta))
+    rounds = [listed(name, log, "rounds") for name, log in zip(names, (seeds, active), strict=True)]
+    n = len(rounds[0])
+    if not n == len(rounds[1]) > 0:
+        raise ValueError(f"seeds and active must have a round or more each, got {n} and {len(rounds[1])}")
+    told = [_numbers(graph, name, log) for name, log in zip(names, rounds, strict=True)]
+    bounds = _bounds(graph, n, *_counts(graph, *told), float(delta))
     return recommended(oracle, bounds, bounds, delta, rng)
 
 
-def _numbers(graph: DirectedGraph, what: str, log: Rounds) -> list[list[int]]:
+def _numbers(graph: DirectedGraph, what: str, log: list[Collection[Hashable]]) -> list[list[int]]:
     """Return the node numbers of each round."""
     known, found = graph.node_numbers, []
     for t, names in enumerate(log):
         try:
+            # A text is one name or a mistake, and not the names of its letters.
+            if isinstance(names, str | bytes):
+                raise TypeError
             found.append([known[name] for name in names])
         except (KeyError, TypeError):
             raise ValueError(

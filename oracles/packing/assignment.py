@@ -9,7 +9,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
-from cmab.validation import one_of, real_array, shown, vector
+from cmab.validation import check_flag, one_of, real_array, shown, vector
 from oracles.packing.knapsack import Knapsack
 from oracles.packing.multidimensional import scaled_row
 from oracles.programs._pulp_models import row_model
@@ -85,6 +85,7 @@ class GeneralizedAssignment(PuLPOracle):
             raise ValueError(f"weights must have shape (agents, jobs), got {self.weights.shape}")
         vector("weights", self.weights.reshape(-1), low=0.0)
         self.capacities = vector("capacities", capacities, len(self.weights), 0.0)
+        check_flag("complete", complete)
         self.complete = bool(complete)
         self.method = one_of("method", method, ("program", "local_ratio"))
         if method == "local_ratio" and (self.complete or sense == "min"):

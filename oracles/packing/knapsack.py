@@ -10,7 +10,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
 from cmab.oracle import LinearOracle
-from cmab.validation import real, vector
+from cmab.validation import as_array, real, vector
 
 # Weights that are no whole numbers are counted in 2^-40 parts of the capacity: three times 0.1 is 0.3 then.
 _PARTS = 40
@@ -61,7 +61,7 @@ class Knapsack(LinearOracle):
     """
 
     def __init__(self, weights: ArrayLike, capacity: float, *, epsilon: float = 0.0) -> None:
-        if np.ndim(weights) == 2:
+        if as_array("weights", weights).ndim == 2:
             raise ValueError(
                 f"weights must be one for each arm, got shape {np.shape(weights)}; MultidimensionalKnapsack "
                 "takes several rows"

@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
-from cmab.validation import integer, one_of, shown
+from cmab.validation import check_flag, integer, one_of, shown
 from oracles._networks import network_of
 from oracles.programs._assignment import TwoSides
 from oracles.programs._blossom import best_matching
@@ -82,6 +82,7 @@ class Matching(PuLPOracle):
         loops = [edge for edge in self.edges if edge[0] == edge[1]]
         if loops:
             raise ValueError(f"graph must have no self-loops, got {shown(loops)}")
+        check_flag("perfect", perfect)
         self.perfect = bool(perfect)
         self.method = one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
         self._room = _capacities(graph, capacity)
