@@ -287,7 +287,7 @@ class Session(Generic[State]):
         (_, old), (_, new) = names
         if self.policy.oracle.is_undirected:
             new = in_form(new, old)
-        other.state = other.state.relabelled(old, new, policy.initial_state().clusters)
+        other.state = other.state.relabelled(old, new)
         other.policy = policy
         other._set_support(other._declared)
         return other

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import secrets
 from importlib import metadata
 from typing import Any
@@ -26,10 +25,7 @@ _FORMAT = 1
 def learner_of(learner: Any) -> Policy[Any]:
     """Return a policy as it is, and Thompson sampling for an oracle."""
     if isinstance(learner, Oracle):
-        oracle = copy.copy(learner)
-        # People report some edges of a person, not all: each needs a counter of its own.
-        oracle.clusters = None
-        return CTS(oracle)
+        return CTS(learner)
     if hasattr(learner, "nodes") and hasattr(learner, "edges"):
         raise TypeError(
             "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the graph"
@@ -71,7 +67,7 @@ def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bo
         raise ValueError(f"{fold.path} must be of policy {name}, got {shown(last['policy']['class'])}")
     if support is not None and (first["support"] is None or interval_of(support) != tuple(first["support"])):
         raise ValueError(f"support must be that of {fold.path}, {first['support']}, got {support}")
-    if last["arms"] == present["arms"]:
+    if not differences(last["arms"], present["arms"]):
         found = differences(last["policy"], present["policy"])
     else:
         found = _differences_by_name(fold, kept, present, last)

@@ -44,7 +44,7 @@ class Campaign:
     Parameters
     ----------
     learner : Policy, Explorer or Oracle
-        The learner; for an oracle, Thompson sampling (`CTS`) with a counter for each base arm.
+        The learner; for an oracle, Thompson sampling (`CTS`).
     path : str or path-like
         The journal, begun if there is no such file. A relative path is taken from the folder of now.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None

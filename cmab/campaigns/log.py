@@ -159,7 +159,7 @@ class Log(Sequence[LoggedRound]):
         Raises
         ------
         ValueError
-            If a round has sums of several outcomes (campaigns of explorers), or a part of a cluster only.
+            If a round has sums of several outcomes (campaigns of explorers).
 
         Examples
         --------
@@ -175,7 +175,7 @@ class Log(Sequence[LoggedRound]):
         (array([1, 1, 0]), array([1., 0., 0.]))
         """
         names = Names("base arms", oracle.arm_labels(), oracle.is_undirected)
-        seen = ArmStatistics.empty(oracle.n_arms, oracle.clusters)
+        seen = ArmStatistics.empty(oracle.n_arms)
         for row in self:
             if row.state != "told":
                 continue

@@ -119,8 +119,7 @@ class WindowStatistics:
         squares = recent.deviations[arms] - (outcomes - before) * (outcomes - after)
         recent.means[arms] = after
         recent.deviations[arms] = np.where(left > 0, np.maximum(squares, 0.0), 0.0)
-        # Arms of a cluster are seen together, so that any of them has the cluster's count.
-        recent.counters[arms if recent.clusters is None else recent.clusters[arms]] = left
+        recent.counters[arms] = left
 
     def _recount(self) -> None:
         """Make sums, means and deviations those of the history, without the roundings on the way."""

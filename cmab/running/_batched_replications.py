@@ -181,8 +181,8 @@ class _Batch:
         # Keyed by the replication, not by its group: numbers do not depend on how many are played together.
         self._learners = [stream(seed, Purpose.LEARNER, index) for index in group]
         self._coins = [stream(seed, Purpose.ENVIRONMENT, index) for index in group]
-        counters, *reals = (np.array([getattr(state, name) for state in self._states]) for name in _LEARNED)
-        self._learned = Learned(counters, *self._states[0].sharing(), *reals)
+        learned = (np.array([getattr(state, name) for state in self._states]) for name in _LEARNED)
+        self._learned = Learned(*learned)
         n_arms, n_choices = self._states[0].n_arms, policy.oracle.n_choices
         self._sizes, earned = np.zeros(width, np.int64), np.zeros((width, 2))
         # Room for the longest answer: an oracle's entries need not be base arms.
@@ -249,7 +249,5 @@ class _Batch:
     def _draw_indices(self) -> None:
         """Write the indices by a random rule, each row from its replication's own stream."""
         rule, reals, t = self._policy.function, self._policy.reals, self._played + 1
-        counters, owners, _, *learned = self._learned
         for row, rng in enumerate(self._learners):
-            counts = counters[row][owners] if len(owners) else counters[row]
-            rule(counts, *(table[row] for table in learned), t, reals, rng, self._log.indices[row])
+            rule(*(table[row] for table in self._learned), t, reals, rng, self._log.indices[row])
