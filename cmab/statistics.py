@@ -277,9 +277,8 @@ class ArmStatistics:
             raise ValueError(
                 f"feedback.outcomes must be finite, at most {LARGEST:g}, got {shown(outcomes.tolist())}"
             )
-        if feedback.pulls is not None:
-            if (self.counters[arms] > MOST_PULLS - feedback.pulls).any():
-                raise ValueError(f"feedback.pulls must leave counts of at most {MOST_PULLS}, got more")
+        if feedback.pulls is not None and (self.counters[arms] > MOST_PULLS - feedback.pulls).any():
+            raise ValueError(f"feedback.pulls must leave counts of at most {MOST_PULLS}, got more")
 
     def __repr__(self) -> str:
         seen = int(np.count_nonzero(self.counters))

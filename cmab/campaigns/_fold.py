@@ -59,6 +59,13 @@ class Fold(Generic[State]):
         self._drawn: Any = None
         self._corrected: dict[int, Event] = {}
 
+    @property
+    def tie_names(self) -> list[tuple[Hashable, ...]]:
+        """The names of the base arms if they are ties from what a super arm chooses; else none."""
+        pairs = [arm for arm in self.arms.own if isinstance(arm, tuple) and len(arm) > 1]
+        is_ties = len(pairs) == len(self.arms.own) and self.arms.own != self.choices.own
+        return pairs if is_ties and all(arm[0] in self.choices.number for arm in pairs) else []
+
     def __len__(self) -> int:
         return len(self.events)
 

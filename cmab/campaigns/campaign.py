@@ -318,7 +318,7 @@ class Campaign:
         with self._records.up_to_date() as fold:
             return summary_of(fold)
 
-    def plot(self, most: int = 20, *, ax: Any = None) -> Any:
+    def plot(self, most: int = 20, *, ax: Any = None, path: str | os.PathLike[str] | None = None) -> Any:
         """Draw the mean outcomes of the base arms that were seen most often, by name.
 
         Parameters
@@ -327,13 +327,18 @@ class Campaign:
             How many base arms.
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
+        path : str or path-like, optional
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
+            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
         matplotlib Axes
             With a bar for each base arm.
         """
-        return draw(self.summary(), integer("most", most, 1), ax)
+        from cmab.plotting._style import written
+
+        return written(draw(self.summary(), integer("most", most, 1), ax), path)
 
 
 def _text(session: Session[Any]) -> str:
