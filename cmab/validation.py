@@ -37,6 +37,34 @@ def meant(name: object, known: Collection[Hashable]) -> str:
     return f": is {texts[near[0]]!r} meant?" if near else ""
 
 
+def missing(name: object, known: Collection[Hashable]) -> str:
+    """Return what may be meant by a name that is not in a network, or how it is added.
+
+    The name is that of a tie if it is a pair and the `known` ones are pairs. A hint is given for a name that
+    is misspelt or turned; a tie between two known people is missing in the network.
+    """
+    ends = {end for tie in known if isinstance(tie, tuple) for end in tie[:2]}
+    if isinstance(name, tuple) and len(name) > 1 and ends:
+        hints = [meant(end, ends) for end in name[:2] if end not in ends]
+        if any(hints):
+            return "".join(hints)
+        turned = f": is {name[::-1]!r} meant?" if name[::-1] in known else "."
+        strange = [end for end in name[:2] if end not in ends]
+        why = (
+            f"{strange[0]!r} is not in the network"
+            if strange
+            else "The network has both ends, but not the tie"
+        )
+    elif hint := meant(name, known):
+        return hint
+    else:
+        turned, why = ".", "The network has nothing of this name"
+    return (
+        f"{turned} {why}. If it exists, add it to the graph (a row of its file), and make the campaign again"
+        " with the new graph and accept_changes=True"
+    )
+
+
 def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an ``int`` in ``[low, high]``; booleans and floats are refused."""
     try:

@@ -73,8 +73,9 @@ def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bo
         found = _differences_by_name(fold, kept, present, last)
     if found and not accept_changes:
         raise ValueError(
-            f"{fold.path} must be of this campaign, got {shown('; '.join(found), 400)}. Campaign(...,"
-            " accept_changes=True) goes on with the present ones, and matches what was learned by name"
+            f"{fold.path} must be of this campaign, got other names or parameters:"
+            f" {shown('; '.join(found), 400)}. If that is right, Campaign(..., accept_changes=True) goes on"
+            " with the present ones, and matches what was learned by name"
         )
 
 
@@ -97,7 +98,7 @@ def _differences_by_name(
         words += _new_and_gone(names, [names.form_of(name) for name in before])
         types += _of_other_types(names, before)
     if words:
-        return words
+        return list(dict.fromkeys(words))  # where entries of super arms are base arms, both say the same
     # In an order that the file knows, something else may differ: groups that share a counter, nodes.
     orders = [_order(event["arms"]) for event in kept]
     if _order(present["arms"]) in orders:
@@ -116,7 +117,7 @@ def _order(arms: dict[str, Any]) -> list[Any]:
 def _new_and_gone(names: Names, before: list[Any]) -> list[str]:
     new, gone = [n for n in names.own if n not in set(before)], [n for n in before if n not in names.number]
     told = ((new, "new"), (gone, "gone"))
-    return [f"{len(some)} {names.what} {word} ({shown(some)})" for some, word in told if some]
+    return [f"{names.counted(some)} {word} ({shown(some)})" for some, word in told if some]
 
 
 def _of_other_types(names: Names, before: list[Any]) -> list[str]:
@@ -125,9 +126,7 @@ def _of_other_types(names: Names, before: list[Any]) -> list[str]:
     others = [(new, old) for new, old in pairs if new == old and repr(written(new)) != repr(written(old))]
     if not others:
         return []
-    return [
-        f"{len(others)} {names.what} of another type, {others[0][1]!r} in the file, {others[0][0]!r} here"
-    ]
+    return [f"{names.counted(others)} of another type, {others[0][1]!r} in the file, {others[0][0]!r} here"]
 
 
 def _plain(described: Any, within: bool = False) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 import numpy as np
 
-from cmab.campaigns._names import Names
+from cmab.campaigns._names import Names, nouns
 from cmab.campaigns.journal import Event
 from cmab.context import Context
 from cmab.explorer import Explorer
@@ -47,8 +47,9 @@ class Fold(Generic[State]):
 
     def _begin(self) -> None:
         choices, arms = self._own
-        self.choices = Names("entries of super arms", choices, self._is_undirected)
-        self.arms = Names("base arms", arms, self._is_undirected)
+        of_choices, of_arms = nouns(choices, arms)
+        self.choices = Names(of_choices, choices, self._is_undirected)
+        self.arms = Names(of_arms, arms, self._is_undirected)
         self.session: Session[State] | None = None
         self.tickets: dict[int, Ticket] = {}
         #: Line of the feedback of each ticket that was told.

@@ -40,7 +40,7 @@ def feedback_of(
             f"costs must be told beside outcomes by name, or in the Feedback, got {shown(costs)}"
         )
     if (outcomes is None) == (not seen):
-        given = "both" if seen else "neither: {} says that nothing was seen"
+        given = "both" if seen else "neither: {} says that nothing was seen, and keeps the reward alone"
         raise ValueError(f"outcomes, or a report in the oracle's words, must be told, got {given}")
     if seen:
         if isinstance(fold.policy, Explorer):

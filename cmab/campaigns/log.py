@@ -176,7 +176,7 @@ class Log(Sequence[LoggedRound]):
         >>> seen.counts, seen.means
         (array([1, 1, 0]), array([1., 0., 0.]))
         """
-        names = Names("base arms", oracle.arm_labels(), oracle.is_undirected)
+        names = Names("base arm", oracle.arm_labels(), oracle.is_undirected)
         seen = ArmStatistics.empty(oracle.n_arms)
         for row in self:
             if row.state != "told":
