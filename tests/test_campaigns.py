@@ -229,7 +229,7 @@ def test_who_is_gone_is_gone_in_any_order(path, is_old, monkeypatch):
 
 def test_names_of_another_type_are_told(path):
     campaign(path, ["ann", 5, (1, 2)])
-    with pytest.raises(ValueError, match=r"2 base arms of another type, 5 in the file, 5\.0 here"):
+    with pytest.raises(ValueError, match=r"2 base arms are of another type, 5 in the file, 5\.0 here"):
         campaign(path, ["ann", 5.0, (1, 2.0)])
     play(campaign(path, ["ann", 5.0, (1, 2.0)], accept_changes=True), 2)
 
@@ -593,7 +593,7 @@ def test_directed_edges_are_not_turned(path):
     running = Campaign(Noisy(ShortestPath(one, "a", "c")), path, rng=0)
     with pytest.raises(ValueError, match=r"is \('a', 'b'\) meant"):
         running.tell({("b", "a"): 1.0}, running.ask())
-    with pytest.raises(ValueError, match=r"1 base arms new \(\[\('c', 'b'\)\]\)"):
+    with pytest.raises(ValueError, match=r"1 base arm is new \(\[\('c', 'b'\)\]\)"):
         Campaign(Noisy(ShortestPath(other, "a", "c")), path)
 
 

@@ -45,7 +45,9 @@ def test_a_list_of_arms_goes_on_by_name_in_a_journal(tmp_path):
         running.tell({name: outcome(name, number) for name in request.names}, request)
     late = running.ask()
     before = by_name(running.session)
-    with pytest.raises(ValueError, match=r"2 base arms new \(\['cola', 'soda'\]\).*gone \(\['milk'\]\)"):
+    with pytest.raises(
+        ValueError, match=r"2 base arms are new \(\['cola', 'soda'\]\); 1 base arm is gone \(\['milk'\]\)"
+    ):
         Campaign(listed(LATER), path)
     changed = Campaign(listed(LATER), path, accept_changes=True)
     assert by_name(changed.session) == {name: before.get(name, (0, 0.0, 0.0)) for name in LATER}

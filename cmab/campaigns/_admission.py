@@ -106,7 +106,7 @@ def _differences_by_name(
         words = differences(kept[newest]["arms"], present["arms"])
     elif same_order and all(order == orders[0] for order in orders):
         words = types + differences(last["arms"], present["arms"])
-    return words or differences(_plain(last["policy"]), _plain(present["policy"]))
+    return list(dict.fromkeys(words)) or differences(_plain(last["policy"]), _plain(present["policy"]))
 
 
 def _order(arms: dict[str, Any]) -> list[Any]:

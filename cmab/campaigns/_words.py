@@ -60,7 +60,7 @@ def feedback_of(
     for name, drawn_of in pairs:
         if np.shape(drawn_of) != (of.pulls,):
             raise ValueError(f"outcomes must be lists of {of.pulls} each, got {shown(drawn_of)} of {name!r}")
-    drawn = np.array(values, np.float64).reshape(len(arms), -1)
+    drawn = np.array(values, np.float64).reshape(len(arms), of.pulls)
     pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
     return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
 
