@@ -60,6 +60,7 @@ def test_every_learner_of_a_network_takes_every_report(case, tmp_path):
     oracle = DegreeHeuristic(FRIENDS, k=2)
     assert oracle.clusters is not None  # what the regret bounds go by is no learner's matter
     running, session = Campaign(case.make(oracle), path, rng=3), Session(case.make(oracle), rng=3)
+    watching = Campaign(case.make(oracle), path)  # as another process does
     number = {tie: arm for arm, tie in enumerate(oracle.arm_labels())}
     asked = [(running.ask(), session.ask()) for _ in range(7)]
     told = []
@@ -77,6 +78,7 @@ def test_every_learner_of_a_network_takes_every_report(case, tmp_path):
         session.tell(feedback, ticket)
         told.append(outcomes)
     assert_same_state(running.session.state, session.state)
+    assert_same_state(watching.session.state, session.state)
     counted(running, told)
     # A correction and what takes it back: only the last form of a round counts.
     request = asked[0][0]
@@ -84,7 +86,7 @@ def test_every_learner_of_a_network_takes_every_report(case, tmp_path):
     counted(running, [*told[:1], {}, *told[2:]])
     running.undo()
     again = Campaign(case.make(oracle), path)
-    for one in (running, again):
+    for one in (running, again, watching):
         counted(one, told)
         assert_same_state(one.session.state, session.state)
     file = tmp_path / "session.npz"
