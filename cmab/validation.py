@@ -37,31 +37,22 @@ def meant(name: object, known: Collection[Hashable]) -> str:
     return f": is {texts[near[0]]!r} meant?" if near else ""
 
 
-def missing(name: object, known: Collection[Hashable]) -> str:
-    """Return what may be meant by a name that is not in a network, or how it is added.
+def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
+    """Return what may be meant by a name that a network does not have, and how it is added.
 
-    The name is that of a tie if it is a pair and the `known` ones are pairs. A hint is given for a name that
-    is misspelt or turned; a tie between two known people is missing in the network.
+    A tie begins with the names of its two ends; those of the `known` ties are the names that a network has.
     """
-    ends = {end for tie in known if isinstance(tie, tuple) for end in tie[:2]}
-    if isinstance(name, tuple) and len(name) > 1 and ends:
-        hints = [meant(end, ends) for end in name[:2] if end not in ends]
-        if any(hints):
-            return "".join(hints)
-        turned = f": is {name[::-1]!r} meant?" if name[::-1] in known else "."
+    hint, why = meant(name, known), "The network has nothing of this name"
+    if is_tie and isinstance(name, tuple) and len(name) > 1:
+        ends = {end for tie in known if isinstance(tie, tuple) for end in tie[:2]}
         strange = [end for end in name[:2] if end not in ends]
-        why = (
-            f"{strange[0]!r} is not in the network"
-            if strange
-            else "The network has both ends, but not the tie"
-        )
-    elif hint := meant(name, known):
-        return hint
-    else:
-        turned, why = ".", "The network has nothing of this name"
+        # Two known people are not misspelt: only the tie the other way may be meant.
+        turned = f": is {name[::-1]!r} meant?" if name[::-1] in known else ""
+        hint = "".join(meant(end, ends) for end in strange) or turned
+        why = f"{strange[0]!r} is not in the network" if strange else "The network has both ends, not the tie"
     return (
-        f"{turned} {why}. If it exists, add it to the graph (a row of its file), and make the campaign again"
-        " with the new graph and accept_changes=True"
+        f"{hint or '.'} {why}. If it exists, add it to the graph (a row of its file), and make the campaign"
+        " again with the new graph and accept_changes=True"
     )
 
 

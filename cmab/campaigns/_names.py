@@ -101,7 +101,7 @@ class Names:
         except KeyError:
             pass
         is_network = all(isinstance(own, tuple) for own in self.own)
-        hint = missing(name, self.number) if is_network else meant(name, self.number)
+        hint = missing(name, self.number, is_tie=True) if is_network else meant(name, self.number)
         raise ValueError(f"{self.plural} must be among the {len(self.own)} known, got {shown(name)}{hint}")
 
     def form_of(self, name: Hashable) -> Hashable:
