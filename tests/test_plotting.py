@@ -443,12 +443,10 @@ def test_every_plot_of_a_result_is_written_to_a_file(tmp_path):
     classes = {cls for cls in _classes_of("cmab") if "plot" in vars(cls) and not isabstract(cls)}
     assert {type(thing) for thing in things} == classes
     for number, thing in enumerate(things):
-        for suffix in ("png", "svg"):
-            file = tmp_path / f"{number}.{suffix}"
-            axes = thing.plot(path=file)
-            assert file.stat().st_size > 1000
-            assert plt.fignum_exists(axes.figure.number)
-        assert (tmp_path / f"{number}.svg").read_bytes().lstrip().startswith(b"<?xml")
+        file = tmp_path / f"{number}.{('png', 'svg')[number % 2]}"
+        axes = thing.plot(path=file)
+        assert file.read_bytes().startswith((b"\x89PNG", b"<?xml")[number % 2])
+        assert plt.fignum_exists(axes.figure.number)
         plt.close("all")
 
 
