@@ -32,7 +32,7 @@ from cmab.feedback import MOST_PULLS, Feedback
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.results.certificate import Certificate
 from cmab.saving import _state
-from cmab.saving._generators import generator_from, generator_state
+from cmab.saving._generators import generator_from, generator_state, moved, position_of
 from cmab.saving._sessions import check_header, header_of, listed
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
@@ -177,11 +177,11 @@ class Session(Generic[State]):
         """
         check_context(context, self.policy)
         with self._lock:
-            before = self.rng.bit_generator.state
+            before = position_of(self.rng)
             try:
                 super_arm, pulls = choose(self.policy, self.state, self.rng, context)
             except BaseException:
-                self.rng.bit_generator.state = before  # asked again, the answer is the same
+                self.rng = moved(self.rng, before)  # asked again, the answer is the same
                 raise
             number = self._asked
             # The caller may write to his; what is told is compared with ours.
@@ -234,11 +234,11 @@ class Session(Generic[State]):
             told = self._find(ticket)
             check_feedback(feedback, told, self.policy, self.support)
             # All or nothing: a rule that fails in the middle must not leave half an update.
-            before, drawn = _state.copied(self.state), self.rng.bit_generator.state
+            before, drawn = _state.copied(self.state), position_of(self.rng)
             try:
                 self.policy.learn(self.state, told, feedback, self.rng)
             except BaseException:
-                self.state, self.rng.bit_generator.state = before, drawn
+                self.state, self.rng = before, moved(self.rng, drawn)
                 raise
             del self._open[told.number]
 
@@ -401,9 +401,12 @@ class Session(Generic[State]):
         self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
     ) -> Ticket:
         """Take over an open ticket that a file tells of."""
-        integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
+        if type(pulls) is not int or pulls != 1:
+            integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
         arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy)[0])
         check_context(context, self.policy)
         ticket = self._ticket(number, arms, pulls, context)
-        self._open[number] = replace(ticket, gone=integer("entries that are gone", gone, 0))
-        return self._open[number]
+        if gone != 0:
+            ticket = replace(ticket, gone=integer("entries that are gone", gone, 0))
+        self._open[number] = ticket
+        return ticket

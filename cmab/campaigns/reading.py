@@ -10,7 +10,8 @@ import numpy as np
 
 from cmab.campaigns._fold import rewritten
 from cmab.campaigns._names import read
-from cmab.campaigns.journal import Event, events
+from cmab.campaigns._schema import Event
+from cmab.campaigns.journal import events
 from cmab.campaigns.log import Log, LoggedRound
 from cmab.context import Context
 

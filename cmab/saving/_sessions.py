@@ -11,7 +11,9 @@ from cmab.saving._fingerprint import differences, fingerprint
 from cmab.ticket import Ticket
 from cmab.validation import shown
 
-_FORMAT = 4
+_FORMAT = 5
+#: Files of format 4 do not know the seed sequence of the generator.
+_FORMATS = (4, _FORMAT)
 
 
 def header_of(policy: object, said: dict[str, Any]) -> dict[str, Any]:
@@ -30,8 +32,8 @@ def listed(ticket: Ticket) -> list[Any]:
 def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -> None:
     """Refuse a file of another format, of other base arms, or of another policy."""
     present = fingerprint(policy)
-    if header["format"] != _FORMAT:
-        raise ValueError(f"its format must be {_FORMAT}, got {shown(header['format'])}")
+    if header["format"] not in _FORMATS:
+        raise ValueError(f"its format must be one of {_FORMATS}, got {shown(header['format'])}")
     # Base arms first: what was learned belongs to them. Parameters may change, if the user says so.
     kept, arms = header["arms"], present["arms"]
     if kept["n_arms"] != arms["n_arms"]:
