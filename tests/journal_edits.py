@@ -1,4 +1,4 @@
-"""Journals of many kinds, every edit of them, and an interpreter of events that shares no code with `cmab`."""
+"""Every edit of journals of many kinds, and an interpreter of events that shares no code with `cmab`."""
 
 import copy
 import hashlib
@@ -62,7 +62,7 @@ KINDS = {
     "features": Kind(lambda: C2UCB(TopK(4, k=2), dimension=2), context=context),
     "available": Kind(lambda: CUCB(TopK(4, k=2)), available=[0, 2, 3]),
     "costs": Kind(lambda: PrimalDualCUCB(TopK(3, k=1), budgets=[500.0], horizon=1000), costs=True),
-    "explorer": Kind(lambda: SuccessiveRejects(4, budget=60), pulls=True),
+    "explorer": Kind(lambda: SuccessiveRejects(4, budget=60), support=(-math.inf, math.inf), pulls=True),
 }
 
 
@@ -78,14 +78,22 @@ def played(kind, path):
         ticket = request.ticket
         if kind.pulls:
             sums = rng.binomial(ticket.pulls, 0.5, len(ticket)).astype(float)
-            return {"outcomes": Feedback(ticket, sums, pulls=np.full(len(ticket), ticket.pulls), squares=sums)}
-        names = sorted(kind.triggered(request.names) & set(campaign.policy.oracle.arm_labels()), key=str)[:only]
+            return {
+                "outcomes": Feedback(ticket, sums, pulls=np.full(len(ticket), ticket.pulls), squares=sums)
+            }
+        names = sorted(kind.triggered(request.names) & set(campaign.policy.oracle.arm_labels()), key=str)[
+            :only
+        ]
         costs = {"costs": {name: [0.25] for name in names}} if kind.costs else {}
         return {"outcomes": {name: float(rng.integers(2)) for name in names}, **costs}
 
     first, second, third = (ask(number) for number in range(3))
     campaign.tell(**report(second), ticket=second)
-    campaign.tell(**report(first, only=None if kind.pulls else 1), ticket=first, **({} if kind.pulls else {"reward": 2.0}))
+    campaign.tell(
+        **report(first, only=None if kind.pulls else 1),
+        ticket=first,
+        **({} if kind.pulls else {"reward": 2.0}),
+    )
     campaign.correct(**report(second), ticket=second)
     campaign.cancel(third)
     campaign.undo()
@@ -109,7 +117,9 @@ def paths(node, path=()):
     if isinstance(node, dict):
         entries = node.items()
     else:
-        entries = [(place, node[place]) for place in sorted({*range(min(2, len(node))), len(node) - 1}) if node]
+        entries = [
+            (place, node[place]) for place in sorted({*range(min(2, len(node))), len(node) - 1}) if node
+        ]
     for key, value in entries:
         yield (*path, key)
         if isinstance(value, dict | list):
@@ -218,7 +228,11 @@ def known_as(value):
 def shape(value, like):
     """Whether a state of a generator has the form of another one."""
     if type(like) is dict:
-        return type(value) is dict and set(value) - {"spawned"} == set(like) and all(map(shape, (value[k] for k in like), like.values()))
+        return (
+            type(value) is dict
+            and set(value) - {"spawned"} == set(like)
+            and all(map(shape, (value[k] for k in like), like.values()))
+        )
     if type(like) is str:
         return value == like
     return whole(value)
@@ -244,8 +258,8 @@ def plain(value, depth=0):
 class Interpreter:
     """Goes through the events by the rules of the page, one after the other."""
 
-    def __init__(self, kind, original):
-        self.kind, self.original = kind, original
+    def __init__(self, kind):
+        self.kind = kind
         self.choices, self.names, self.tickets, self.events = [], [], [], []
         self.support, self.took = kind.support, []
 
@@ -266,6 +280,9 @@ class Interpreter:
                 raise Impossible from None
             self.events.append(event)
             take(dict(event), line)
+        for ticket in self.tickets:
+            if ticket["state"] == "told":
+                self.taken_in(ticket)
         told = {n: t["told"][1] for n, t in enumerate(self.tickets) if t["state"] == "told"}
         return told, [n for n, t in enumerate(self.tickets) if t["state"] == "pending"]
 
@@ -284,7 +301,10 @@ class Interpreter:
         need("spawned" not in rng)
         generator(rng)
         if seeds is not None:
-            need(type(seeds) is dict and set(seeds) == {"entropy", "spawn_key", "pool_size", "n_children_spawned"})
+            need(
+                type(seeds) is dict
+                and set(seeds) == {"entropy", "spawn_key", "pool_size", "n_children_spawned"}
+            )
             entropy = seeds["entropy"] if type(seeds["entropy"]) is list else [seeds["entropy"]]
             need(each(entropy, whole) and each(seeds["spawn_key"], whole))
             need(whole(seeds["pool_size"], 4, 2**20) and whole(seeds["n_children_spawned"], 0, 2**32 - 1))
@@ -293,7 +313,6 @@ class Interpreter:
             need(each(support, lambda end: number(end) or end in ("inf", "-inf")) and len(support) == 2)
             self.support = tuple(map(float, support))
             need(self.support[0] < self.support[1])
-            need(not self.kind.pulls or (self.support[0] >= 0 and self.support[1] <= 1), ImpossibleHere)
         self.made_of(event)
 
     def take_changed(self, event, line):
@@ -301,9 +320,17 @@ class Interpreter:
         self.made_of(event)
 
     def made_of(self, event):
-        need(type(event["arms"]) is dict and type(event["arms"].get("n_arms")) is int and plain(event["arms"]))
-        need(type(event["policy"]) is dict and type(event["policy"].get("class")) is str and plain(event["policy"]))
-        need(type(event["versions"]) is dict and all(type(text) is str for text in event["versions"].values()))
+        need(
+            type(event["arms"]) is dict and type(event["arms"].get("n_arms")) is int and plain(event["arms"])
+        )
+        need(
+            type(event["policy"]) is dict
+            and type(event["policy"].get("class")) is str
+            and plain(event["policy"])
+        )
+        need(
+            type(event["versions"]) is dict and all(type(text) is str for text in event["versions"].values())
+        )
         for key, known in (("choices", self.choices), ("names", self.names)):
             need(each(event[key], name_like))
             gone = event.get("gone", {"choices": [], "names": []})
@@ -346,8 +373,7 @@ class Interpreter:
 
     def pending(self, event):
         need(whole(event["ticket"], 0, len(self.tickets) - 1))
-        ticket = self.tickets[event["ticket"]]
-        return ticket
+        return self.tickets[event["ticket"]]
 
     def passed(self, ticket, event):
         need(event["at"] >= ticket["at"])
@@ -359,17 +385,19 @@ class Interpreter:
         need(ticket["state"] == "pending")
         report = self.report(event, ticket)
         self.passed(ticket, event)
-        ticket |= {"state": "told", "told": [line, report], "line": line}
+        ticket |= {"state": "told", "told": [line, report, event], "line": line}
         self.took.append((line, ticket, "pending", None))
 
     def take_correct(self, event, line):
-        self.entries(event, ("ticket", "arms", "outcomes", "line"), ("reward", "pulls", "squares", "costs", "used"))
+        self.entries(
+            event, ("ticket", "arms", "outcomes", "line"), ("reward", "pulls", "squares", "costs", "used")
+        )
         ticket = self.pending(event)
         need(ticket["state"] == "told" and type(event["line"]) is int and event["line"] == ticket["line"])
         report = self.report(event, ticket)
         self.passed(ticket, event)
         self.took.append((line, ticket, "told", ticket["told"]))
-        ticket["told"] = [line, report]
+        ticket["told"] = [line, report, event]
 
     def take_cancel(self, event, line):
         self.entries(event, ("ticket",))
@@ -387,7 +415,7 @@ class Interpreter:
         ticket |= {"state": state, "told": told}
 
     def report(self, event, ticket):
-        arms, outcomes, n = event["arms"], event["outcomes"], None
+        arms, outcomes = event["arms"], event["outcomes"]
         self.places(arms, self.names)
         n = len(arms)
         need(each(outcomes, lambda x: number(x, -1e100, 1e100)) and len(outcomes) == n)
@@ -418,14 +446,19 @@ class Interpreter:
         need(all(low - 1e-9 <= mean <= high + 1e-9 for mean in means), ImpossibleHere)
         need(set(names) <= self.kind.triggered(ticket["names"]), ImpossibleHere)
         if self.kind.pulls:
-            need(set(names) == set(ticket["names"]) and pulls == [ticket["pulls"]] * len(names), ImpossibleHere)
+            need(
+                set(names) == set(ticket["names"]) and pulls == [ticket["pulls"]] * len(names), ImpossibleHere
+            )
             if "squares" in event and math.isfinite(high - low):
                 pairs = zip(means, event["squares"], pulls, strict=True)
                 need(all((low + high) * m - low * high - s / p >= -1e-9 for m, s, p in pairs), ImpossibleHere)
+
+    def taken_in(self, ticket):
+        """What only a learner sees that takes a report in, so of those that stand at last."""
+        _, outcomes, event = ticket["told"]
         if self.kind.costs:
-            need(len(event.get("costs", [])) == len(names), ImpossibleHere)
             need(all(len(row) == 1 and row[0] <= 1 for row in event.get("costs", [])), ImpossibleHere)
-        if self.kind.context and names:
+        if self.kind.context and outcomes:
             features = (ticket["context"] or {}).get("features")
             need(features is not None and len(features[0]) == 2, ImpossibleHere)
-            need(max(math.hypot(*row) for row in features) <= 1.0, ImpossibleHere)
+            need(max(math.hypot(*features[arm]) for arm in event["arms"]) <= 1.0, ImpossibleHere)

@@ -81,6 +81,4 @@ class Records:
     def _write(self, event: Event) -> Event:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         # Clocks are set back; times of a ticket never decrease, so that a reader can check them.
-        event = event | {"at": max(now, self._journal.earliest(event))}
-        self._journal.append(self._file, event)
-        return event
+        return self._journal.append(self._file, event | {"at": max(now, self._journal.earliest(event))})

@@ -144,11 +144,17 @@ class Journal:
             raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
         return found, tail
 
-    def append(self, descriptor: int, event: Event) -> None:
-        """Write an event, which is on the disk when this returns; what fails leaves the file as it was."""
+    def append(self, descriptor: int, event: Event) -> Event:
+        """Write an event, which is on the disk when this returns; what fails leaves the file as it was.
+
+        Returns
+        -------
+        dict
+            The event as others will read it.
+        """
         text = json.dumps(event, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
-        # As it will be read: what is written can be opened again.
-        self._check_event(json.loads(text))
+        written: Event = json.loads(text)
+        self._check_event(written)  # what is written can be opened again
         body = text.encode()[:-1]
         check = self._check_of(body)
         line = body + _MARK + check + b'"}\n'
@@ -164,8 +170,9 @@ class Journal:
             if isinstance(error, OSError):
                 raise in_words(error, self.path) from error
             raise
-        self._course.note(event)
+        self._course.note(written)
         self._advance(len(line), check)
+        return written
 
     def earliest(self, event: Event) -> str:
         """Return the time that the next event must not be before, empty if there is none."""
