@@ -61,9 +61,9 @@ class Campaign:
         If `learner` is none.
     ValueError
         If two things have one name, or one is no text, number or tuple of these; or the file is damaged, no
-        journal, or one of another learner; or a budget is less than what was spent of it.
+        journal, impossible in a line, or one of another learner; or a budget is less than what was spent of it.
     OSError
-        If the file cannot be read and written.
+        If the file cannot be read and written, with its path and what to do.
 
     Examples
     --------

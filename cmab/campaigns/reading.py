@@ -29,7 +29,8 @@ def read_journal(path: str | os.PathLike[str]) -> Log:
     Raises
     ------
     ValueError
-        If a line is damaged, or the file is none of a campaign, such as an empty one.
+        If a line is damaged or cannot follow the lines before it, or the file is none of a campaign, such as
+        an empty one.
     OSError
         If it cannot be read.
 
