@@ -10,9 +10,9 @@ import pytest
 from test_campaigns import Noisy
 from test_session_files import LEARNERS, answer
 
-from cmab import CTS, Campaign, Session, simulate
+from cmab import Campaign, Session
+from cmab.running._batched_replications import BatchCallback
 from cmab.saving._generators import generator_from, generator_state
-from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
 BITS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
@@ -151,7 +151,11 @@ def test_a_batch_that_spawns_is_noticed():
         def solve_batch(self, means, rng):
             return [self.solve(row, rng) for row in means]
 
-    environment = SemiBandit(BernoulliArms(np.full(6, 0.5)), Lots(6, k=2))
-    batch = simulate(CTS(Lots(6, k=2)), environment, 20, replications=4, rng=0)
-    single = [simulate(CTS(Lots(6, k=2)), environment, 20, replications=1, rng=0)]
-    assert np.array_equal(batch.regret[0], single[0].regret[0])
+    indices, generators = np.ones((3, 6)), [np.random.default_rng(seed) for seed in range(3)]
+    batch = BatchCallback(
+        Lots(6, k=2), generators, indices, np.zeros((3, 2), np.int64), np.zeros(3, np.int64)
+    )
+    answers = [answer.tolist() for answer in batch._solve(indices.copy())]
+    own = [Lots(6, k=2).solve(row, np.random.default_rng(seed)) for seed, row in enumerate(indices)]
+    assert answers == [answer.tolist() for answer in own]
+    assert batch.path == "mixed"

@@ -61,7 +61,7 @@ class Campaign:
         If `learner` is none.
     ValueError
         If two things have one name, or one is no text, number or tuple of these; or the file is damaged, no
-        journal, impossible in a line, or one of another learner; or a budget is less than what was spent of it.
+        journal, impossible in a line, or one of another learner; or a budget is less than was spent of it.
     OSError
         If the file cannot be read and written, with its path and what to do.
 

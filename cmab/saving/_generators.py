@@ -160,7 +160,10 @@ def _check_entry(kind: str, name: str, value: Any, limit: Any) -> None:
         if type(value) is not dict or value.keys() != limit.keys():
             raise ValueError(f"{name} of {kind} must have the entries {', '.join(limit)}, got {shown(value)}")
         for key, part in limit.items():
-            _check_entry(kind, key, value[key], part)
+            entry = value[key]
+            if type(part) is int and type(entry) is int and 0 <= entry <= part:
+                continue
+            _check_entry(kind, key, entry, part)
     elif type(limit) is tuple:
         size, largest = limit
         if type(value) is not list or len(value) != size or set(map(type, value)) != {int}:
