@@ -315,3 +315,33 @@ class ArmStatistics:
             raise ValueError("there must be a round where there are outcomes, got rounds = 0")
         if not alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
             raise ValueError(f"memory must be {len(fresh.memory)} numbers, got {shown(self.memory)}")
+
+    def check_support(self, low: float, high: float) -> None:
+        """Refuse statistics that no outcomes in ``[low, high]`` could have led to, but for rounding.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the interval, which may be infinite.
+
+        Raises
+        ------
+        ValueError
+            If a mean lies outside, or a sum of squared deviations is larger than outcomes inside allow.
+        """
+        counts = self.counts
+        slack = 1e-6 * max((abs(end) for end in (low, high) if np.isfinite(end)), default=0.0)
+        means = self.means[counts > 0]
+        if not ((means >= low - slack) & (means <= high + slack)).all():
+            raise ValueError(
+                f"means must lie in the support [{low:g}, {high:g}], got {shown(means.tolist())}"
+            )
+        if not np.isfinite(high - low):
+            return
+        # The sum of (x - low)(high - x) over the outcomes x of an arm is not negative.
+        most = counts * np.maximum((self.means - low) * (high - self.means), 0.0)
+        if (self.deviations > most + slack * (high - low) * (1 + counts)).any():  # not where they are unknown
+            raise ValueError(
+                f"deviations must be at most {shown(most.tolist())} for outcomes in [{low:g}, {high:g}], got"
+                f" {shown(self.deviations.tolist())}"
+            )

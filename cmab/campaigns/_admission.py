@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Hashable
 from importlib import metadata
 from typing import Any
 
@@ -11,15 +12,13 @@ import numpy as np
 from cmab._ask_tell import interval_of
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._names import Names, read, written
-from cmab.campaigns.journal import Event
+from cmab.campaigns._schema import FORMATS, Event
 from cmab.oracle import Oracle
 from cmab.policies.thompson import CTS
 from cmab.policy import Policy, check_policy_instance
-from cmab.saving._fingerprint import differences, fingerprint
+from cmab.saving._fingerprint import describe, differences
 from cmab.saving._generators import generator_state
 from cmab.validation import shown
-
-_FORMAT = 1
 
 
 def learner_of(learner: Any) -> Policy[Any]:
@@ -40,10 +39,11 @@ def beginning(fold: Fold[Any], generator: np.random.Generator, support: Any) -> 
     return {
         **changed(fold),
         "event": "campaign",
-        "format": _FORMAT,
+        "format": FORMATS[-1],
         "session": secrets.token_hex(8),
         "rng": generator_state(generator),
-        "support": None if support is None else [float(end) for end in support],
+        # JSON has no infinite numbers.
+        "support": None if support is None else describe([float(end) for end in support]),
     }
 
 
@@ -52,23 +52,24 @@ def changed(fold: Fold[Any]) -> Event:
     versions = {"cmab": metadata.version("cmab"), "numpy": np.__version__}
     new = {"choices": fold.choices.unknown(), "names": fold.arms.unknown()}
     gone = {"choices": fold.choices.gone(), "names": fold.arms.gone()}
-    made_of = {**fingerprint(fold.policy), "versions": versions}
+    made_of = {**fold.present, "versions": versions}
     return {"event": "changed", **made_of, **({"gone": gone} if any(gone.values()) else {}), **new}
 
 
 def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bool) -> None:
     """Refuse to go on with these events if what was learned would go to the wrong arms, or unsaid changes."""
-    first, present = events[0], fingerprint(fold.policy)
-    if first.get("format") != _FORMAT:
-        raise ValueError(f"{fold.path} must be of format {_FORMAT}, got {shown(first.get('format'))}")
+    first, present = events[0], fold.present
     kept = [event for event in events if event["event"] in ("campaign", "changed")]
     last, name = kept[-1], present["policy"]["class"]
     if last["policy"]["class"] != name:
         raise ValueError(f"{fold.path} must be of policy {name}, got {shown(last['policy']['class'])}")
-    if support is not None and (first["support"] is None or interval_of(support) != tuple(first["support"])):
+    if support is not None and (
+        first["support"] is None or interval_of(support) != interval_of(first["support"])
+    ):
         raise ValueError(f"support must be that of {fold.path}, {first['support']}, got {support}")
     if not differences(last["arms"], present["arms"]):
-        found = differences(last["policy"], present["policy"])
+        # The description of the arms does not hold all names; former journals do not tell who is gone.
+        found = _words(fold, kept, last, ("new",)) + differences(last["policy"], present["policy"])
     else:
         found = _differences_by_name(fold, kept, present, last)
     if found and not accept_changes:
@@ -90,15 +91,13 @@ def _differences_by_name(
             f"the base arms of {fold.policy!r} must have names to be matched with those of {fold.path}, got"
             " numbers and another graph: define arm_labels, or read the graph in its former order"
         )
-    words, types, same_order = [], [], True
-    for names, key in ((fold.choices, "choices"), (fold.arms, "names")):
-        listed, gone = (name for event in kept for name in event[key]), set(last.get("gone", {}).get(key, ()))
-        before = [read(name) for place, name in enumerate(listed) if place not in gone]
+    if words := _words(fold, kept, last):
+        return words
+    types, same_order = [], True
+    for names, key in _lists(fold):
+        before = _before(kept, last, key)
         same_order = same_order and before == names.own
-        words += _new_and_gone(names, [names.form_of(name) for name in before])
         types += _of_other_types(names, before)
-    if words:
-        return list(dict.fromkeys(words))  # where entries of super arms are base arms, both say the same
     # In an order that the file knows, something else may differ: groups that share a counter, nodes.
     orders = [_order(event["arms"]) for event in kept]
     if _order(present["arms"]) in orders:
@@ -109,15 +108,36 @@ def _differences_by_name(
     return list(dict.fromkeys(words)) or differences(_plain(last["policy"]), _plain(present["policy"]))
 
 
+def _lists(fold: Fold[Any]) -> tuple[tuple[Names, str], ...]:
+    return (fold.choices, "choices"), (fold.arms, "names")
+
+
+def _before(kept: list[Event], last: Event, key: str) -> list[Hashable]:
+    """Return the names that were there at the last change."""
+    gone = set(last.get("gone", {}).get(key, ()))
+    listed = (name for event in kept for name in event[key])
+    return [read(name) for place, name in enumerate(listed) if place not in gone]
+
+
+def _words(
+    fold: Fold[Any], kept: list[Event], last: Event, of: tuple[str, ...] = ("new", "gone")
+) -> list[str]:
+    """Return in words which names are new, and which are gone, since the last change."""
+    words = []
+    for names, key in _lists(fold):
+        before = [names.form_of(name) for name in _before(kept, last, key)]
+        known = set(before)
+        found = {
+            "new": [name for name in names.own if name not in known],
+            "gone": [name for name in before if name not in names.number],
+        }
+        words += [f"{names.counted(found[w])} {w} ({shown(found[w])})" for w in of if found[w]]
+    return list(dict.fromkeys(words))  # where entries of super arms are base arms, both say the same
+
+
 def _order(arms: dict[str, Any]) -> list[Any]:
     """Return what tells one order of names from another."""
     return [arms.get(part) for part in ("labels", "edges", "graph")]
-
-
-def _new_and_gone(names: Names, before: list[Any]) -> list[str]:
-    new, gone = [n for n in names.own if n not in set(before)], [n for n in before if n not in names.number]
-    told = ((new, "new"), (gone, "gone"))
-    return [f"{names.counted(some)} {word} ({shown(some)})" for some, word in told if some]
 
 
 def _of_other_types(names: Names, before: list[Any]) -> list[str]:

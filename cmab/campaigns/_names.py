@@ -74,9 +74,7 @@ class Names:
         return listed
 
     def numbers(self, places: list[int]) -> IntArray:
-        """Return the number of what stands at each place, -1 where it is gone."""
-        if places and not 0 <= min(places) <= max(places) < len(self._numbers):
-            raise ValueError(f"places of {self.plural} must lie in range({len(self._numbers)}), got {places}")
+        """Return the number of what stands at each of these places, -1 where it is gone."""
         return np.array([self._numbers[place] for place in places], np.int64)
 
     def by_place(self, values: AnyArray) -> AnyArray:

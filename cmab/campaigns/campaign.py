@@ -14,15 +14,15 @@ from cmab._ask_tell import check_budgets, check_feedback, interval_of, support_o
 from cmab.campaigns._admission import admit, beginning, changed, learner_of
 from cmab.campaigns._records import Records
 from cmab.campaigns._rows import last_to_undo, row_of
+from cmab.campaigns._schema import Event
 from cmab.campaigns._words import by_name, feedback_of, restricted, told_ticket
-from cmab.campaigns.journal import Event
 from cmab.campaigns.request import Request, ticket_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
-from cmab.saving._generators import generator_state
+from cmab.saving._generators import position_of
 from cmab.seeding import Seed, root
 from cmab.session import Session
 from cmab.spelling import names_arguments
@@ -61,9 +61,9 @@ class Campaign:
         If `learner` is none.
     ValueError
         If two things have one name, or one is no text, number or tuple of these; or the file is damaged, no
-        journal, or one of another learner; or a budget is less than what was spent of it.
+        journal, impossible in a line, or one of another learner; or a budget is less than was spent of it.
     OSError
-        If the file cannot be read and written.
+        If the file cannot be read and written, with its path and what to do.
 
     Examples
     --------
@@ -343,4 +343,4 @@ class Campaign:
 
 def _text(session: Session[Any]) -> str:
     """Return the state of the generator in a form that can be compared."""
-    return json.dumps(generator_state(session.rng), default=np.ndarray.tolist)
+    return json.dumps(position_of(session.rng), default=np.ndarray.tolist)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.campaigns._fold import Fold
+from cmab.campaigns._schema import Event
 from cmab.campaigns._table import written
-from cmab.campaigns.journal import Event
 from cmab.statistics import ArmStatistics
 
 _IN_WORDS = 10

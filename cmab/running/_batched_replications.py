@@ -24,6 +24,7 @@ from cmab.running._compiled_rounds import (
 )
 from cmab.running._replication import TICK_SECONDS, Record, replicate
 from cmab.running._truth import Truth
+from cmab.saving._generators import position_of
 from cmab.seeding import Purpose, stream
 
 #: Most replications side by side; more gain nothing.
@@ -112,7 +113,7 @@ class BatchCallback(Callback):
         self._super_arms, self._lengths = super_arms, lengths
         # A generator of nobody's: an oracle that draws from it is asked for each replication with its own.
         self.probe = np.random.default_rng(0)
-        self._untouched = self.probe.bit_generator.state
+        self._untouched = position_of(self.probe)
         self.path, self.seconds = "batch", 0.0
         self.before: Callable[[], None] | None = None
 
@@ -139,7 +140,7 @@ class BatchCallback(Callback):
     def _solve(self, indices: FloatArray) -> Sequence[Any]:
         if self.path == "batch":
             answers = self._oracle.solve_batch(indices, self.probe)
-            if self.probe.bit_generator.state == self._untouched:
+            if position_of(self.probe) == self._untouched:
                 return answers
             # The answers just drawn are thrown away: one generator for all would tie replications together.
             # The batch may have changed its copy of the indices.
