@@ -19,8 +19,7 @@ FEATURES = np.arange(8.0).reshape(4, 2) / 64.0
 
 
 def ties_oracle():
-    oracle = DegreeHeuristic(TIES, 2)
-    return oracle
+    return DegreeHeuristic(TIES, 2)
 
 
 def reachable(people):
