@@ -134,10 +134,10 @@ def are_plain(arms: Any, outcomes: Any, n_arms: int) -> bool:
     ordered = sorted(arms.tolist())
     if ordered[0] < 0 or ordered[-1] >= n_arms or len(set(ordered)) < len(ordered):
         return False
-    return _lie_in(outcomes.tolist(), -LARGEST, LARGEST)
+    return lie_in(outcomes.tolist(), -LARGEST, LARGEST)
 
 
-def _lie_in(numbers: list[float], low: float, high: float) -> bool:
+def lie_in(numbers: list[float], low: float, high: float) -> bool:
     """Return whether all numbers lie in an interval; none if one is nan, of which the sum is nan, too."""
     return low <= min(numbers) and max(numbers) <= high and not math.isnan(sum(numbers))
 
@@ -267,7 +267,7 @@ def check_outcomes(
     if low == -math.inf and high == math.inf:
         return
     few = feedback.pulls is None and feedback.squares is None and 0 < feedback.outcomes.shape[0] <= _FEW
-    if few and _lie_in(feedback.outcomes.tolist(), low, high):
+    if few and lie_in(feedback.outcomes.tolist(), low, high):
         return
     pulls = 1 if feedback.pulls is None else feedback.pulls
     means = feedback.outcomes / pulls

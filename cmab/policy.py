@@ -320,7 +320,7 @@ class IndexPolicy(Policy[ArmStatistics]):
 
     def initial_state(self) -> ArmStatistics:
         """Return empty arm statistics, with the memory of the rule."""
-        return ArmStatistics.empty(self.oracle.n_arms, self.oracle.clusters, memory=self.memory())
+        return ArmStatistics.empty(self.oracle.n_arms, memory=self.memory())
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the oracle's answer to the indices."""

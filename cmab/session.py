@@ -32,8 +32,9 @@ from cmab.feedback import MOST_PULLS, Feedback
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.results.certificate import Certificate
 from cmab.saving import _state
-from cmab.saving._generators import generator_from, generator_state
-from cmab.saving._sessions import check_header, header_of, listed
+from cmab.saving._generators import generator_from, generator_state, moved, position_of
+from cmab.saving._learned import check_learned, is_learned
+from cmab.saving._sessions import check_header, checked_entry, header_of, listed
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
 from cmab.statistics import ArmStatistics
@@ -177,11 +178,11 @@ class Session(Generic[State]):
         """
         check_context(context, self.policy)
         with self._lock:
-            before = self.rng.bit_generator.state
+            before = position_of(self.rng)
             try:
                 super_arm, pulls = choose(self.policy, self.state, self.rng, context)
             except BaseException:
-                self.rng.bit_generator.state = before  # asked again, the answer is the same
+                self.rng = moved(self.rng, before)  # asked again, the answer is the same
                 raise
             number = self._asked
             # The caller may write to his; what is told is compared with ours.
@@ -234,11 +235,11 @@ class Session(Generic[State]):
             told = self._find(ticket)
             check_feedback(feedback, told, self.policy, self.support)
             # All or nothing: a rule that fails in the middle must not leave half an update.
-            before, drawn = _state.copied(self.state), self.rng.bit_generator.state
+            before, drawn = _state.copied(self.state), position_of(self.rng)
             try:
                 self.policy.learn(self.state, told, feedback, self.rng)
             except BaseException:
-                self.state, self.rng.bit_generator.state = before, drawn
+                self.state, self.rng = before, moved(self.rng, drawn)
                 raise
             del self._open[told.number]
 
@@ -287,7 +288,7 @@ class Session(Generic[State]):
         (_, old), (_, new) = names
         if self.policy.oracle.is_undirected:
             new = in_form(new, old)
-        other.state = other.state.relabelled(old, new, policy.initial_state().clusters)
+        other.state = other.state.relabelled(old, new)
         other.policy = policy
         other._set_support(other._declared)
         return other
@@ -298,6 +299,11 @@ class Session(Generic[State]):
         # tickets alike, but ask for others.
         name = f"{self._id}:{zlib.crc32(super_arm.tobytes()):08x}"
         return Ticket(number, super_arm, pulls, name, context)
+
+    @property
+    def _closed(self) -> int:
+        """How many tickets were told or cancelled."""
+        return self._asked - len(self._open)
 
     def _set_support(self, declared: Any) -> None:
         """Check outcomes by what was declared for the session, else by what the policy learns from."""
@@ -343,6 +349,7 @@ class Session(Generic[State]):
                 "asked": self._asked,
                 "open": [listed(ticket) for ticket in self._open.values()],
                 "rng": generator_state(self.rng),
+                "is_learned": is_learned(self.state, self.support, self._closed),
             }
             _state.save(Path(path), header_of(self.policy, said), self.state)
 
@@ -374,12 +381,17 @@ class Session(Generic[State]):
         session = cls(policy, rng=0)
         file = _state.read(Path(path))
         try:
-            check_header(file.header, policy, accept_changes)
+            is_same = check_header(file.header, policy, accept_changes)
             session._restore(file.header)
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
             raise ValueError(f"{path} must hold a session of this policy: {why}") from None
         session.state = _state.fill(file, policy.initial_state())
+        if is_same and file.header.get("is_learned", False):
+            try:
+                check_learned(session.state, session.support, session._closed)
+            except ValueError as error:
+                raise ValueError(f"{path} must hold a session of this policy: {error}") from None
         check_budgets(policy, session.state)
         return session
 
@@ -390,10 +402,10 @@ class Session(Generic[State]):
         self._id = header["session"]
         self._set_support(header["support"])
         self.rng = generator_from(header["rng"])
-        self._asked = integer("the number of tickets asked for", header["asked"], 0)
+        self._asked = integer("the number of tickets asked for", header["asked"], 0, MOST_PULLS)
         last = -1
-        # Files of before tell of no entries that are gone.
-        for number, super_arm, pulls, parts, *gone in header["open"]:
+        for ticket in header["open"]:
+            number, super_arm, pulls, parts, *gone = checked_entry(ticket, header["format"])
             last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
             self._reopen(last, super_arm, pulls, None if parts is None else Context(**parts), *gone)
 
@@ -401,9 +413,12 @@ class Session(Generic[State]):
         self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
     ) -> Ticket:
         """Take over an open ticket that a file tells of."""
-        integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
+        if type(pulls) is not int or pulls != 1:
+            integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
         arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy)[0])
         check_context(context, self.policy)
         ticket = self._ticket(number, arms, pulls, context)
-        self._open[number] = replace(ticket, gone=integer("entries that are gone", gone, 0))
-        return self._open[number]
+        if gone != 0:
+            ticket = replace(ticket, gone=integer("entries that are gone", gone, 0))
+        self._open[number] = ticket
+        return ticket

@@ -13,7 +13,6 @@ from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.feedback import LARGEST, MOST_PULLS, Feedback, are_plain, check_arrays
 from cmab.validation import integer, shown
 
-_NONE = np.empty(0, np.int64)
 _ARRAYS = ("counters", "means", "deviations", "memory")
 _INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 # One for all statistics: compiled code releases the interpreter lock, and what threads share must not be
@@ -45,10 +44,6 @@ def _require_vector(name: str, array: object, dtype: type) -> None:
         raise ValueError(f"{name} must be a 1-D array of {dtype.__name__}, got {shown(array)}")
 
 
-def _equal(one: IntArray | None, other: IntArray | None) -> bool:
-    return one is other or (one is not None and other is not None and np.array_equal(one, other))
-
-
 @dataclass(eq=False, repr=False)
 class ArmStatistics:
     """Counts, means and sums of squared deviations of all base arms.
@@ -57,16 +52,14 @@ class ArmStatistics:
 
     Attributes
     ----------
-    counters : IntArray, shape (n_arms,) or (number of clusters,)
-        Outcomes seen of each arm (or of each cluster of arms).
+    counters : IntArray, shape (n_arms,)
+        Outcomes seen of each arm.
     means : FloatArray, shape (n_arms,)
         Empirical means; 0 for arms that were never observed.
     deviations : FloatArray, shape (n_arms,)
         Sums of squared deviations from the mean.
     rounds : int
         Rounds whose feedback has come in.
-    clusters : IntArray or None, shape (n_arms,)
-        See `Oracle.clusters`.
     memory : FloatArray
         What a rule keeps in mind besides, in a shape of its own; empty for most.
 
@@ -83,37 +76,26 @@ class ArmStatistics:
     means: FloatArray
     deviations: FloatArray
     rounds: int = 0
-    clusters: IntArray | None = None
     memory: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not fit each other: compiled code goes by the length of one of them."""
         for name, dtype in zip(_ARRAYS, (np.int64, np.float64, np.float64, np.float64), strict=True):
             _require_vector(name, getattr(self, name), dtype)
-        n_arms, n_counters, owners = len(self.means), len(self.counters), self.clusters
-        fits = n_counters == n_arms
-        if owners is not None:
-            _require_vector("clusters", owners, np.int64)
-            numbers = range(n_counters)
-            fits = len(owners) == n_arms
-            fits = fits and (n_arms == 0 or (owners.min() in numbers and owners.max() in numbers))
-        if not fits or len(self.deviations) != n_arms:
+        n_arms = len(self.means)
+        if len(self.counters) != n_arms or len(self.deviations) != n_arms:
             raise ValueError(
-                "counters must be as many as arms, or as clusters numbered from 0, and deviations as means,"
-                f" got {n_counters} counters and {len(self.deviations)} deviations for {n_arms} arms"
+                f"counters and deviations must be as many as means, {n_arms}, got {len(self.counters)} and"
+                f" {len(self.deviations)}"
             )
 
     @classmethod
-    def empty(
-        cls, n_arms: int, clusters: IntArray | None = None, *, memory: FloatArray | None = None
-    ) -> Self:
+    def empty(cls, n_arms: int, *, memory: FloatArray | None = None) -> Self:
         """Return the statistics before the first outcome, with a copy of `memory` if it is given."""
-        n_counters = n_arms if clusters is None else int(clusters.max(initial=-1)) + 1
         return cls(
-            counters=np.zeros(n_counters, np.int64),
+            counters=np.zeros(n_arms, np.int64),
             means=np.zeros(n_arms),
             deviations=np.zeros(n_arms),
-            clusters=clusters,
             memory=np.empty(0) if memory is None else np.array(memory, np.float64),
         )
 
@@ -125,7 +107,7 @@ class ArmStatistics:
     @property
     def counts(self) -> IntArray:
         """Outcomes seen of each base arm, shape (n_arms,). Do not write to it."""
-        return self.counters if self.clusters is None else self.counters[self.clusters]
+        return self.counters
 
     @property
     def variances(self) -> FloatArray:
@@ -139,38 +121,23 @@ class ArmStatistics:
         Raises
         ------
         ValueError
-            If an arm is out of range, outcomes are not finite numbers, counts would overflow, or only a part
-            of a cluster was observed. Nothing is changed then.
+            If an arm is out of range, outcomes are not finite numbers, or counts would overflow. Nothing is
+            changed then.
         """
         from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
 
         self._check_feedback(feedback)
         arms, outcomes, n = feedback.arms, feedback.outcomes, len(feedback.arms)
-        if feedback.pulls is None and self.clusters is None:  # as in most rounds of most learners
-            with _WRITING:
-                observe_outcomes(n, arms, outcomes, self.counters, self.means, self.deviations)
-                self.rounds += 1
-            return
-        pulls = np.ones(n, np.int64) if feedback.pulls is None else feedback.pulls
-        squares = np.full(n, np.nan) if feedback.squares is None else feedback.squares
-        owners, sizes = self.sharing()
-        learned = (self.counters, owners, sizes, self.means, self.deviations)
+        learned = (self.counters, self.means, self.deviations)
         with _WRITING:
-            partial = update_statistics(n, arms, outcomes, pulls, squares, learned)
-            self.rounds += partial < 0
-        if partial >= 0:
-            raise ValueError(
-                f"feedback.arms must hold all {sizes[partial]} arms of cluster {partial}, not a part of them;"
-                " where single arms of a cluster may stay unseen, set oracle.clusters = None before the"
-                " policy is made, so that each arm has a counter of its own"
-            )
+            if feedback.pulls is None:  # as in most rounds of most learners
+                observe_outcomes(n, arms, outcomes, *learned)
+            else:
+                squares = np.full(n, np.nan) if feedback.squares is None else feedback.squares
+                update_statistics(n, arms, outcomes, feedback.pulls, squares, *learned)
+            self.rounds += 1
 
-    def relabelled(
-        self,
-        old: Sequence[Hashable],
-        new: Sequence[Hashable],
-        clusters: IntArray | None = None,
-    ) -> ArmStatistics:
+    def relabelled(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> ArmStatistics:
         """Return the statistics of other arms, each with what was learned under its name.
 
         New arms have nothing, and what was learned of arms that are gone is left out. `rounds` stays.
@@ -179,8 +146,6 @@ class ArmStatistics:
         ----------
         old, new : sequence of hashable
             Names of the arms of these statistics, and of the others, each all different.
-        clusters : IntArray, shape (number of new names,), optional
-            Clusters of the others (see `Oracle.clusters`).
 
         Returns
         -------
@@ -189,8 +154,8 @@ class ArmStatistics:
         Raises
         ------
         ValueError
-            If names are too few or come twice; arms of one cluster were not counted alike before; or there is
-            a memory, or more, that belongs to the rule and not to arms.
+            If names are too few or come twice; or there is a memory, or more, that belongs to the rule and
+            not to arms.
 
         Examples
         --------
@@ -213,16 +178,9 @@ class ArmStatistics:
             )
         known = np.array([i for i, name in enumerate(new) if name in number], np.int64)
         places = np.array([number[new[i]] for i in known], np.int64)
-        other = ArmStatistics.empty(len(new), clusters)
+        other = ArmStatistics.empty(len(new))
         other.means[known], other.deviations[known] = self.means[places], self.deviations[places]
-        counts = np.zeros(len(new), np.int64)
-        counts[known] = self.counts[places]
-        other.counters[clusters if clusters is not None else slice(None)] = counts
-        if not np.array_equal(other.counts, counts):
-            raise ValueError(
-                "arms of one cluster must have been seen equally often before, got arms that are new in a"
-                " cluster that is known, or clusters that were put together; leave clusters out"
-            )
+        other.counters[known] = self.counters[places]
         other.rounds = self.rounds
         return other
 
@@ -234,12 +192,12 @@ class ArmStatistics:
         Parameters
         ----------
         other : ArmStatistics
-            Of the same arms and clusters, as those of another shop, or of a log.
+            Of the same arms, as those of another shop, or of a log.
 
         Raises
         ------
         ValueError
-            If arms or clusters differ, counts would overflow, or a rule keeps more than counts, means and
+            If the numbers of arms differ, counts would overflow, or a rule keeps more than counts, means and
             deviations.
 
         Examples
@@ -262,11 +220,11 @@ class ArmStatistics:
                 raise ValueError(
                     f"statistics to merge must be counts, means and deviations alone, got {shown(part)}"
                 )
-        if self.n_arms != other.n_arms or not _equal(self.clusters, other.clusters):
-            raise ValueError(f"other must have the arms and clusters of {self!r}, got {other!r}")
+        if self.n_arms != other.n_arms:
+            raise ValueError(f"other must have the arms of {self!r}, got {other!r}")
         if (self.counters > MOST_PULLS - other.counters).any():
             raise ValueError(f"counts must stay at most {MOST_PULLS}, got more")
-        merged = ArmStatistics.empty(self.n_arms, self.clusters)
+        merged = ArmStatistics.empty(self.n_arms)
         merged.counters += self.counters + other.counters
         share = other.counts / np.maximum(merged.counts, 1)
         apart = other.means - self.means
@@ -319,18 +277,13 @@ class ArmStatistics:
             raise ValueError(
                 f"feedback.outcomes must be finite, at most {LARGEST:g}, got {shown(outcomes.tolist())}"
             )
-        if feedback.pulls is not None:
-            owners = arms if self.clusters is None else self.clusters[arms]
-            if (self.counters[owners] > MOST_PULLS - feedback.pulls).any():
-                raise ValueError(f"feedback.pulls must leave counts of at most {MOST_PULLS}, got more")
+        if feedback.pulls is not None and (self.counters[arms] > MOST_PULLS - feedback.pulls).any():
+            raise ValueError(f"feedback.pulls must leave counts of at most {MOST_PULLS}, got more")
 
     def __repr__(self) -> str:
         seen = int(np.count_nonzero(self.counters))
-        unit = "arms" if self.clusters is None else "clusters"
-        return (
-            f"{type(self).__name__}(n_arms={self.n_arms}, rounds={self.rounds},"
-            f" {unit} seen={seen} of {len(self.counters)})"
-        )
+        said = f"n_arms={self.n_arms}, rounds={self.rounds}, arms seen={seen} of {self.n_arms}"
+        return f"{type(self).__name__}({said})"
 
     def check(self, fresh: Self) -> None:
         """Refuse statistics that no feedback could have led to, as a damaged file may hold them.
@@ -338,16 +291,15 @@ class ArmStatistics:
         Parameters
         ----------
         fresh : ArmStatistics
-            The state before the first round, which says how many arms and counters there are.
+            The state before the first round, which says how many arms there are.
 
         Raises
         ------
         ValueError
             If a size, sign or number is wrong, or counts, means and rounds contradict each other.
         """
-        same = all(alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3])
-        if not same or not _equal(self.clusters, fresh.clusters):
-            raise ValueError(f"the arms and clusters must be those of {fresh!r}, got {self!r}")
+        if not all(alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3]):
+            raise ValueError(f"the arms must be those of {fresh!r}, got {self!r}")
         count("rounds", self.rounds)
         if ((self.counters < 0) | (self.counters > MOST_PULLS)).any():
             raise ValueError(f"counts must lie in [0, {MOST_PULLS}], got {shown(self.counters.tolist())}")
@@ -364,8 +316,32 @@ class ArmStatistics:
         if not alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
             raise ValueError(f"memory must be {len(fresh.memory)} numbers, got {shown(self.memory)}")
 
-    def sharing(self) -> tuple[IntArray, IntArray]:
-        """Return the counter of each arm and the number of arms at each counter; empty if none is shared."""
-        if self.clusters is None:
-            return _NONE, _NONE
-        return self.clusters, np.bincount(self.clusters, minlength=self.counters.shape[0])
+    def check_support(self, low: float, high: float) -> None:
+        """Refuse statistics that no outcomes in ``[low, high]`` could have led to, but for rounding.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the interval, which may be infinite.
+
+        Raises
+        ------
+        ValueError
+            If a mean lies outside, or a sum of squared deviations is larger than outcomes inside allow.
+        """
+        counts = self.counts
+        slack = 1e-6 * max((abs(end) for end in (low, high) if np.isfinite(end)), default=0.0)
+        means = self.means[counts > 0]
+        if not ((means >= low - slack) & (means <= high + slack)).all():
+            raise ValueError(
+                f"means must lie in the support [{low:g}, {high:g}], got {shown(means.tolist())}"
+            )
+        if not np.isfinite(high - low):
+            return
+        # The sum of (x - low)(high - x) over the outcomes x of an arm is not negative.
+        most = counts * np.maximum((self.means - low) * (high - self.means), 0.0)
+        if (self.deviations > most + slack * (high - low) * (1 + counts)).any():  # not where they are unknown
+            raise ValueError(
+                f"deviations must be at most {shown(most.tolist())} for outcomes in [{low:g}, {high:g}], got"
+                f" {shown(self.deviations.tolist())}"
+            )

@@ -689,8 +689,8 @@ ORACLES = [
 
 def _hybrid_cucb(oracle: Oracle) -> HybridCUCB:
     """Return the one with a log of every second arm."""
-    seen = ArmStatistics.empty(oracle.n_arms, oracle.clusters)
-    arms = np.arange(oracle.n_arms) if oracle.clusters is not None else np.arange(0, oracle.n_arms, 2)
+    seen = ArmStatistics.empty(oracle.n_arms)
+    arms = np.arange(0, oracle.n_arms, 2)
     seen.update(Feedback(arms, np.full(len(arms), 0.25)))
     return HybridCUCB(oracle, seen, bias=0.1)
 

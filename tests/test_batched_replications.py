@@ -15,20 +15,14 @@ MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 30))
 
 
 class OneByOne(LinearOracle):
-    """All arms above the mean one, by groups of arms that share a counter, or the first if there are none."""
+    """All arms above the mean one, or the first if there are none."""
 
-    def __init__(self, clusters=None):
-        self.n_arms, self._clusters, self.calls = 30, clusters, 0
-
-    @property
-    def clusters(self):
-        return self._clusters
+    def __init__(self):
+        self.n_arms, self.calls = 30, 0
 
     def solve(self, means, rng):
         self.calls += 1
         chosen = np.flatnonzero(means > means.mean())
-        if self._clusters is not None:
-            chosen = np.flatnonzero(np.isin(self._clusters, self._clusters[chosen]))
         return chosen if len(chosen) else np.arange(3)
 
 
@@ -108,14 +102,6 @@ def test_every_policy_on_super_arms_of_many_sizes(case):
 def test_tables_and_workers(arms, n_jobs):
     batch, alone = both(CUCB, Equal(30, 4), EqualOneByOne(30, 4), arms, replications=7, n_jobs=n_jobs)
     assert (batch.path, alone.path) == ("batch", "mixed")
-    assert_same(batch, alone)
-
-
-def test_shared_counters():
-    clusters = np.arange(30) // 3
-    batch, alone = both(CUCB, AtOnce(clusters), OneByOne(clusters), replications=4)
-    assert (batch.path, alone.path) == ("batch", "mixed")
-    assert batch.states[0].counters.shape == (10,)
     assert_same(batch, alone)
 
 

@@ -1,10 +1,14 @@
 """What is read of a journal without a learner, and what a campaign says of itself."""
 
+import csv
+import sys
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import combinations
 
 import numpy as np
 import pytest
+from cases import EXPLORERS, GROWING, POLICIES
 from test_campaigns import NAMES, Named, Noisy, campaign, outcome, play
 
 from cmab import CUCB, Campaign, Context, Policy, SuccessiveRejects, read_journal
@@ -110,10 +114,74 @@ def test_propensities_are_logged_where_they_are_known(path):
 
 def test_a_log_becomes_a_frame(path):
     pandas = pytest.importorskip("pandas")
-    play(campaign(path), 3)
-    frame = read_journal(path).to_frame()
-    assert frame["state"].tolist() == ["pending", "told", "told"]
+    running = campaign(path, NAMES[:3])
+    assert read_journal(path).to_frame().columns.tolist()[-2:] == ["arm", "outcome"]
+    play(running, 3)
+    log = read_journal(path)
+    frame = log.to_frame()
+    assert frame["number"].tolist() == [0, 1, 1, 2, 2]
+    assert frame["state"].tolist() == ["pending", *["told"] * 4]
     assert isinstance(frame["asked"].dtype, pandas.DatetimeTZDtype)
+    assert not any(isinstance(cell, dict | list | tuple) for cell in frame.to_numpy().reshape(-1))
+    told = frame.dropna(subset=["outcome"])
+    for row in log:
+        own = told[told["number"] == row.number]
+        assert dict(zip(own["arm"], own["outcome"], strict=True)) == row.outcomes
+        assert all(own["chosen_1"] == row.names[0])
+        assert all(own["chosen_2"] == row.names[1])
+
+
+def test_a_log_becomes_a_csv_file(path, tmp_path):
+    running = campaign(path)  # with names that are pairs, and numbers
+    file = tmp_path / "log.csv"
+    read_journal(path).to_csv(file)
+    assert file.read_text(encoding="utf-8").startswith("number,state,reward")
+    play(running, 5)
+    log = read_journal(path)
+    log.to_csv(file)
+    with file.open(encoding="utf-8", newline="") as lines:
+        found = list(csv.DictReader(lines))
+    assert len(found) == len(log.rows()) == sum(max(len(row.outcomes), 1) for row in log)
+    for read, row in zip(found, log.rows(), strict=True):
+        assert read.keys() == row.keys()
+        for name, cell in row.items():
+            if cell is None or cell != cell:
+                assert read[name] == ""
+            elif name in ("asked", "told"):
+                assert datetime.fromisoformat(read[name]) == cell
+            else:
+                assert read[name] == str(cell)
+
+
+def test_frames_without_pandas_name_the_extra(path, monkeypatch):
+    play(campaign(path), 1)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"cmab\[frames\].*to_csv"):
+        read_journal(path).to_frame()
+    assert len(read_journal(path).rows()) == 1
+
+
+@pytest.mark.parametrize(
+    ("case", "policy"),
+    [pytest.param(c, c.make(c.family(6, 2)), id=c.name) for c in (*POLICIES, *GROWING)]
+    + [pytest.param(c, c.make(), id=c.name) for c in EXPLORERS],
+)
+def test_a_summary_counts_reports_whichever_policy_plays(case, policy, path):
+    """Against a dictionary, for states of all kinds; outcomes are those of one purchase."""
+    running, told, rounds = Campaign(policy, path, rng=0), {}, 0
+    while rounds < 3 and not running.is_done:
+        request, rounds = running.ask(), rounds + 1
+        pulls = request.ticket.pulls
+        outcomes = {name: [float(place == 0 and rounds > 1)] * pulls for place, name in enumerate(request)}
+        running.tell({name: o if pulls > 1 else o[0] for name, o in outcomes.items()}, request, reward=rounds)
+        for name, values in outcomes.items():
+            told.setdefault(name, []).extend(values)
+    for one in (running, Campaign(policy, path)):
+        summary = one.summary()
+        assert (summary.told, summary.reward) == (rounds, (rounds + 1) / 2)
+        assert {arm.name: arm.seen for arm in summary.learned} == {name: len(o) for name, o in told.items()}
+        for arm in summary.learned:
+            assert arm.mean == pytest.approx(np.mean(told[arm.name]))
 
 
 def test_a_summary_is_by_name(path):

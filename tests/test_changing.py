@@ -193,27 +193,22 @@ def test_discounted_indices_are_those_of_the_definition(sense, support):
         policy.update(state, Feedback(arms, outcomes))
 
 
-@pytest.mark.parametrize("clusters", [None, [0, 0, 1, 1, 1]], ids=str)
 @pytest.mark.parametrize("window", [1, 2, 7, 100])
-def test_a_window_holds_the_statistics_of_its_rounds(window, clusters):
+def test_a_window_holds_the_statistics_of_its_rounds(window):
     rng = np.random.default_rng(window)
-    owners = None if clusters is None else np.array(clusters)
-    state, rounds = WindowStatistics.empty(ArmStatistics.empty(5, owners), window=window), []
+    state, rounds = WindowStatistics.empty(ArmStatistics.empty(5), window=window), []
     for _ in range(60):
-        if clusters is None:
-            arms = rng.permutation(5)[: rng.integers(0, 5)]
-        else:
-            arms = np.flatnonzero(np.isin(owners, rng.permutation(2)[: rng.integers(0, 3)]))
+        arms = rng.permutation(5)[: rng.integers(0, 5)]
         rounds.append(Feedback(arms, rng.random(len(arms))))
         state.update(rounds[-1])
-        expected = ArmStatistics.empty(5, owners)
+        expected = ArmStatistics.empty(5)
         for feedback in rounds[-window:]:
             expected.update(feedback)
         assert np.array_equal(state.recent.counters, expected.counters)
         assert state.recent.means == pytest.approx(expected.means, abs=1e-12)
         assert state.recent.deviations == pytest.approx(expected.deviations, abs=1e-12)
         assert (state.recent.rounds, state.rounds) == (min(len(rounds), window), len(rounds))
-        state.check(WindowStatistics.empty(ArmStatistics.empty(5, owners), window=window))
+        state.check(WindowStatistics.empty(ArmStatistics.empty(5), window=window))
 
 
 def test_the_statistic_is_the_largest_ratio():

@@ -65,19 +65,6 @@ def test_batches_equal_single_outcomes():
     assert np.allclose(one.variances, batched.variances)
 
 
-def test_clusters_share_a_counter_and_must_be_whole():
-    clusters = np.array([0, 0, 1])
-    shared, plain = ArmStatistics.empty(3, clusters), ArmStatistics.empty(3)
-    for arms, outcomes in (([0, 1], [1.0, 0.0]), ([0, 1, 2], [0.0, 1.0, 1.0])):
-        shared.update(Feedback(arms, outcomes))
-        plain.update(Feedback(arms, outcomes))
-    assert shared.counters.shape == (2,)
-    assert np.array_equal(shared.counts, plain.counts)
-    assert np.allclose(shared.means, plain.means)
-    with pytest.raises(ValueError, match="cluster 0"):
-        shared.update(Feedback([0], [1.0]))
-
-
 @pytest.mark.parametrize(
     ("arms", "outcomes", "message"),
     [

@@ -125,7 +125,6 @@ def test_a_real_network_is_known_after_few_rounds():
     """
     graph = read_edge_list(DATA / "nethept_imm.txt.gz", header=True)
     oracle = InfluenceMaximization(graph, 50, epsilon=0.3)
-    oracle.clusters = None
     features = edge_features(graph)
     assert np.isfinite(features).all()
     place = IndependentCascade(graph, weighted_cascade(oracle.graph), k=50, n_rr_sets=2**16)

@@ -15,39 +15,36 @@ from oracles import GraphicMatroid, RankedTopK, ShortestPath, TopK
 RNG = np.random.default_rng
 
 
-def told(seed, n_rounds, m=5, clusters=None, scale=1.0):
-    stats, rounds, rng = ArmStatistics.empty(m, clusters), [], RNG(seed)
+def told(seed, n_rounds, m=5, scale=1.0):
+    stats, rounds, rng = ArmStatistics.empty(m), [], RNG(seed)
     for _ in range(n_rounds):
-        seen = rng.random(m) < 0.5 if clusters is None else rng.integers(clusters.max() + 1) == clusters
-        arms = np.flatnonzero(seen)
+        arms = np.flatnonzero(rng.random(m) < 0.5)
         rounds.append(Feedback(arms, scale * rng.standard_normal(len(arms))))
         stats.update(rounds[-1])
     return stats, rounds
 
 
-@pytest.mark.parametrize("clusters", [None, np.array([0, 1, 0, 2, 1])], ids=["single", "clusters"])
 @pytest.mark.parametrize("sizes", [(0, 0), (0, 9), (9, 0), (1, 1), (40, 3), (200, 300)])
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e90])
-def test_merged_statistics_are_those_of_all_outcomes(sizes, clusters, scale):
-    (one, first), (two, second) = (told(i, n, clusters=clusters, scale=scale) for i, n in enumerate(sizes))
+def test_merged_statistics_are_those_of_all_outcomes(sizes, scale):
+    (one, first), (two, second) = (told(i, n, scale=scale) for i, n in enumerate(sizes))
     before = one.means.copy(), two.means.copy()
-    both, merged = ArmStatistics.empty(5, clusters), one.merge(two)
+    both, merged = ArmStatistics.empty(5), one.merge(two)
     for feedback in first + second:
         both.update(feedback)
     assert merged.counters.tolist() == both.counters.tolist()
     assert merged.rounds == both.rounds == sum(sizes)
     np.testing.assert_allclose(merged.means, both.means, rtol=1e-12, atol=1e-13 * scale)
     np.testing.assert_allclose(merged.deviations, both.deviations, rtol=1e-10, atol=1e-12 * scale**2)
-    merged.check(ArmStatistics.empty(5, clusters))
+    merged.check(ArmStatistics.empty(5))
     merged.update(Feedback(np.arange(5), np.ones(5)))  # it shares nothing with them
     np.testing.assert_array_equal(before, (one.means, two.means))
 
 
 def test_statistics_of_other_arms_are_not_merged():
     one = ArmStatistics.empty(3)
-    for other in (ArmStatistics.empty(2), ArmStatistics.empty(3, np.array([0, 0, 1]))):
-        with pytest.raises(ValueError, match="arms and clusters"):
-            one.merge(other)
+    with pytest.raises(ValueError, match="other must have the arms of"):
+        one.merge(ArmStatistics.empty(2))
     for other in (ArmStatistics.empty(3, memory=np.ones(2)), "log"):
         with pytest.raises(ValueError, match="alone"):
             one.merge(other)
@@ -167,7 +164,7 @@ def test_pessimism_pays_where_a_log_covers_the_best():
 @pytest.mark.parametrize("case", [case for case in ORACLES if case.low >= 0.0], ids=lambda case: case.name)
 def test_every_oracle_takes_pessimistic_means(case):
     oracle, rng = case.make(), RNG(0)
-    seen = ArmStatistics.empty(oracle.n_arms, oracle.clusters)
+    seen = ArmStatistics.empty(oracle.n_arms)
     for empty in (True, False):
         if not empty:
             seen.update(Feedback(np.arange(oracle.n_arms), 0.05 + 0.1 * rng.random(oracle.n_arms)))

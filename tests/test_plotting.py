@@ -1,9 +1,12 @@
 """Bands against their definitions; curves, scatters and graphs as matplotlib objects."""
 
+import importlib
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
+from inspect import isabstract
 from itertools import combinations
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cmab import CUCB, LUCB1, identify, plotting, simulate
+from cmab import CUCB, LUCB1, Campaign, compare, identify, plan, plotting, simulate
 from cmab.plotting import _looks
 from cmab.plotting._style import look
 from cmab.results.identification import Identification
@@ -421,3 +424,38 @@ def test_regret_and_failures_against_categories(results):
     ):
         with pytest.raises(ValueError, match="got"):
             plotting.parameter_curves(wrong, parameter="k", **settings)
+
+
+def test_every_plot_of_a_result_is_written_to_a_file(tmp_path):
+    """Whatever class has a method `plot`: it takes a path, writes there, and returns the axes, still open."""
+    arms, oracle = BernoulliArms([0.2, 0.8, 0.5]), TopK(3, 1)
+    world = SemiBandit(arms, oracle)
+    running = Campaign(CUCB(oracle), tmp_path / "journal.jsonl", rng=0)
+    running.tell({0: 1.0}, running.ask())
+    things = [
+        simulate(CUCB(oracle), world, 20, replications=2, rng=0),
+        identify(LUCB1(3, 1, delta=0.3), arms, replications=2, rng=0),
+        compare({"CUCB": CUCB(oracle)}, world, horizon=20, replications=2, rng=0),
+        compare({"LUCB": LUCB1(3, 1, delta=0.3)}, arms, replications=2, rng=0),
+        plan(LUCB1(3, 1, delta=0.3), arms, deltas=[0.3], replications=2, rng=0),
+        running,
+    ]
+    classes = {cls for cls in _classes_of("cmab") if "plot" in vars(cls) and not isabstract(cls)}
+    assert {type(thing) for thing in things} == classes
+    for number, thing in enumerate(things):
+        file = tmp_path / f"{number}.{('png', 'svg')[number % 2]}"
+        axes = thing.plot(path=file)
+        assert file.read_bytes().startswith((b"\x89PNG", b"<?xml")[number % 2])
+        assert plt.fignum_exists(axes.figure.number)
+        plt.close("all")
+
+
+def _classes_of(package):
+    found = importlib.import_module(package)
+    for module in pkgutil.walk_packages(found.__path__, f"{package}."):
+        if "._" not in module.name:
+            yield from (
+                value
+                for value in vars(importlib.import_module(module.name)).values()
+                if isinstance(value, type) and value.__module__ == module.name
+            )

@@ -451,3 +451,115 @@ def test_the_file_is_a_numpy_archive_and_a_former_one_is_refused(tmp_path):
     np.savez_compressed(file, document=np.array(json.dumps(document)), **arrays)
     with pytest.raises(ValueError, match="older format"):
         Session.load(file, CUCB(TopK(5, 2)))
+
+
+# Which contents are states ---------------------------------------------------------------------------------
+
+
+def edited_arrays(array):
+    """Yield edits of an array of the same form: what they are, and the array."""
+    if array.dtype == bool:
+        yield "negated", ~array
+        return
+    yield from (("negative", -array - 1), ("doubled", array * 2), ("one more", array + 1))
+    yield from (("zeros", np.zeros_like(array)), ("turned", array[::-1].copy()))
+    yield "huge", np.full_like(array, 2**62 if array.dtype.kind == "i" else 1e90)
+    if array.dtype.kind == "f":
+        yield "nan", np.full_like(array, np.nan)
+
+
+def is_possible(parts, support):
+    """Whether a sum of plain outcomes in `support` can have these numbers, by the rules of the page."""
+    counts, means, squares = (parts[f"state.{name}"] for name in ("counters", "means", "deviations"))
+    low, high = support
+    for count, mean, square in zip(counts.tolist(), means.tolist(), squares.tolist(), strict=True):
+        if not 0 <= count <= 2**53 or (count == 0 and (mean, square) != (0.0, 0.0)):
+            return False
+        if count == 0:
+            continue
+        # Deviations are unknown where a batch came without its squares.
+        known = 0.0 if np.isnan(square) else square
+        if not (low <= mean <= high and 0.0 <= known <= count * (mean - low) * (high - mean) + 1e-9):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("make", [lambda: CUCB(TopK(5, 2)), lambda: CTS(TopK(5, 2))], ids=["cucb", "cts"])
+def test_other_numbers_are_taken_just_if_outcomes_can_have_led_to_them(make, tmp_path):
+    file = tmp_path / "s.npz"
+    saved(make, file, rounds=9)
+    document, arrays = unpacked(file.read_bytes())
+    taken = []
+    for name, array in arrays.items():
+        for what, other in edited_arrays(array):
+            edited = arrays | {name: other}
+            file.write_bytes(packed(document, edited))
+            possible = is_possible(edited, (0.0, 1.0))
+            taken.append(possible)
+            if possible:
+                session = Session.load(file, make())
+                assert np.array_equal(session.state.means, edited["state.means"]), what
+                session.ask()
+                session.save(file)
+                Session.load(file, make())
+            else:
+                with pytest.raises(ValueError, match=rf"{file}.*state"):
+                    Session.load(file, make())
+    assert {True, False} == set(taken)
+
+
+HEADER = [
+    ("asked", lambda header: header["asked"] - 4),
+    ("asked", lambda _: 2**60),
+    ("versions", lambda _: ["x"]),
+    ("versions", lambda _: {"cmab": 1}),
+    ("is_learned", lambda _: "x"),
+    ("further", lambda _: 1),
+    ("open", lambda header: [header["open"][0][:4]]),
+    ("open", lambda header: [[*header["open"][0][:4], 2**60]]),
+    ("open", lambda header: [[header["open"][0][0], [True, 0], *header["open"][0][2:]]]),
+    ("open", lambda header: header["open"] * 2),
+    ("rng", lambda header: {key: header["rng"][key] for key in header["rng"] if key != "seed_seq"}),
+    ("rng", lambda header: header["rng"] | {"seed_seq": {"entropy": 1}}),
+    ("rng", lambda header: header["rng"] | {"seed_seq": header["rng"]["seed_seq"] | {"spawn_key": [-1]}}),
+    ("rng", lambda header: header["rng"] | {"seed_seq": header["rng"]["seed_seq"] | {"pool_size": 2**40}}),
+]
+
+
+@pytest.mark.parametrize("number", range(len(HEADER)))
+def test_impossible_headers_are_refused(number, tmp_path):
+    file, (key, other) = tmp_path / "s.npz", HEADER[number]
+    saved(lambda: CUCB(TopK(5, 2)), file)
+    document, arrays = unpacked(file.read_bytes())
+    document["header"][key] = other(document["header"])
+    file.write_bytes(packed(document, arrays))
+    with pytest.raises(ValueError, match=f"{file} must hold a session of this policy"):
+        Session.load(file, CUCB(TopK(5, 2)))
+
+
+def test_what_was_saved_can_be_loaded_after_the_support_has_changed(tmp_path):
+    """Outcomes that were in the support of their time stay what they are."""
+    file = tmp_path / "s.npz"
+    wide, narrow = (CUCB(TopK(5, 2), support=(0.0, high)) for high in (2.0, 1.0))
+    session = Session(wide, rng=0)
+    for _ in range(4):
+        ticket = session.ask()
+        session.tell(Feedback(ticket, [2.0, 2.0]), ticket)
+    session.save(file)
+    for changed in (session.with_policy(narrow), Session.load(file, narrow, accept_changes=True)):
+        changed.save(file)
+        again = Session.load(file, narrow)
+        assert np.array_equal(again.state.means, session.state.means)
+        again.save(file)
+        session.save(file)
+
+
+def test_a_file_of_the_format_before_is_loaded(tmp_path):
+    file = tmp_path / "s.npz"
+    future = saved(lambda: CTS(TopK(5, 2)), file)
+    document, arrays = unpacked(file.read_bytes())
+    header = document["header"]
+    header["format"] = 4
+    del header["is_learned"], header["rng"]["seed_seq"]
+    file.write_bytes(packed(document, arrays))
+    assert played(Session.load(file, CTS(TopK(5, 2))), 6) == future

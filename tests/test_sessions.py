@@ -16,7 +16,7 @@ from test_session_files import LEARNERS, answer, played
 from cmab import CTS, CUCB, ArmStatistics, Feedback, Policy, Session, simulate
 from cmab.saving._state import copied
 from instances import BernoulliArms, GaussianArms, SemiBandit
-from oracles import BruteForce, MaxCoverage, TopK
+from oracles import BruteForce, TopK
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
@@ -259,20 +259,6 @@ def test_callers_may_write_to_what_they_get():
     with pytest.raises(ValueError, match="can trigger"):
         session.tell(Feedback([4], [0.0]), ticket)
     session.tell(Feedback([0, 1], [0.0, 1.0]), ticket)
-
-
-def test_partial_clusters_are_refused_with_the_remedy():
-    coverage = next(case for case in ORACLES if case.name == "coverage")
-    oracle = coverage.make()
-    session = Session(CUCB(oracle), rng=0)
-    ticket = session.ask()
-    with pytest.raises(ValueError, match=r"oracle\.clusters = None"):
-        session.tell(Feedback(oracle.triggered_arms(ticket.super_arm)[:1], [1.0]), ticket)
-    assert isinstance(oracle, MaxCoverage)
-    oracle.clusters = None
-    session = Session(CUCB(oracle), rng=0)
-    session.tell(Feedback(oracle.triggered_arms(session.ask().super_arm)[:1], [1.0]))
-    assert session.state.counts.sum() == 1
 
 
 def test_a_wider_support_may_be_declared():

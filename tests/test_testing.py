@@ -12,7 +12,7 @@ import pytest
 from cases import NETWORK, pages
 
 import cmab.testing
-from cmab import CUCB, Feedback, LinearOracle, LUCBPlusPlus, Oracle
+from cmab import CUCB, Feedback, LinearOracle, LUCBPlusPlus, Oracle, Policy
 from cmab.testing import (
     ConformanceError,
     check_environment,
@@ -21,6 +21,7 @@ from cmab.testing import (
     environment_checks,
     oracle_checks,
     parametrize_with_checks,
+    policy_checks,
 )
 from cmab.testing._statistics import require_mean
 from cmab.theory import Smoothness
@@ -535,3 +536,62 @@ def test_a_slow_oracle_is_tried_on_fewer_problems_and_the_check_says_so():
         tried.append([int(word) for word in form.find().text.split() if word.isdigit()])
     (few, of), (more, all_of_them) = tried
     assert 8 <= few < more == of == all_of_them
+
+
+# A state may hold any object ------------------------------------------------------------------------------
+
+
+class Ridge:
+    """A model as of another library: with a dtype and a view among its attributes, copies of which differ."""
+
+    def __init__(self):
+        self.dtype, self.rows, self.weights = np.dtype("f8"), np.zeros((40, N)), np.zeros(2 * N)[::2]
+        self.looks = 0
+
+    def fit(self, arms, outcomes):
+        self.weights[arms] += 0.1 * (outcomes - self.weights[arms])
+
+
+class Untold(Ridge):
+    """A model that is pickled into other bytes each time."""
+
+    def __reduce__(self):
+        return Untold, (), {"salt": random.SystemRandom().random()}
+
+
+@dataclass
+class Models:
+    models: list
+
+
+class ByModel(Policy):
+    """Chooses by the model, with some noise; `writes` says what `select` does to the model."""
+
+    def __init__(self, make=Ridge, writes=False):
+        self.make, self.writes, self.oracle = make, writes, TopK(N, K)
+
+    def initial_state(self):
+        return Models([self.make()])
+
+    def select(self, state, rng):
+        (model,) = state.models
+        if self.writes:
+            model.looks += 1
+        return self.oracle.solve(model.weights + rng.random(N), rng)
+
+    def update(self, state, feedback):
+        state.models[0].fit(feedback.arms, feedback.outcomes)
+
+
+def the_state_check(policy):
+    place = SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, N)), TopK(N, K))
+    return next(check for check in policy_checks(policy, place, rounds=5) if check.name.endswith("-state"))
+
+
+def test_a_model_in_the_state_is_compared_with_itself():
+    assert "not compared" not in str(the_state_check(ByModel()).find())
+    with pytest.raises(
+        AssertionError, match=r"select must leave the state unchanged, but pickled .*state\.models"
+    ):
+        the_state_check(ByModel(writes=True)).run()
+    assert "state.models" in str(the_state_check(ByModel(Untold)).find())

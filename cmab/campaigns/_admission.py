@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import secrets
+from collections.abc import Hashable
 from importlib import metadata
 from typing import Any
 
@@ -12,24 +12,19 @@ import numpy as np
 from cmab._ask_tell import interval_of
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._names import Names, read, written
-from cmab.campaigns.journal import Event
+from cmab.campaigns._schema import FORMATS, Event
 from cmab.oracle import Oracle
 from cmab.policies.thompson import CTS
 from cmab.policy import Policy, check_policy_instance
-from cmab.saving._fingerprint import differences, fingerprint
+from cmab.saving._fingerprint import describe, differences
 from cmab.saving._generators import generator_state
 from cmab.validation import shown
-
-_FORMAT = 1
 
 
 def learner_of(learner: Any) -> Policy[Any]:
     """Return a policy as it is, and Thompson sampling for an oracle."""
     if isinstance(learner, Oracle):
-        oracle = copy.copy(learner)
-        # People report some edges of a person, not all: each needs a counter of its own.
-        oracle.clusters = None
-        return CTS(oracle)
+        return CTS(learner)
     if hasattr(learner, "nodes") and hasattr(learner, "edges"):
         raise TypeError(
             "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the graph"
@@ -44,10 +39,11 @@ def beginning(fold: Fold[Any], generator: np.random.Generator, support: Any) -> 
     return {
         **changed(fold),
         "event": "campaign",
-        "format": _FORMAT,
+        "format": FORMATS[-1],
         "session": secrets.token_hex(8),
         "rng": generator_state(generator),
-        "support": None if support is None else [float(end) for end in support],
+        # JSON has no infinite numbers.
+        "support": None if support is None else describe([float(end) for end in support]),
     }
 
 
@@ -56,29 +52,31 @@ def changed(fold: Fold[Any]) -> Event:
     versions = {"cmab": metadata.version("cmab"), "numpy": np.__version__}
     new = {"choices": fold.choices.unknown(), "names": fold.arms.unknown()}
     gone = {"choices": fold.choices.gone(), "names": fold.arms.gone()}
-    made_of = {**fingerprint(fold.policy), "versions": versions}
+    made_of = {**fold.present, "versions": versions}
     return {"event": "changed", **made_of, **({"gone": gone} if any(gone.values()) else {}), **new}
 
 
 def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bool) -> None:
     """Refuse to go on with these events if what was learned would go to the wrong arms, or unsaid changes."""
-    first, present = events[0], fingerprint(fold.policy)
-    if first.get("format") != _FORMAT:
-        raise ValueError(f"{fold.path} must be of format {_FORMAT}, got {shown(first.get('format'))}")
+    first, present = events[0], fold.present
     kept = [event for event in events if event["event"] in ("campaign", "changed")]
     last, name = kept[-1], present["policy"]["class"]
     if last["policy"]["class"] != name:
         raise ValueError(f"{fold.path} must be of policy {name}, got {shown(last['policy']['class'])}")
-    if support is not None and (first["support"] is None or interval_of(support) != tuple(first["support"])):
+    if support is not None and (
+        first["support"] is None or interval_of(support) != interval_of(first["support"])
+    ):
         raise ValueError(f"support must be that of {fold.path}, {first['support']}, got {support}")
-    if last["arms"] == present["arms"]:
-        found = differences(last["policy"], present["policy"])
+    if not differences(last["arms"], present["arms"]):
+        # The description of the arms does not hold all names; former journals do not tell who is gone.
+        found = _words(fold, kept, last, ("new",)) + differences(last["policy"], present["policy"])
     else:
         found = _differences_by_name(fold, kept, present, last)
     if found and not accept_changes:
         raise ValueError(
-            f"{fold.path} must be of this campaign, got {shown('; '.join(found), 400)}. Campaign(...,"
-            " accept_changes=True) goes on with the present ones, and matches what was learned by name"
+            f"{fold.path} must be of this campaign, got other names or parameters:"
+            f" {shown('; '.join(found), 400)}. If that is right, Campaign(..., accept_changes=True) goes on"
+            " with the present ones, and matches what was learned by name"
         )
 
 
@@ -93,15 +91,13 @@ def _differences_by_name(
             f"the base arms of {fold.policy!r} must have names to be matched with those of {fold.path}, got"
             " numbers and another graph: define arm_labels, or read the graph in its former order"
         )
-    words, types, same_order = [], [], True
-    for names, key in ((fold.choices, "choices"), (fold.arms, "names")):
-        listed, gone = (name for event in kept for name in event[key]), set(last.get("gone", {}).get(key, ()))
-        before = [read(name) for place, name in enumerate(listed) if place not in gone]
-        same_order = same_order and before == names.own
-        words += _new_and_gone(names, [names.form_of(name) for name in before])
-        types += _of_other_types(names, before)
-    if words:
+    if words := _words(fold, kept, last):
         return words
+    types, same_order = [], True
+    for names, key in _lists(fold):
+        before = _before(kept, last, key)
+        same_order = same_order and before == names.own
+        types += _of_other_types(names, before)
     # In an order that the file knows, something else may differ: groups that share a counter, nodes.
     orders = [_order(event["arms"]) for event in kept]
     if _order(present["arms"]) in orders:
@@ -109,18 +105,39 @@ def _differences_by_name(
         words = differences(kept[newest]["arms"], present["arms"])
     elif same_order and all(order == orders[0] for order in orders):
         words = types + differences(last["arms"], present["arms"])
-    return words or differences(_plain(last["policy"]), _plain(present["policy"]))
+    return list(dict.fromkeys(words)) or differences(_plain(last["policy"]), _plain(present["policy"]))
+
+
+def _lists(fold: Fold[Any]) -> tuple[tuple[Names, str], ...]:
+    return (fold.choices, "choices"), (fold.arms, "names")
+
+
+def _before(kept: list[Event], last: Event, key: str) -> list[Hashable]:
+    """Return the names that were there at the last change."""
+    gone = set(last.get("gone", {}).get(key, ()))
+    listed = (name for event in kept for name in event[key])
+    return [read(name) for place, name in enumerate(listed) if place not in gone]
+
+
+def _words(
+    fold: Fold[Any], kept: list[Event], last: Event, of: tuple[str, ...] = ("new", "gone")
+) -> list[str]:
+    """Return in words which names are new, and which are gone, since the last change."""
+    words = []
+    for names, key in _lists(fold):
+        before = [names.form_of(name) for name in _before(kept, last, key)]
+        known = set(before)
+        found = {
+            "new": [name for name in names.own if name not in known],
+            "gone": [name for name in before if name not in names.number],
+        }
+        words += [f"{names.counted(found[w])} {w} ({shown(found[w])})" for w in of if found[w]]
+    return list(dict.fromkeys(words))  # where entries of super arms are base arms, both say the same
 
 
 def _order(arms: dict[str, Any]) -> list[Any]:
     """Return what tells one order of names from another."""
     return [arms.get(part) for part in ("labels", "edges", "graph")]
-
-
-def _new_and_gone(names: Names, before: list[Any]) -> list[str]:
-    new, gone = [n for n in names.own if n not in set(before)], [n for n in before if n not in names.number]
-    told = ((new, "new"), (gone, "gone"))
-    return [f"{len(some)} {names.what} {word} ({shown(some)})" for some, word in told if some]
 
 
 def _of_other_types(names: Names, before: list[Any]) -> list[str]:
@@ -129,9 +146,7 @@ def _of_other_types(names: Names, before: list[Any]) -> list[str]:
     others = [(new, old) for new, old in pairs if new == old and repr(written(new)) != repr(written(old))]
     if not others:
         return []
-    return [
-        f"{len(others)} {names.what} of another type, {others[0][1]!r} in the file, {others[0][0]!r} here"
-    ]
+    return [f"{names.counted(others)} of another type, {others[0][1]!r} in the file, {others[0][0]!r} here"]
 
 
 def _plain(described: Any, within: bool = False) -> Any:

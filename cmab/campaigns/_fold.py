@@ -8,17 +8,25 @@ from typing import Any, Generic
 
 import numpy as np
 
-from cmab.campaigns._names import Names
-from cmab.campaigns.journal import Event
+from cmab._ask_tell import check_feedback, interval_of
+from cmab.arrays import BoolArray
+from cmab.campaigns._names import Names, nouns
+from cmab.campaigns._schema import Event
 from cmab.context import Context
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, check_outcomes
+from cmab.guards import unguarded
 from cmab.oracle import Oracle
 from cmab.policy import Policy, State
-from cmab.saving._generators import generator_from, generator_state
+from cmab.saving._fingerprint import fingerprint
+from cmab.saving._generators import generator_from, moved, position_of
 from cmab.session import Session
 from cmab.ticket import Ticket
-from cmab.validation import integer, real, shown
+from cmab.validation import real, shown
+
+_PLAIN = {"event", "at", "line", "ticket", "arms", "outcomes", "reward"}
+#: Flags of triggered arms that are kept.
+_MOST_FLAGS = 2**24
 
 
 def rewritten(events: list[Event]) -> tuple[set[int], dict[int, Event]]:
@@ -32,8 +40,10 @@ def rewritten(events: list[Event]) -> tuple[set[int], dict[int, Event]]:
 class Fold(Generic[State]):
     """The session of a journal, made by going through its events with the policy of today."""
 
-    def __init__(self, policy: Policy[State], path: Path) -> None:
+    def __init__(self, policy: Policy[State], path: Path, present: dict[str, Any] | None = None) -> None:
         self.policy, self.path = policy, path
+        #: The fingerprint of the policy, taken over if another fold of the same policy has it.
+        self.present = fingerprint(policy) if present is None else present
         oracle = getattr(policy, "oracle", None)
         n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
         arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle.arm_labels()
@@ -47,8 +57,9 @@ class Fold(Generic[State]):
 
     def _begin(self) -> None:
         choices, arms = self._own
-        self.choices = Names("entries of super arms", choices, self._is_undirected)
-        self.arms = Names("base arms", arms, self._is_undirected)
+        of_choices, of_arms = nouns(choices, arms)
+        self.choices = Names(of_choices, choices, self._is_undirected)
+        self.arms = Names(of_arms, arms, self._is_undirected)
         self.session: Session[State] | None = None
         self.tickets: dict[int, Ticket] = {}
         #: Line of the feedback of each ticket that was told.
@@ -57,7 +68,17 @@ class Fold(Generic[State]):
         self.described: dict[str, Any] = {}
         self.undone: set[int] = set()
         self._drawn: Any = None
+        #: Whether this policy has written all of the journal: only then reports can be checked by its oracle.
+        self._is_own = True
+        self._triggered: dict[bytes, BoolArray] = {}
         self._corrected: dict[int, Event] = {}
+
+    @property
+    def tie_names(self) -> list[tuple[Hashable, ...]]:
+        """The names of the base arms if they are ties from what a super arm chooses; else none."""
+        pairs = [arm for arm in self.arms.own if isinstance(arm, tuple) and len(arm) > 1]
+        is_ties = len(pairs) == len(self.arms.own) and self.arms.own != self.choices.own
+        return pairs if is_ties and all(arm[0] in self.choices.number for arm in pairs) else []
 
     def __len__(self) -> int:
         return len(self.events)
@@ -76,10 +97,12 @@ class Fold(Generic[State]):
     def _take(self, first: int) -> None:
         """Take in the events from a line on; lines are counted from 1."""
         for line, event in enumerate(self.events[first - 1 :], first):
-            if line in self.undone or event["event"] in ("correct", "undo"):
-                continue
+            stands = self._corrected.get(line, event)
             try:
-                _TAKES[event["event"]](self, line, self._corrected.get(line, event))
+                if line in self.undone or event["event"] in ("correct", "undo") or stands is not event:
+                    self._check_event(event)
+                if line not in self.undone and event["event"] in _TAKES:
+                    _TAKES[event["event"]](self, line, stands)
             except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
                 raise ValueError(
                     f"{self.path}, line {line}, must be an event that {self.policy!r} can take in, got"
@@ -90,19 +113,19 @@ class Fold(Generic[State]):
     def _campaign(self, _: int, event: Event) -> None:
         support = event["support"]
         rng = generator_from(event["rng"])
-        self.session = Session(self.policy, rng, support=None if support is None else tuple(support))
+        support = support if support is None else interval_of(support)
+        self.session = Session(self.policy, rng, support=support)
         self.session._id = event["session"]
         self._changed(0, event)
 
     def _changed(self, _: int, event: Event) -> None:
         self.described = {name: event.get(name) for name in ("arms", "policy", "versions", "gone")}
+        self._is_own = self._is_own and all(event[key] == part for key, part in self.present.items())
         self.choices.grow(event["choices"])
         self.arms.grow(event["names"])
 
     def _ask(self, _: int, event: Event) -> None:
-        session, number = self.current, integer("ticket", event["ticket"], 0)
-        if number != session._asked:
-            raise ValueError(f"ticket must be number {session._asked}, got {number}")
+        session, number = self.current, event["ticket"]
         arms = self.choices.numbers(event["super_arm"])
         context = self._context(event.get("context"))
         there = arms[arms >= 0]
@@ -115,16 +138,45 @@ class Fold(Generic[State]):
 
     def _tell(self, line: int, event: Event) -> None:
         ticket = self.current._open[event["ticket"]]
+        feedback = self.feedback(event)
+        self._check_told(ticket, feedback)
         if type(self.policy).learn is not Policy.learn:  # which does not draw
             self._catch_up()
-        self.policy.learn(self.current.state, ticket, self.feedback(event), self.current.rng)
+        self.policy.learn(self.current.state, ticket, feedback, self.current.rng)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
 
+    def _check_event(self, event: Event) -> None:
+        """Refuse an impossible report although another one stands in its place, or nothing does."""
+        if event["event"] in ("tell", "correct"):
+            self._check_told(self.tickets[event["ticket"]], self.feedback(event))
+
+    def _check_told(self, ticket: Ticket, feedback: Feedback) -> None:
+        """Refuse a report that the ticket cannot have led to, if all of the journal is of this oracle."""
+        if not self._is_own:
+            return
+        support = self.current.support
+        if isinstance(self.policy, Explorer) or not self._can_trigger(ticket)[feedback.arms].all():
+            check_feedback(feedback, ticket, self.policy, support)
+        elif support is not None:
+            check_outcomes(feedback, support)
+
+    def _can_trigger(self, ticket: Ticket) -> BoolArray:
+        """Return which base arms a ticket can trigger; super arms come again, and a search takes long."""
+        key = ticket.super_arm.tobytes()
+        found = self._triggered.get(key)
+        if found is None:
+            if len(self._triggered) * len(self.arms.own) > _MOST_FLAGS:
+                self._triggered.clear()
+            found = np.zeros(len(self.arms.own), np.bool_)
+            found[unguarded(self.policy.oracle.triggered_arms)(ticket.super_arm)] = True
+            self._triggered[key] = found
+        return found
+
     def _catch_up(self) -> None:
-        """Bring the generator to where the last ask left it; to check its state at every ask takes long."""
+        """Bring the generator to where the last ask left it."""
         if self._drawn is not None:
-            self.current.rng.bit_generator.state = generator_from(self._drawn).bit_generator.state
+            self.current.rng = moved(self.current.rng, self._drawn)
             self._drawn = None
 
     def _cancel(self, _: int, event: Event) -> None:
@@ -155,7 +207,7 @@ class Fold(Generic[State]):
             parts = {name: getattr(ticket.context, name) for name in ticket.context.parts}
             rows = {name: self._ordered(name).by_place(part).tolist() for name, part in parts.items()}
             event["context"] = rows
-        return event | {"rng": generator_state(self.current.rng)}
+        return event | {"rng": position_of(self.current.rng)}
 
     def reported(self, kind: str, number: int, feedback: Feedback) -> Event:
         """Return the event of what was told of a ticket."""
@@ -173,6 +225,9 @@ class Fold(Generic[State]):
         """Return what was told, of the arms that are still there."""
         arms = self.arms.numbers(event["arms"])
         there = arms >= 0
+        if there.all() and event.keys() <= _PLAIN:  # which a journal has checked
+            outcomes = np.array(event["outcomes"], np.float64)
+            return Feedback.unchecked(arms, outcomes, float(event.get("reward", "nan")))
         parts: dict[str, Any] = {
             n: np.array(event[n])[there] for n in ("pulls", "squares", "costs") if n in event
         }

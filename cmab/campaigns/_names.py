@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
-from cmab.validation import meant, shown
+from cmab.validation import meant, missing, shown
 
 
 class Names:
@@ -20,8 +20,8 @@ class Names:
     are its name.
     """
 
-    def __init__(self, what: str, own: list[Hashable], is_undirected: bool = False) -> None:
-        self.what, self.own, self._is_undirected = what, own, is_undirected
+    def __init__(self, noun: str, own: list[Hashable], is_undirected: bool = False) -> None:
+        self._noun, self.own, self._is_undirected = noun, own, is_undirected
         try:
             self.number = {name: i for i, name in enumerate(own)}
         except TypeError:
@@ -30,10 +30,19 @@ class Names:
             raise
         if len(self.number) < len(own):
             twice = next(name for i, name in enumerate(own) if self.number[name] != i)
-            raise ValueError(f"names of {what} must differ from each other, got {shown(twice)} twice")
+            raise ValueError(f"names of {self.plural} must differ from each other, got {shown(twice)} twice")
         self.known: dict[Hashable, int] = {}
         self._numbers: list[int] = []
         self._places = np.full(len(own), -1)
+
+    @property
+    def plural(self) -> str:
+        """The noun for these things in the plural."""
+        return "entries of super arms" if self._noun.startswith("entry") else f"{self._noun}s"
+
+    def counted(self, some: list[Any]) -> str:
+        """Return how many some are, with the verb: "1 tie is", "2 ties are"."""
+        return f"1 {self._noun} is" if len(some) == 1 else f"{len(some):,} {self.plural} are"
 
     @property
     def listed(self) -> list[Hashable]:
@@ -45,7 +54,7 @@ class Names:
         for written in names:
             name, place = self.form_of(read(written)), len(self._numbers)
             if self.known.setdefault(name, place) != place:
-                raise ValueError(f"names of {self.what} must have one place each, got {shown(name)} twice")
+                raise ValueError(f"names of {self.plural} must have one place each, got {shown(name)} twice")
             number = self.number.get(name, -1)
             self._numbers.append(number)
             if number >= 0:
@@ -65,9 +74,7 @@ class Names:
         return listed
 
     def numbers(self, places: list[int]) -> IntArray:
-        """Return the number of what stands at each place, -1 where it is gone."""
-        if places and not 0 <= min(places) <= max(places) < len(self._numbers):
-            raise ValueError(f"places of {self.what} must lie in range({len(self._numbers)}), got {places}")
+        """Return the number of what stands at each of these places, -1 where it is gone."""
         return np.array([self._numbers[place] for place in places], np.int64)
 
     def by_place(self, values: AnyArray) -> AnyArray:
@@ -88,11 +95,12 @@ class Names:
         try:
             return self.number[self.form_of(name)]
         except TypeError:
-            raise ValueError(f"{self.what} must be called by their names, got {shown(name)}") from None
+            raise ValueError(f"{self.plural} must be called by their names, got {shown(name)}") from None
         except KeyError:
             pass
-        hint = meant(name, self.number)
-        raise ValueError(f"{self.what} must be among the {len(self.own)} known, got {shown(name)}{hint}")
+        is_network = all(isinstance(own, tuple) for own in self.own)
+        hint = missing(name, self.number, is_tie=True) if is_network else meant(name, self.number)
+        raise ValueError(f"{self.plural} must be among the {len(self.own)} known, got {shown(name)}{hint}")
 
     def form_of(self, name: Hashable) -> Hashable:
         """Return a name as the learner writes it; one that it does not know as it is."""
@@ -100,6 +108,14 @@ class Names:
             turned = (name[1], name[0], *name[2:])
             return turned if turned in self.number else name
         return name
+
+
+def nouns(choices: list[Hashable], arms: list[Hashable]) -> tuple[str, str]:
+    """Return the nouns for what a super arm consists of and for base arms."""
+    if choices == arms:
+        return "base arm", "base arm"
+    is_network = bool(arms) and all(isinstance(arm, tuple) for arm in arms)
+    return ("node", "tie") if is_network else ("entry of a super arm", "base arm")
 
 
 def written(name: Hashable) -> Any:

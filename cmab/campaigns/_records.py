@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cmab.campaigns._fold import Fold
-from cmab.campaigns.journal import Event, Journal
+from cmab.campaigns._schema import Event
+from cmab.campaigns.journal import Journal
 from cmab.policy import Policy
 
 Done = TypeVar("Done")
@@ -44,7 +45,7 @@ class Records:
             if not self._is_whole:
                 # A call was broken off between memory and file: the file counts.
                 self._journal.rewind()
-                self.fold = Fold(self._policy, self.path)
+                self.fold = Fold(self._policy, self.path, self.fold.present)
             self._is_whole = False
             self.fold.extend(self._journal.read(self._file))
             if len(self.fold) == 0:
@@ -66,7 +67,7 @@ class Records:
 
     def rewrite(self, event: Event) -> None:
         """Write down a change of the past, after it was tried on a copy."""
-        changed_past = Fold(self._policy, self.path)
+        changed_past = Fold(self._policy, self.path, self.fold.present)
         changed_past.extend([*self.fold.events, event])
         self._is_whole = False
         # In place, for the correction stands in what it corrects too.
@@ -78,6 +79,6 @@ class Records:
         self.fold.extend([self._write(event)])
 
     def _write(self, event: Event) -> Event:
-        event = event | {"at": datetime.now(UTC).isoformat(timespec="milliseconds")}
-        self._journal.append(self._file, event)
-        return event
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        # Clocks are set back; times of a ticket never decrease, so that a reader can check them.
+        return self._journal.append(self._file, event | {"at": max(now, self._journal.earliest(event))})

@@ -40,7 +40,7 @@ def feedback_of(
             f"costs must be told beside outcomes by name, or in the Feedback, got {shown(costs)}"
         )
     if (outcomes is None) == (not seen):
-        given = "both" if seen else "neither: {} says that nothing was seen"
+        given = "both" if seen else "neither: {} says that nothing was seen, and keeps the reward alone"
         raise ValueError(f"outcomes, or a report in the oracle's words, must be told, got {given}")
     if seen:
         if isinstance(fold.policy, Explorer):
@@ -60,7 +60,7 @@ def feedback_of(
     for name, drawn_of in pairs:
         if np.shape(drawn_of) != (of.pulls,):
             raise ValueError(f"outcomes must be lists of {of.pulls} each, got {shown(drawn_of)} of {name!r}")
-    drawn = np.array(values, np.float64).reshape(len(arms), -1)
+    drawn = np.array(values, np.float64).reshape(len(arms), of.pulls)
     pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
     return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
 

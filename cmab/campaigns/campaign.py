@@ -14,15 +14,15 @@ from cmab._ask_tell import check_budgets, check_feedback, interval_of, support_o
 from cmab.campaigns._admission import admit, beginning, changed, learner_of
 from cmab.campaigns._records import Records
 from cmab.campaigns._rows import last_to_undo, row_of
+from cmab.campaigns._schema import Event
 from cmab.campaigns._words import by_name, feedback_of, restricted, told_ticket
-from cmab.campaigns.journal import Event
 from cmab.campaigns.request import Request, ticket_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
-from cmab.saving._generators import generator_state
+from cmab.saving._generators import position_of
 from cmab.seeding import Seed, root
 from cmab.session import Session
 from cmab.spelling import names_arguments
@@ -44,7 +44,7 @@ class Campaign:
     Parameters
     ----------
     learner : Policy, Explorer or Oracle
-        The learner; for an oracle, Thompson sampling (`CTS`) with a counter for each base arm.
+        The learner; for an oracle, Thompson sampling (`CTS`).
     path : str or path-like
         The journal, begun if there is no such file. A relative path is taken from the folder of now.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
@@ -61,9 +61,9 @@ class Campaign:
         If `learner` is none.
     ValueError
         If two things have one name, or one is no text, number or tuple of these; or the file is damaged, no
-        journal, or one of another learner; or a budget is less than what was spent of it.
+        journal, impossible in a line, or one of another learner; or a budget is less than was spent of it.
     OSError
-        If the file cannot be read and written.
+        If the file cannot be read and written, with its path and what to do.
 
     Examples
     --------
@@ -319,7 +319,7 @@ class Campaign:
         with self._records.up_to_date() as fold:
             return summary_of(fold)
 
-    def plot(self, most: int = 20, *, ax: Any = None) -> Any:
+    def plot(self, most: int = 20, *, ax: Any = None, path: str | os.PathLike[str] | None = None) -> Any:
         """Draw the mean outcomes of the base arms that were seen most often, by name.
 
         Parameters
@@ -328,15 +328,20 @@ class Campaign:
             How many base arms.
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
+        path : str or path-like, optional
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
+            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
         matplotlib Axes
             With a bar for each base arm.
         """
-        return draw(self.summary(), integer("most", most, 1), ax)
+        from cmab.plotting._style import written
+
+        return written(draw(self.summary(), integer("most", most, 1), ax), path)
 
 
 def _text(session: Session[Any]) -> str:
     """Return the state of the generator in a form that can be compared."""
-    return json.dumps(generator_state(session.rng), default=np.ndarray.tolist)
+    return json.dumps(position_of(session.rng), default=np.ndarray.tolist)

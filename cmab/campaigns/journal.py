@@ -6,6 +6,7 @@ elsewhere is noticed. A last line that was not written to its end is none: nobod
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -14,15 +15,17 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from cmab.campaigns._course import Course
 from cmab.campaigns._locks import lock
+from cmab.campaigns._schema import Event
 from cmab.saving._atomic import sync_folder
+from cmab.saving._faults import in_words
+from cmab.validation import shown
 
-Event = dict[str, Any]
-
+_DECODER = json.JSONDecoder()
 _OPEN = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _DIGITS = 16
 _MARK = b',"check":"'
@@ -46,7 +49,8 @@ def events(path: str | os.PathLike[str]) -> list[Event]:
     Raises
     ------
     ValueError
-        If a line is damaged, or the file is none of a campaign, such as an empty one.
+        If a line is damaged or cannot follow the lines before it, or the file is none of a campaign, such as
+        an empty one.
     OSError
         If it cannot be read.
 
@@ -80,12 +84,23 @@ class Journal:
     def rewind(self) -> None:
         """Read from the beginning next time."""
         self._offset, self._lines, self._check = 0, 0, b""
+        #: What the lines so far say, by which the next one is checked.
+        self._course = Course()
 
     @contextmanager
     def held(self, *, create: bool = False) -> Iterator[int]:
-        """Open the file, alone of all processes, for `read` and `append`."""
+        """Open the file, alone of all processes, for `read` and `append`.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be opened, locked, read or written, with its path and what to do.
+        """
         # Opened anew each time: a process that forks in between shares no lock with its child.
-        descriptor = os.open(self.path, _OPEN | (os.O_CREAT if create else 0), 0o666)
+        try:
+            descriptor = os.open(self.path, _OPEN | (os.O_CREAT if create else 0), 0o666)
+        except OSError as error:
+            raise in_words(error, self.path) from error
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise ValueError(f"{self.path} must be a file, got a pipe or device")
@@ -94,6 +109,7 @@ class Journal:
             except OSError as error:
                 why = f"{error.strerror}: a journal must lie on a drive that can lock files"
                 raise OSError(error.errno, why, str(self.path)) from error
+            self._check_is_there(descriptor)
             yield descriptor
         finally:
             os.close(descriptor)
@@ -128,9 +144,17 @@ class Journal:
             raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
         return found, tail
 
-    def append(self, descriptor: int, event: Event) -> None:
-        """Write an event, which is on the disk when this returns; what fails leaves the file as it was."""
+    def append(self, descriptor: int, event: Event) -> Event:
+        """Write an event, which is on the disk when this returns; what fails leaves the file as it was.
+
+        Returns
+        -------
+        dict
+            The event as others will read it.
+        """
         text = json.dumps(event, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
+        written: Event = json.loads(text)
+        self._check_event(written)  # what is written can be opened again
         body = text.encode()[:-1]
         check = self._check_of(body)
         line = body + _MARK + check + b'"}\n'
@@ -139,11 +163,25 @@ class Journal:
             os.fsync(descriptor)
             if self._lines == 0:
                 sync_folder(self.path.parent)
-        except BaseException:
+            self._check_is_there(descriptor)
+        except BaseException as error:
             with suppress(OSError):
                 os.ftruncate(descriptor, self._offset)
+            if isinstance(error, OSError):
+                raise in_words(error, self.path) from error
             raise
+        self._course.note(written)
         self._advance(len(line), check)
+        return written
+
+    def earliest(self, event: Event) -> str:
+        """Return the time that the next event must not be before, empty if there is none."""
+        return self._course.earliest(event)
+
+    def _check_is_there(self, descriptor: int) -> None:
+        """Raise if the open file has no name any more: what is written to it would be lost."""
+        if os.fstat(descriptor).st_nlink == 0:
+            raise in_words(FileNotFoundError(errno.ENOENT, ""), self.path)
 
     def _end_line(self, descriptor: int) -> None:
         """Put the end to a line that lacks nothing else, or was saved without by an editor."""
@@ -157,15 +195,38 @@ class Journal:
         if self._lines == 0 and not line.startswith(_BEGINNING):
             raise ValueError(f"{self.path} must be the journal of a campaign, got {line[:40]!r}")
         if not self._is_whole(line):
-            raise ValueError(
-                f"{self.path}, line {self._lines + 1}, must have the checksum that it was written with, got"
-                f" {line[-_END:]!r} at its end: it is damaged, or a line before it is missing. The"
-                f" {self._lines} lines before it are whole: with a copy of the file cut there, after byte"
-                f" {self._offset}, the campaign goes on from them"
+            raise self._wrong(
+                f"must have the checksum that it was written with, got {line[-_END:]!r} at its end: it is"
+                " damaged, or a line before it is missing"
             )
+        try:
+            text = (line[:-_END] + b"}").decode()
+            event: Event
+            event, end = _DECODER.raw_decode(text)
+            if end < len(text):
+                raise ValueError(f"something behind the event, {shown(text[end:])}")
+        except (ValueError, RecursionError) as error:
+            raise self._wrong(f"must be an event in JSON, got {type(error).__name__} {error}") from None
+        self._check_event(event)
+        self._course.note(event)
         self._advance(size, line[-_DIGITS - 2 : -2])
-        event: Event = json.loads(line[:-_END] + b"}")
         return event
+
+    def _check_event(self, event: Event) -> None:
+        """Refuse what cannot be the next event."""
+        try:
+            self._course.check(event)
+        except ValueError as error:
+            raise self._wrong(
+                f"must be an event that can follow the lines before it, got {shown(event)}: {error}"
+            ) from None
+
+    def _wrong(self, why: str) -> ValueError:
+        """Return the error that names the next line, what is wrong with it, and how to go on."""
+        return ValueError(
+            f"{self.path}, line {self._lines + 1}, {why}. The {self._lines} lines before it are whole: with a"
+            f" copy of the file cut there, after byte {self._offset}, the campaign goes on from them"
+        )
 
     def _is_whole(self, line: bytes) -> bool:
         return line[-_END:] == _MARK + self._check_of(line[:-_END]) + b'"}'

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from importlib import import_module
 from typing import Any, overload
 
 from cmab.campaigns._names import Names
+from cmab.campaigns._table import rows_of
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
+from cmab.results.tables import frame_of, write_csv
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer, listed, real, shown, vector
 
@@ -178,7 +180,7 @@ class Log(Sequence[LoggedRound]):
         Raises
         ------
         ValueError
-            If a round has sums of several outcomes (campaigns of explorers), or a part of a cluster only.
+            If a round has sums of several outcomes (campaigns of explorers).
 
         Examples
         --------
@@ -193,8 +195,8 @@ class Log(Sequence[LoggedRound]):
         >>> seen.counts, seen.means
         (array([1, 1, 0]), array([1., 0., 0.]))
         """
-        names = Names("base arms", oracle.arm_labels(), oracle.is_undirected)
-        seen = ArmStatistics.empty(oracle.n_arms, oracle.clusters)
+        names = Names("base arm", oracle.arm_labels(), oracle.is_undirected)
+        seen = ArmStatistics.empty(oracle.n_arms)
         for row in self:
             if row.state != "told":
                 continue
@@ -205,19 +207,71 @@ class Log(Sequence[LoggedRound]):
             seen.update(outcomes_of(row, names))
         return seen
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the log as a flat table: one row for each outcome, and one for each round without outcomes.
+
+        Returns
+        -------
+        list of dict
+            All with the same columns: ``number``, ``state``, ``reward``, ``propensity``, ``pulls``, ``asked``
+            and ``told`` of the round; ``chosen_1``, ``chosen_2``, ... for the entries of its super arm;
+            ``by_position_1``, ``by_prefix_1``, ... and ``facts.x`` if a table has them; ``arm`` (or
+            ``arm_1``, ``arm_2``, ... for arms that are pairs, such as ties) and its ``outcome``. Contexts are
+            left out: see `LoggedRound.context`.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from cmab import CUCB, Campaign, read_journal
+        >>> from oracles import TopK
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "campaign.jsonl")
+        ...     campaign = Campaign(CUCB(TopK(3, k=2).named(["tea", "milk", "juice"])), path, rng=0)
+        ...     campaign.tell({"tea": 1.0, "milk": 0.0}, campaign.ask())
+        ...     log = read_journal(path)
+        >>> for row in log.rows():
+        ...     print(row["number"], row["chosen_1"], row["chosen_2"], row["arm"], row["outcome"])
+        0 tea milk tea 1.0
+        0 tea milk milk 0.0
+        """
+        return rows_of(self, self.arms)
+
     def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each round, and the attributes of `LoggedRound` as columns.
+        """Return the `rows` as a ``pandas.DataFrame``.
 
         Raises
         ------
         ImportError
-            If pandas is missing.
+            If pandas is missing: it comes with the extra ``frames``. `to_csv` and `rows` need no pandas.
         """
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise ImportError("to_frame needs pandas: pip install pandas; the rows do not") from None
-        return pandas.DataFrame([vars(row) for row in self], columns=list(LoggedRound.__annotations__))
+        return frame_of(self.rows(), "to_csv(path)", self._columns())
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the `rows` to a CSV file in UTF-8, with a header; an unknown value is an empty cell.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. One that is there is replaced.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        rows = [{name: _cell(value) for name, value in row.items()} for row in self.rows()]
+        write_csv(path, rows, self._columns())
+
+    def _columns(self) -> list[str]:
+        """Return the columns of `rows`, also of none."""
+        return list(rows_of(self._rounds or [LoggedRound(0, "pending", (), {})], self.arms)[0])
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as it stands in a CSV file."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
 
 
 def outcomes_of(row: LoggedRound, names: Names) -> Feedback:

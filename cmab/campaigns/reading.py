@@ -10,7 +10,8 @@ import numpy as np
 
 from cmab.campaigns._fold import rewritten
 from cmab.campaigns._names import read
-from cmab.campaigns.journal import Event, events
+from cmab.campaigns._schema import Event
+from cmab.campaigns.journal import events
 from cmab.campaigns.log import Log, LoggedRound
 from cmab.context import Context
 
@@ -28,7 +29,8 @@ def read_journal(path: str | os.PathLike[str]) -> Log:
     Raises
     ------
     ValueError
-        If a line is damaged, or the file is none of a campaign, such as an empty one.
+        If a line is damaged or cannot follow the lines before it, or the file is none of a campaign, such as
+        an empty one.
     OSError
         If it cannot be read.
 

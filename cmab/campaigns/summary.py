@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,17 +10,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.campaigns._fold import Fold
+from cmab.campaigns._schema import Event
+from cmab.campaigns._table import written
+from cmab.statistics import ArmStatistics
 
 _IN_WORDS = 10
 
 
 class Learned(NamedTuple):
-    """What was learned of a base arm: mean of its outcomes, its standard error (nan if unknown), how many."""
+    """What was seen of a base arm: mean of its outcomes, its standard error (nan if unknown), how many."""
 
     name: Hashable
     mean: float
     error: float
     seen: int
+
+
+class Person(NamedTuple):
+    """How often somebody was asked, how many outcomes of ties from there were seen, and their sum."""
+
+    name: Hashable
+    asked: int
+    tried: int
+    carried: float
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,11 @@ class Summary:
         Number of base arms.
     learned : tuple of Learned
         All base arms of which something was seen: ``name``, ``mean``, ``error``, ``seen``; the most often
-        seen first.
+        seen first. They are counted from the reports, whichever policy plays.
+    people : tuple of Person
+        If base arms are ties, everybody who was asked in a round that was told, or of whose ties something
+        was seen: ``name``; ``asked``, in how many of these rounds; ``tried``, how many outcomes of ties from
+        this person were seen; ``carried``, the sum of these outcomes. The most often asked first.
 
     Examples
     --------
@@ -60,6 +77,7 @@ class Summary:
     last: str | None
     n_arms: int
     learned: tuple[Learned, ...]
+    people: tuple[Person, ...] = ()
 
     def __str__(self) -> str:
         parts = [
@@ -67,22 +85,35 @@ class Summary:
             f"pending: {self.pending:,}",
             f"cancelled: {self.cancelled:,}",
         ]
-        parts += [f"last told {self.last}"] if self.last else []
+        parts += [f"last told {self.last[:16].replace('T', ' ')} UTC"] if self.last else []
         lines = [", ".join(parts)]
         if not np.isnan(self.reward):
-            lines.append(f"mean reward {self.reward:.4g}")
-        lines.append(f"{len(self.learned):,} of {self.n_arms:,} base arms seen")
-        shown = self.learned[:_IN_WORDS]
-        wide = max((len(_text(arm.name)) for arm in shown), default=0)
-        lines += [f"  {_text(arm.name):<{wide}}  mean {arm.mean:.3f}, seen {arm.seen:,}" for arm in shown]
-        if len(self.learned) > len(shown):
-            lines.append(f"  and {len(self.learned) - len(shown):,} seen less often")
+            lines.append(f"mean reward of a round: {self.reward:.4g}")
+        people = [
+            (str(written(one.name)), f"asked {one.asked:,}, carried {one.carried:g} of {one.tried:,}")
+            for one in self.people
+        ]
+        if people:
+            lines += _listed("people: how often asked, and how many of their ties carried", people)
+        lines += _listed(
+            f"{len(self.learned):,} of {self.n_arms:,} {'ties' if self.people else 'base arms'} seen",
+            [(str(written(arm.name)), f"mean {arm.mean:.3f}, seen {arm.seen:,}") for arm in self.learned],
+        )
         return "\n".join(lines)
+
+
+def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
+    """Return a heading, the first rows aligned, and how many more there are."""
+    first, more = rows[:_IN_WORDS], len(rows) - _IN_WORDS
+    wide = max((len(name) for name, _ in first), default=0)
+    lines = [head, *(f"  {name:<{wide}}  {told}" for name, told in first)]
+    return lines + ([f"  and {more:,} more"] if more > 0 else [])
 
 
 def summary_of(fold: Fold[Any]) -> Summary:
     """Return what the events come to."""
     session, tells = fold.current, [fold.told_as(number) for number in fold.told]
+    seen = _seen(fold, tells)
     rewards = [event["reward"] for event in tells if "reward" in event]
     return Summary(
         told=len(tells),
@@ -91,7 +122,8 @@ def summary_of(fold: Fold[Any]) -> Summary:
         reward=float(np.mean(rewards)) if rewards else float("nan"),
         last=max((event["at"] for event in tells), default=None),
         n_arms=len(fold.arms.own),
-        learned=_learned(fold.arms.own, session.state),
+        learned=_learned(fold.arms.own, seen),
+        people=_people(fold, seen),
     )
 
 
@@ -111,7 +143,7 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
             # Beside the axes, where no bar can hide it.
             at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
             axes.annotate(f"{arm.seen:,}", (1.0, place), (4, 0), fontsize=7, color="0.35", **at)
-        axes.set_yticks(range(len(arms)), [_text(arm.name) for arm in arms])
+        axes.set_yticks(range(len(arms)), [str(written(arm.name)) for arm in arms])
         axes.set_ylim(max(len(arms), 1) - 0.4, -0.6)
         axes.annotate(
             "seen", (1.0, 1.0), (4, 2), xycoords="axes fraction", textcoords="offset points", fontsize=7
@@ -126,21 +158,36 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
     return axes
 
 
-def _learned(names: list[Hashable], state: Any) -> tuple[Learned, ...]:
-    """Return what a state with counts and means has learned of each arm that was seen."""
-    parts = [getattr(state, name, None) for name in ("means", "counts", "deviations")]
-    if not all(isinstance(part, np.ndarray) and part.shape == (len(names),) for part in parts[:2]):
-        return ()
-    means, counts, squares = (np.asarray(part) for part in parts)
-    has_errors = squares.shape == means.shape
+def _seen(fold: Fold[Any], tells: list[Event]) -> ArmStatistics:
+    """Return the statistics of all reports: the state of a policy may be anything else."""
+    seen = ArmStatistics.empty(len(fold.arms.own))
+    for event in tells:
+        seen.update(fold.feedback(event))
+    return seen
+
+
+def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]:
+    """Return what was seen of each arm."""
+    means, counts = stats.means, stats.counts
     with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.sqrt(squares / (counts - 1.0) / counts) if has_errors else np.full(len(names), np.nan)
+        errors = np.sqrt(stats.deviations / (counts - 1.0) / counts)
     seen = np.flatnonzero(counts > 0)
     order = seen[np.lexsort((-means[seen], -counts[seen]))]
     rows = zip(order, means[order].tolist(), errors[order].tolist(), counts[order].tolist(), strict=True)
     return tuple(Learned(names[arm], *row) for arm, *row in rows)
 
 
-def _text(name: Hashable) -> str:
-    """Return a name as people write it: an edge by its ends."""
-    return " – ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+def _people(fold: Fold[Any], stats: ArmStatistics) -> tuple[Person, ...]:
+    """Return how often each person was asked, and what was seen of the ties from there, if arms are ties."""
+    if not fold.tie_names:
+        return ()
+    asked = Counter(entry for number in fold.told for entry in fold.tickets[number].super_arm.tolist())
+    tails = np.array([fold.choices.number[tail] for tail, *_ in fold.tie_names], np.int64)
+    tried = np.bincount(tails, stats.counts, len(fold.choices.own))
+    carried = np.bincount(tails, stats.counts * stats.means, len(fold.choices.own))
+    found = [
+        Person(name, asked[entry], int(tried[entry]), round(float(carried[entry]), 9))
+        for entry, name in enumerate(fold.choices.own)
+        if asked[entry] or tried[entry]
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.asked, -one.carried, -one.tried)))

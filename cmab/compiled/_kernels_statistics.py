@@ -1,46 +1,25 @@
 """Taking in feedback."""
 
-from typing import Any
-
-import numpy as np
-
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import borrows, kernel, part
 
 
 @kernel
 def update_statistics(
-    n: int, arms: IntArray, sums: FloatArray, pulls: IntArray, squares: FloatArray, learned: Any
-) -> int:
-    """Update counters, means and squared deviations by the first `n` entries of a feedback, in place.
-
-    `learned` holds them: counters, owners, sizes, means, deviations. `owners` maps arms to the counters they
-    share and `sizes` says by how many; both are empty where every arm has its own. Returns -1, or, with
-    nothing changed, the number of a counter of which only a part of its arms was observed.
-    """
-    counters, owners, sizes, means, deviations = learned
-    shared = owners.shape[0] > 0
-    if shared:
-        seen = np.zeros(counters.shape[0], np.int64)
-        for j in range(n):
-            seen[owners[arms[j]]] += 1
-        for j in range(n):
-            owner = owners[arms[j]]
-            # Arms that share a counter are seen together or not at all; the first that breaks this is told.
-            if seen[owner] != sizes[owner]:
-                return int(owner)
-        for j in range(n):  # once for each counter, not for each of its arms
-            owner = owners[arms[j]]
-            if seen[owner] > 0:
-                counters[owner] += pulls[j]
-                seen[owner] = 0
+    n: int,
+    arms: IntArray,
+    sums: FloatArray,
+    pulls: IntArray,
+    squares: FloatArray,
+    counters: IntArray,
+    means: FloatArray,
+    deviations: FloatArray,
+) -> None:
+    """Update counters, means and squared deviations by `n` sums of several outcomes each, in place."""
     for j in range(n):
         arm = arms[j]
-        if not shared:
-            counters[arm] += pulls[j]
-        count = counters[owners[arm]] if shared else counters[arm]
-        update_moments(arm, sums[j], pulls[j], squares[j], count, means, deviations)
-    return -1
+        counters[arm] += pulls[j]
+        update_moments(arm, sums[j], pulls[j], squares[j], counters[arm], means, deviations)
 
 
 @kernel
@@ -53,7 +32,7 @@ def observe_outcomes(
     means: FloatArray,
     deviations: FloatArray,
 ) -> None:
-    """Do what `update_statistics` does for the first `n` single outcomes of arms that share no counters."""
+    """Do what `update_statistics` does, for the first `n` single outcomes."""
     for j in range(n):
         observe_outcome(arms[j], outcomes[j], counters, means, deviations)
 

@@ -111,8 +111,8 @@ def _agreements_of(policy: Policy[Any], log: Log, rounds: list[LoggedRound], rng
     session = Session(policy, rng)
     oracle = policy.oracle
     own, own_arms = names_of(oracle)
-    choices = Names("entries of super arms", own, oracle.is_undirected)
-    arms = Names("base arms", own_arms, oracle.is_undirected)
+    choices = Names("entry of a super arm", own, oracle.is_undirected)
+    arms = Names("base arm", own_arms, oracle.is_undirected)
     agreed = np.zeros(len(rounds))
     for i, row in enumerate(rounds):
         ticket = session.ask(_context_for(row, log, choices, arms))

@@ -57,8 +57,9 @@ class Oracle(ABC):
     max_size : int
         Upper bound L on the number of base arms in a super arm; `n_choices` unless overridden.
     clusters : IntArray or None, shape (n_arms,)
-        Cluster of each base arm, numbered from 0, where all arms of a cluster are always triggered
-        together: they share one counter (Chen et al. 2016, section 4.1, "clustered arms").
+        Cluster of each base arm, numbered from 0, if all arms of a cluster are always triggered together.
+        Only the regret bounds of `cmab.theory` use it: they count a cluster once (Chen et al. 2016, section
+        4.1, "clustered arms"). Learners have a counter for each arm.
     is_monotone : bool
         Whether no mean that rises (falls, for costs) makes a super arm worse; true unless overridden. Where
         it is false, the best super arm gets no worse: that is what optimism needs to find it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -92,14 +93,22 @@ def save(axes: Any, stem: str | os.PathLike[str], *, suffixes: Sequence[str] = (
 
     Other suffixes are other formats. The same figure gives the same bytes.
     """
-    with style():
-        for suffix in suffixes:
-            # The same figure gives the same file.
-            undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-            axes.figure.savefig(
-                f"{os.fspath(stem)}{suffix}", bbox_inches="tight", pad_inches=0.03, metadata=undated
-            )
+    for suffix in suffixes:
+        written(axes, f"{os.fspath(stem)}{suffix}")
     pyplot().close(axes.figure)
+
+
+def written(axes: Any, path: str | os.PathLike[str] | None) -> Any:
+    """Write the figure of `axes` to `path` unless it is None, and return `axes`; the figure stays open.
+
+    The suffix says the format. The same figure gives the same bytes.
+    """
+    if path is not None:
+        # Dates would make another file of the same figure.
+        undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(Path(path).suffix.lower())
+        with style():
+            axes.figure.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=undated)
+    return axes
 
 
 def labelled(results: Mapping[Any, Result]) -> dict[str, Result]:

@@ -74,7 +74,7 @@ class Epochs(InPlay[EpochStatistics]):
 
     def initial_state(self) -> EpochStatistics:
         """Return empty statistics."""
-        return EpochStatistics.empty(self.oracle.n_arms, self.oracle.clusters)
+        return EpochStatistics.empty(self.oracle.n_arms)
 
     def update(self, state: EpochStatistics, feedback: Feedback) -> None:
         """Take in one customer; after one who bought nothing an epoch begins, with another assortment.

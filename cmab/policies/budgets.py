@@ -162,7 +162,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
         """Return the state in which nothing is known and nothing is spent."""
         m, resources = self.oracle.n_arms, len(self._totals)
         arrays = np.zeros(m, np.int64), np.zeros((resources, m)), np.zeros(resources), np.zeros(resources)
-        return BudgetState(ArmStatistics.empty(m, self.oracle.clusters), *arrays)
+        return BudgetState(ArmStatistics.empty(m), *arrays)
 
     def budgets_left(self, state: BudgetState) -> FloatArray:
         """Return what is left of each budget whatever the pending rounds use up, shape (n_resources,)."""

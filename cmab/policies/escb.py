@@ -62,7 +62,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
 
     def initial_state(self) -> ArmStatistics:
         """Return empty arm statistics."""
-        return ArmStatistics.empty(self.oracle.n_arms, self.oracle.clusters)
+        return ArmStatistics.empty(self.oracle.n_arms)
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the oracle's answer to means and squared widths."""

@@ -39,16 +39,12 @@ class BlockStatistics(WindowStatistics):
     @classmethod
     def of(cls, seen: WindowStatistics, fresh: ArmStatistics, *, window: int) -> BlockStatistics:
         """Return the statistics of the last rounds of `seen` alone, around fresh ones."""
-        # With a copy of its own: states that share an array are not told from those that do not.
-        fresh.clusters = None if fresh.clusters is None else fresh.clusters.copy()
         narrow = cls(fresh, window, np.zeros(fresh.n_arms))
         part = seen.kept[:, seen.kept[ROUND] > seen.rounds - window].copy()
         narrow.rounds, narrow.low, narrow.high = seen.rounds, seen.low, seen.high
         narrow.last, narrow.history = part.shape[1], [part] if part.size else []
         arms = part[ARM].astype(np.int64)
-        # Arms of a cluster are seen together, so that any of them has the cluster's count.
-        owners = np.arange(fresh.n_arms) if fresh.clusters is None else fresh.clusters
-        fresh.counters[owners[arms]] = np.bincount(arms, minlength=fresh.n_arms)[arms]
+        fresh.counters[:] = np.bincount(arms, minlength=fresh.n_arms)
         fresh.rounds = min(seen.rounds, window)
         narrow._recount()
         return narrow

@@ -132,7 +132,7 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
 
     def initial_state(self) -> SwitchingStatistics:
         """Return empty statistics."""
-        state = SwitchingStatistics.empty(self.oracle.n_arms, self.oracle.clusters)
+        state = SwitchingStatistics.empty(self.oracle.n_arms)
         state.solved_counters = state.counters.copy()
         return state
 
@@ -146,7 +146,7 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
         """Take in one round of feedback; choose anew if a count or the time has grown enough."""
         state.update(feedback)
         # Only what was seen can have grown, so a round costs as much as its feedback.
-        seen = feedback.arms if state.clusters is None else state.clusters[feedback.arms]
+        seen = feedback.arms
         factor = 1.0 + self.growth
         grown = state.counters[seen] > factor * state.solved_counters[seen]
         if grown.any() or state.rounds > factor * state.solved_rounds:

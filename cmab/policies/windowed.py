@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,8 +120,7 @@ class WindowStatistics:
         squares = recent.deviations[arms] - (outcomes - before) * (outcomes - after)
         recent.means[arms] = after
         recent.deviations[arms] = np.where(left > 0, np.maximum(squares, 0.0), 0.0)
-        # Arms of a cluster are seen together, so that any of them has the cluster's count.
-        recent.counters[arms if recent.clusters is None else recent.clusters[arms]] = left
+        recent.counters[arms] = left
 
     def _recount(self) -> None:
         """Make sums, means and deviations those of the history, without the roundings on the way."""
@@ -151,6 +151,18 @@ class WindowStatistics:
         fits = fits and self.recent.rounds == min(self.rounds, self.window) and self._is_history()
         if not fits or not np.isfinite(self.sums).all():
             raise ValueError(f"history must hold the last {self.window} rounds, got {shown(self.history)}")
+        again = copy.deepcopy(self)
+        again._recount()
+        pairs = [(self.sums, again.sums)]
+        pairs += [
+            (getattr(self.recent, name), getattr(again.recent, name)) for name in ("means", "deviations")
+        ]
+        size = 1.0 + np.abs(self.kept[OUTCOME]).max(initial=0.0)
+        # Roundings since the last count are small.
+        if not all(np.allclose(mine, its, rtol=1e-6, atol=1e-6 * size**2) for mine, its in pairs):
+            raise ValueError(
+                f"sums, means and deviations must be those of the history, got {shown(self.sums)}"
+            )
 
     def _is_history(self) -> bool:
         """Return whether the outcomes that are kept are those that the statistics count."""

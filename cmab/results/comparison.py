@@ -6,7 +6,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -18,7 +17,7 @@ from cmab.results._comparison_files import read, write
 from cmab.results._rankings import BEST, EQUAL, TIED, UNTESTED, VERDICT, folded, matrix
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
-from cmab.results.tables import Row, is_missing, latex, text
+from cmab.results.tables import Row, frame_of, is_missing, latex, text
 from cmab.validation import shown
 
 Result = TypeVar("Result", Simulation, Identification)
@@ -120,8 +119,8 @@ class Comparison(ABC, Generic[Result]):
         return Rows(matrix(self._named(), self.tests(), self._pair))
 
     @abstractmethod
-    def plot(self, ax: Any = None) -> Any:
-        """Draw what is compared, and return the matplotlib axes."""
+    def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw what is compared, write it to `path` if that is given, and return the matplotlib axes."""
 
     @property
     def best(self) -> str:
@@ -154,11 +153,7 @@ class Comparison(ABC, Generic[Result]):
         ImportError
             If pandas is missing.
         """
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise ImportError("to_frame needs pandas: pip install pandas; rows() does not") from None
-        return pandas.DataFrame(self.rows(level=level))
+        return frame_of(self.rows(level=level), "rows()")
 
     def to_html(self, *, level: float = 0.95, band_kind: Band = "t", caption: str = "") -> str:
         """Return the table for a page; the best, and who may be, in bold."""

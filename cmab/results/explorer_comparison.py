@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,14 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         """Return a row for each pair of which one was wrong where the other was not: McNemar's exact test."""
         return Rows(corrected(pairs_of_failures(self.results, self.replications)))
 
-    def plot(self, ax: Any = None, *, level: float = 0.95, legend: Legend = None) -> Any:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        level: float = 0.95,
+        legend: Legend = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Any:
         """Draw the samples until the rules stop, or the shares of wrong answers against the budgets.
 
         Parameters
@@ -95,6 +103,9 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
             Confidence of the intervals.
         legend : {"beside", "inside", "below", False}, optional
             Where the legend of shares stands; bars have none.
+        path : str or path-like, optional
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
+            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
@@ -102,14 +113,15 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
             With the bars, or points.
         """
         from cmab.plotting import failure_curves, sample_bars
+        from cmab.plotting._style import written
 
         if not self.budgets:
-            return sample_bars(self.results, level=level, ax=ax)
+            return written(sample_bars(self.results, level=level, ax=ax), path)
         points = {}
         for name, each in self.results.items():
             samples = self.budgets.get(name, float(each.samples.mean()))
             points[name] = [(samples, int((~each.correct).sum()), len(each.correct))]
-        return failure_curves(points, level=level, ax=ax, legend=legend)
+        return written(failure_curves(points, level=level, ax=ax, legend=legend), path)
 
     @property
     def headline(self) -> str:

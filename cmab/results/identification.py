@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,11 +75,26 @@ class Identification:
         # A run that was cut off gives a guess, which proves nothing about the rule.
         return self.stopped & ~self.correct & self.judged
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the mean samples with its 95 % interval and the replications; return the matplotlib axes."""
-        from cmab.plotting import sample_bars
+    def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw the mean samples with its 95 % interval and the replications.
 
-        return sample_bars({self.explorer: self}, ax=ax)
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        path : str or path-like, optional
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
+            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+
+        Returns
+        -------
+        matplotlib Axes
+            With the picture.
+        """
+        from cmab.plotting import sample_bars
+        from cmab.plotting._style import written
+
+        return written(sample_bars({self.explorer: self}, ax=ax), path)
 
     def __repr__(self) -> str:
         runs = len(self.arms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -88,6 +89,7 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
         band_kind: Band = "t",
         level: float = 0.95,
         legend: Legend = None,
+        path: str | os.PathLike[str] | None = None,
     ) -> Any:
         """Draw the regret against the optimum, or the reward a round where that is unknown.
 
@@ -103,6 +105,9 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
             Confidence of the bands.
         legend : {"beside", "inside", "below", False}, optional
             Where the legend stands; see `cmab.plotting.regret_curves`.
+        path : str or path-like, optional
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
+            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
@@ -110,17 +115,19 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
             With the curves.
         """
         from cmab.plotting import curves_with_bands, regret_curves
+        from cmab.plotting._style import written
 
         settings: dict[str, Any] = {"band_kind": band_kind, "level": level, "log": log}
         settings |= {"ax": ax, "legend": legend}
         if all(np.isfinite(each.optimum) for each in self.results.values()):
-            return regret_curves(self.results, exact=True, **settings)
+            return written(regret_curves(self.results, exact=True, **settings), path)
         curves = {
             name: (each.rounds, each.expected_rewards / each.rounds) for name, each in self.results.items()
         }
-        return curves_with_bands(
+        axes = curves_with_bands(
             curves, x_label="Round", y_label="Expected reward a round up to now", **settings
         )
+        return written(axes, path)
 
     @property
     def _pair(self) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,16 +61,35 @@ class SamplePlan:
             for delta, found in points.items()
         ]
 
-    def plot(self, ax: Any = None, *, legend: Legend = None) -> Any:
-        """Draw samples against delta, and below them what no rule can do without; return the axes."""
+    def plot(
+        self, ax: Any = None, *, legend: Legend = None, path: str | os.PathLike[str] | None = None
+    ) -> Any:
+        """Draw samples against delta, and below them what no rule can do without.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        legend : {"beside", "inside", "below", False}, optional
+            Where the legend stands; see `cmab.plotting.regret_curves`.
+        path : str or path-like, optional
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
+            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+
+        Returns
+        -------
+        matplotlib Axes
+            With the curves.
+        """
         from cmab.plotting import parameter_curves
+        from cmab.plotting._style import written
 
         axes = parameter_curves(self.results, parameter="delta", ax=ax, legend=False)
         bounds = {
             tuple((delta, least) for delta, least in points.items() if least is not None)
             for points in self.least.values()
         }
-        return _with_bounds(axes, [sorted(bound) for bound in bounds if bound], legend)
+        return written(_with_bounds(axes, [sorted(bound) for bound in bounds if bound], legend), path)
 
     def __repr__(self) -> str:
         runs = {len(found.samples) for points in self.results.values() for found in points.values()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,11 +115,26 @@ class Simulation:
         """Mean expected reward of a round since the checkpoint before, shape (R, C)."""
         return np.diff(self.expected_rewards, prepend=0.0, axis=1) / np.diff(self.rounds, prepend=0)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the regret with its 95 % band; return the matplotlib axes. See `cmab.plotting`."""
-        from cmab.plotting import regret_curves
+    def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw the regret with its 95 % band.
 
-        return regret_curves({self.policy: self}, ax=ax)
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        path : str or path-like, optional
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
+            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+
+        Returns
+        -------
+        matplotlib Axes
+            With the picture.
+        """
+        from cmab.plotting import regret_curves
+        from cmab.plotting._style import written
+
+        return written(regret_curves({self.policy: self}, ax=ax), path)
 
     def __repr__(self) -> str:
         n_replications, last = self.rewards.shape[0], int(self.rounds[-1])

@@ -8,6 +8,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -150,12 +151,26 @@ def shown(value: object, places: int | None = None, *, grouped: bool = False) ->
     return f"{value:{comma}.0f}" if 10.0 ** (_DIGITS - 1) <= abs(value) < _LONG else f"{value:.{_DIGITS}g}"
 
 
-def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
-    """Write the rows with full precision and a header.
+def frame_of(rows: Sequence[Row], instead: str, names: Sequence[str] | None = None) -> Any:
+    """Return the rows as a ``pandas.DataFrame``; without pandas the error says what to call `instead`.
+
+    `names` are the columns, by default those of the rows.
+    """
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise ImportError(
+            f"to_frame needs pandas: pip install 'cmab[frames]'. {instead} needs none"
+        ) from None
+    return pandas.DataFrame(rows, columns=columns(rows) if names is None else names)
+
+
+def write_csv(path: str | os.PathLike[str], rows: Sequence[Row], names: Sequence[str] | None = None) -> None:
+    """Write the rows with full precision and a header: `names`, by default the columns of the rows.
 
     Text that a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets write it.
     """
-    names = columns(rows)
+    names = columns(rows) if names is None else names
     # The whole text first: a full disk must not leave half a table.
     text = io.StringIO(newline="")
     writer = csv.writer(text)

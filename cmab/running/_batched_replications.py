@@ -24,6 +24,7 @@ from cmab.running._compiled_rounds import (
 )
 from cmab.running._replication import TICK_SECONDS, Record, replicate
 from cmab.running._truth import Truth
+from cmab.saving._generators import position_of
 from cmab.seeding import Purpose, stream
 
 #: Most replications side by side; more gain nothing.
@@ -112,7 +113,7 @@ class BatchCallback(Callback):
         self._super_arms, self._lengths = super_arms, lengths
         # A generator of nobody's: an oracle that draws from it is asked for each replication with its own.
         self.probe = np.random.default_rng(0)
-        self._untouched = self.probe.bit_generator.state
+        self._untouched = position_of(self.probe)
         self.path, self.seconds = "batch", 0.0
         self.before: Callable[[], None] | None = None
 
@@ -139,7 +140,7 @@ class BatchCallback(Callback):
     def _solve(self, indices: FloatArray) -> Sequence[Any]:
         if self.path == "batch":
             answers = self._oracle.solve_batch(indices, self.probe)
-            if self.probe.bit_generator.state == self._untouched:
+            if position_of(self.probe) == self._untouched:
                 return answers
             # The answers just drawn are thrown away: one generator for all would tie replications together.
             # The batch may have changed its copy of the indices.
@@ -181,8 +182,8 @@ class _Batch:
         # Keyed by the replication, not by its group: numbers do not depend on how many are played together.
         self._learners = [stream(seed, Purpose.LEARNER, index) for index in group]
         self._coins = [stream(seed, Purpose.ENVIRONMENT, index) for index in group]
-        counters, *reals = (np.array([getattr(state, name) for state in self._states]) for name in _LEARNED)
-        self._learned = Learned(counters, *self._states[0].sharing(), *reals)
+        learned = (np.array([getattr(state, name) for state in self._states]) for name in _LEARNED)
+        self._learned = Learned(*learned)
         n_arms, n_choices = self._states[0].n_arms, policy.oracle.n_choices
         self._sizes, earned = np.zeros(width, np.int64), np.zeros((width, 2))
         # Room for the longest answer: an oracle's entries need not be base arms.
@@ -249,7 +250,5 @@ class _Batch:
     def _draw_indices(self) -> None:
         """Write the indices by a random rule, each row from its replication's own stream."""
         rule, reals, t = self._policy.function, self._policy.reals, self._played + 1
-        counters, owners, _, *learned = self._learned
         for row, rng in enumerate(self._learners):
-            counts = counters[row][owners] if len(owners) else counters[row]
-            rule(counts, *(table[row] for table in learned), t, reals, rng, self._log.indices[row])
+            rule(*(table[row] for table in self._learned), t, reals, rng, self._log.indices[row])

@@ -132,7 +132,7 @@ class CompiledReplication:
         self._loop = _loop_for(compiled.policy, solve, state)
         self._arguments: tuple[Any, ...] = (
             *rules_of(compiled._replace(oracle=solve)),
-            Learned(state.counters, *state.sharing(), state.means, state.deviations, state.memory),
+            Learned(state.counters, state.means, state.deviations, state.memory),
             Log(
                 *(self._progress, checkpoints, self.recorded, np.zeros(2), self._super_arm, indices),
                 *room_for_one_round(state),
@@ -178,10 +178,10 @@ class CompiledReplication:
         return f"the oracle's compiled form must find a super arm, got a negative size in round {t}"
 
 
-def room_for_one_round(state: ArmStatistics) -> tuple[IntArray, FloatArray, FloatArray, IntArray, IntArray]:
-    """Return the last five of `Log`."""
+def room_for_one_round(state: ArmStatistics) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the last three of `Log`."""
     m = state.n_arms
-    return np.empty(m, np.int64), np.empty(m), np.empty(2), state.counts.copy(), np.ones(m, np.int64)
+    return np.empty(m, np.int64), np.empty(m), np.empty(2)
 
 
 def rules_of(compiled: CompiledRun) -> tuple[Any, ...]:
@@ -204,14 +204,14 @@ def _loop_for(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> Any:
         from cmab.running._kernels_lazy import play_rounds_lazily
 
         return play_rounds_lazily
-    from cmab.running._kernels_loop import play_rounds, play_rounds_sharing
+    from cmab.running._kernels_loop import play_rounds
 
-    return play_rounds if state.clusters is None else play_rounds_sharing
+    return play_rounds
 
 
 def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:
     """Return whether most arms need not be looked at in most rounds: CUCB for rewards, k of many arms."""
-    if not policy.is_lazy or state.clusters is not None:
+    if not policy.is_lazy:
         return False
     from cmab.compiled._kernels_top_k import largest_k
 

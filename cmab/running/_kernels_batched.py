@@ -3,7 +3,7 @@
 from typing import Any
 
 from cmab.compiled._kernels import loop_kernel, part
-from cmab.compiled._kernels_statistics import update_statistics
+from cmab.compiled._kernels_statistics import observe_outcomes
 from cmab.running._kernels_bundles import BATCHED_LOOP, CHECKPOINT, PLAYED, Arguments, Learned, Log, Rows
 
 
@@ -32,18 +32,17 @@ def play_batch(
     A row belongs to a replication; `ask` writes all their super arms and sizes. The rest is as in
     ``play_rounds``.
     """
-    counters, owners, sizes, means, deviations, memory = learned
+    counters, means, deviations, memory = learned
     policy, learns, oracle_integers, _, environment_integers, environment_reals = arguments[:6]
     indices, keys = log.indices, rows.keys
     n_rows = means.shape[0]
-    arms, outcomes, totals, ones = log.arms, log.outcomes, log.totals, log.pulls
+    arms, outcomes, totals = log.arms, log.outcomes, log.totals
     for column in range(keys.shape[1]):
         t = log.progress[PLAYED] + 1
         # A random rule needs each replication's own stream, which lives in Python: `ask` writes its indices.
         if not rows.is_random:
             for row in range(n_rows):
-                counts = counters[row][owners] if owners.shape[0] > 0 else counters[row]
-                known = (counts, means[row], deviations[row], memory[row])
+                known = (counters[row], means[row], deviations[row], memory[row])
                 index(*known, t, policy, rows.nobody, indices[row])
         # A callback has the form of an oracle but reads no argument except its address, in the integers.
         if ask(indices[0], oracle_integers, policy, rows.sizes) < 0:
@@ -53,8 +52,7 @@ def play_batch(
             integers, reals = environment_integers, environment_reals
             # The key is the one that the replication would draw in its own loop in this round.
             n = play(super_arm, size, keys[row, column], integers, reals, arms, outcomes, totals)
-            statistics = (counters[row], owners, sizes, means[row], deviations[row])
-            update_statistics(n, arms, outcomes, ones, outcomes, statistics)
+            observe_outcomes(n, arms, outcomes, counters[row], means[row], deviations[row])
             if learns:
                 learn(arms, n, outcomes, t, policy, memory[row])
             log.earned[row] += totals

@@ -32,8 +32,6 @@ class Learned(NamedTuple):
     """The state: an array each, or a row of it for each of many replications."""
 
     counters: IntArray
-    owners: IntArray
-    sizes: IntArray
     means: FloatArray
     deviations: FloatArray
     memory: FloatArray
@@ -42,8 +40,8 @@ class Learned(NamedTuple):
 class Log(NamedTuple):
     """What a run tells: `earned` and `recorded` hold realised and expected rewards, in this order.
 
-    The last five are room for one round: what `play` writes, and, where arms share counters, the count of
-    each arm and a pull of each. A loop that makes no array of its own has no references to count.
+    The last three are room for what `play` writes in one round. A loop that makes no array of its own has no
+    references to count.
     """
 
     progress: IntArray
@@ -55,8 +53,6 @@ class Log(NamedTuple):
     arms: IntArray
     outcomes: FloatArray
     totals: FloatArray
-    counts: IntArray
-    pulls: IntArray
 
 
 class Streams(NamedTuple):
@@ -94,8 +90,8 @@ def _reals(axes: int) -> t.Array:
 def _state(more: int) -> tuple[t.Type, t.Type]:
     """Return the types of `Learned` and `Log` with so many axes more than those of one replication."""
     one, shared = 1 + more, _integers(1)
-    learned = (_integers(one), shared, shared, _reals(one), _reals(one), _reals(one))
-    room = (shared, _reals(1), _reals(1), shared, shared)
+    learned = (_integers(one), _reals(one), _reals(one), _reals(one))
+    room = (shared, _reals(1), _reals(1))
     log = (shared, shared, _reals(one + 1), _reals(one), _integers(one), _reals(one), *room)
     return t.NamedTuple(learned, Learned), t.NamedTuple(log, Log)
 

@@ -79,7 +79,7 @@ def play_rounds_lazily(
     streams: Streams,
 ) -> bool:
     """Do what ``play_rounds`` does, for a rule that ``is_lazy`` and an oracle of the k best."""
-    counters, _, _, means, deviations, memory = learned
+    counters, means, deviations, memory = learned
     reals, learns, last_best, _, environment_integers, environment_reals = arguments[:6]
     progress, checkpoints, recorded, earned, super_arm, bounds = log[:6]
     arms, outcomes, totals = log[6:9]

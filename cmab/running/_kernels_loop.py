@@ -7,7 +7,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.compiled._kernels import borrows, loop_kernel, part
-from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
+from cmab.compiled._kernels_statistics import observe_outcomes
 from cmab.running._kernels_bundles import (
     CHECKPOINT,
     LAST,
@@ -31,63 +31,47 @@ def are_finite(values: FloatArray) -> bool:
     return finite
 
 
-def _loop(shares: bool) -> Any:
-    """Return the loop where arms share counters, or where none do: few runs need the former compiled."""
+@loop_kernel(LOOP)
+@borrows
+def play_rounds(
+    index: Any,
+    learn: Any,
+    solve: Any,
+    play: Any,
+    arguments: Arguments,
+    learned: Learned,
+    log: Log,
+    streams: Streams,
+) -> bool:
+    """Play up to the round that `log` says, inclusive, just as `Session` and `simulate` would one by one.
 
-    @loop_kernel(LOOP)
-    @borrows
-    def play_rounds(
-        index: Any,
-        learn: Any,
-        solve: Any,
-        play: Any,
-        arguments: Arguments,
-        learned: Learned,
-        log: Log,
-        streams: Streams,
-    ) -> bool:
-        """Play up to the round that `log` says, inclusive, just as `Session` and `simulate` would one by one.
-
-        What was `learned` and the `log` are changed in place. Returns whether it came to that round: neither
-        the oracle nor indices that are no numbers ended the run before.
-        """
-        counters, owners, sizes, means, deviations, memory = learned
-        policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments[:6]
-        progress, checkpoints, recorded, earned, super_arm, indices = log[:6]
-        arms, outcomes, totals = log[6:9]
-        learner, coins = streams
-        # Where arms share counters, each arm's count is kept beside them.
-        counts, ones = (log.counts, log.pulls) if shares else (counters, counters)
-        for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
-            index(counts, means, deviations, memory, t, policy, learner, indices)
-            # Compiled oracles look at no number: they would answer to nan as if it were one.
-            if arguments.is_watched and not are_finite(indices):
-                return False
-            size = solve(indices, oracle_integers, oracle_reals, super_arm)
-            if size < 0:
-                return False
-            # One draw a round, whatever is played: that is why all policies meet the same coins.
-            key = np.int64(coins.random() * 2.0**53)
-            n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
-            if shares:
-                statistics = (counters, owners, sizes, means, deviations)
-                update_statistics(n, arms, outcomes, ones, outcomes, statistics)
-                for j in range(n):
-                    counts[arms[j]] = counters[owners[arms[j]]]
-            else:
-                observe_outcomes(n, arms, outcomes, counters, means, deviations)
-            if learns:
-                learn(arms, n, outcomes, t, policy, memory)
-            # Not a function of its own: references to the arrays of `log` would be counted in every round.
-            earned[0] += totals[0]
-            earned[1] += totals[1]
-            progress[PLAYED], progress[SIZE], position = t, size, progress[CHECKPOINT]
-            if position < checkpoints.shape[0] and checkpoints[position] == t:
-                recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
-                progress[CHECKPOINT] += 1
-        return True
-
-    return play_rounds
-
-
-play_rounds, play_rounds_sharing = _loop(False), _loop(True)
+    What was `learned` and the `log` are changed in place. Returns whether it came to that round: neither
+    the oracle nor indices that are no numbers ended the run before.
+    """
+    counters, means, deviations, memory = learned
+    policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments[:6]
+    progress, checkpoints, recorded, earned, super_arm, indices = log[:6]
+    arms, outcomes, totals = log[6:9]
+    learner, coins = streams
+    for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
+        index(counters, means, deviations, memory, t, policy, learner, indices)
+        # Compiled oracles look at no number: they would answer to nan as if it were one.
+        if arguments.is_watched and not are_finite(indices):
+            return False
+        size = solve(indices, oracle_integers, oracle_reals, super_arm)
+        if size < 0:
+            return False
+        # One draw a round, whatever is played: that is why all policies meet the same coins.
+        key = np.int64(coins.random() * 2.0**53)
+        n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
+        observe_outcomes(n, arms, outcomes, counters, means, deviations)
+        if learns:
+            learn(arms, n, outcomes, t, policy, memory)
+        # Not a function of its own: references to the arrays of `log` would be counted in every round.
+        earned[0] += totals[0]
+        earned[1] += totals[1]
+        progress[PLAYED], progress[SIZE], position = t, size, progress[CHECKPOINT]
+        if position < checkpoints.shape[0] and checkpoints[position] == t:
+            recorded[position, 0], recorded[position, 1] = earned[0], earned[1]
+            progress[CHECKPOINT] += 1
+    return True

@@ -6,7 +6,10 @@ import errno
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
+
+from cmab.saving._faults import in_words
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -17,7 +20,19 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
     A link stays, and what it points to is replaced; without `follow` the link itself is. The new file gets
     the mode of the old one. What a process killed on the way leaves behind begins with a dot and ends
     with ``.part``; nobody reads it.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, with its path and what to do. What was at `path` before stays.
     """
+    try:
+        _write_bytes(path, data, follow)
+    except OSError as error:
+        raise in_words(error, path) from error
+
+
+def _write_bytes(path: Path, data: bytes, follow: bool) -> None:
     # Through a link, the file behind it is replaced and the link stays one.
     target = Path(os.path.realpath(path)) if follow else path.absolute()
     try:
@@ -42,7 +57,8 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
             os.fsync(descriptor)
         temporary.replace(target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from cmab.arrays import AnyArray
+from cmab.validation import integer, shown
+
 _KINDS = {
     kind.__name__: kind
     for kind in (
@@ -29,48 +32,154 @@ _LARGEST = {
 _FLAGS = {"has_uint32": 1, "uinteger": 2**32 - 1}
 
 
+#: Largest value of each number of a seed sequence that has a largest one.
+_MOST_CHILDREN, _LARGEST_POOL = 2**32 - 1, 2**20
+_SEEDS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
+Position = dict[str, Any]
+
+
+class _Seedless(np.random.bit_generator.ISeedSequence):
+    """A seed sequence that cannot spawn, for a generator that had none when it was saved."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> AnyArray:
+        """Return zeros, because the state of the generator replaces them."""
+        return np.zeros(n_words, dtype)
+
+
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the state of a generator for a file; raises ``ValueError`` if it is none of numpy's."""
+    """Return the state of a generator and its seed sequence for a file.
+
+    Raises
+    ------
+    ValueError
+        If the bit generator is none of numpy's.
+    """
     state = rng.bit_generator.state
     if state.get("bit_generator") not in _KINDS:
         name = type(rng.bit_generator).__name__
         raise ValueError(
             f"rng must use a bit generator of numpy ({', '.join(_KINDS)}) to be saved, got {name}"
         )
-    return dict(state)
+    return {**state, "seed_seq": _seeds_of(rng.bit_generator.seed_seq)}
 
 
-def generator_from(state: object) -> np.random.Generator:
+def position_of(rng: np.random.Generator) -> Position:
+    """Return what changes in a generator when it draws or spawns: its state, and the number of children."""
+    bits = rng.bit_generator
+    spawned = getattr(bits.seed_seq, "n_children_spawned", 0)
+    return {**bits.state, "spawned": spawned} if spawned else dict(bits.state)
+
+
+def moved(rng: np.random.Generator, position: Position) -> np.random.Generator:
+    """Return `rng` at a position.
+
+    It is a new generator if the number of children differs, because numpy can only count that one up.
+    """
+    state = dict(position)
+    spawned, seeds = state.pop("spawned", 0), rng.bit_generator.seed_seq
+    if isinstance(seeds, np.random.SeedSequence) and seeds.n_children_spawned != spawned:
+        counted = np.random.SeedSequence(**{**seeds.state, "n_children_spawned": spawned})
+        rng = np.random.Generator(type(rng.bit_generator)(counted))
+    rng.bit_generator.state = state
+    return rng
+
+
+def check_position(position: object) -> None:
+    """Raise ``ValueError`` unless a generator of numpy could be at this position."""
+    name = _kind_of(position)
+    if "spawned" in position:  # type: ignore[operator]
+        state = dict(position)  # type: ignore[call-overload]
+        integer("the number of spawned generators", state.pop("spawned"), 1, _MOST_CHILDREN)
+        _check_state(name, state)
+    else:
+        _check_state(name, position)  # type: ignore[arg-type]
+
+
+def generator_from(kept: object) -> np.random.Generator:
     """Return the generator that a file describes; raises ``ValueError`` unless it could be in that state."""
-    name = state.get("bit_generator") if isinstance(state, dict) else None
-    if not isinstance(name, str) or name not in _KINDS:
-        raise ValueError(f"the generator must be one of {', '.join(_KINDS)}, got {name!r}")
-    # Any seed will do: its state is the form to compare with, and is replaced.
-    bits = _KINDS[name](0)
-    checked = _checked(name, "rng", state, bits.state)
-    # An even increment, or a table of zeros, yields the same number for ever, and rejection never ends.
-    if name.startswith("PCG64") and checked["state"]["inc"] % 2 == 0:
-        raise ValueError("the increment of PCG64 must be odd, got an even one")
-    if name == "MT19937" and not checked["state"]["key"][1:].any() and checked["state"]["key"][0] < 2**31:
-        raise ValueError("the table of MT19937 must not be zero")
-    bits.state = checked
+    name = _kind_of(kept)
+    state = dict(kept)  # type: ignore[call-overload]
+    # Files of before do not know the seed sequence: any one will do.
+    seeds = _seeds_from(state.pop("seed_seq")) if "seed_seq" in state else np.random.SeedSequence(0)
+    _check_state(name, state)
+    bits = _KINDS[name](seeds)
+    bits.state = state
     return np.random.Generator(bits)
 
 
-def _checked(kind: str, name: str, value: Any, fresh: Any) -> Any:
-    """Return `value` in the form of `fresh`, a state of the same kind of generator."""
-    if isinstance(fresh, dict):
-        if not isinstance(value, dict) or set(value) != set(fresh):
-            raise ValueError(f"{name} of {kind} must have the entries {', '.join(fresh)}, got {value!r:.60}")
-        return {key: _checked(kind, key, value[key], fresh[key]) for key in fresh}
-    # The name of the kind, which was compared before.
-    if isinstance(fresh, str):
-        return fresh
-    largest = _LARGEST.get((kind, name), _FLAGS.get(name, 2**64 - 1))
-    entries = value if isinstance(fresh, np.ndarray) else [value]
-    if not isinstance(entries, list) or len(entries) != np.size(fresh):
-        raise ValueError(f"{name} of {kind} must hold {np.size(fresh)} integers, got {value!r:.60}")
+def _kind_of(kept: object) -> str:
+    name = kept.get("bit_generator") if isinstance(kept, dict) else None
+    if not isinstance(name, str) or name not in _KINDS:
+        raise ValueError(f"the generator must be one of {', '.join(_KINDS)}, got {shown(name)}")
+    return name
+
+
+def _check_state(name: str, state: dict[str, Any]) -> None:
+    """Raise ``ValueError`` unless a bit generator can be in this state."""
+    _check_entry(name, "rng", state, _LIMITS[name])
+    # An even increment, or a table of zeros, yields the same number for ever, and rejection never ends.
+    if name.startswith("PCG64") and state["state"]["inc"] % 2 == 0:
+        raise ValueError("the increment of PCG64 must be odd, got an even one")
+    if name == "MT19937" and not any(state["state"]["key"][1:]) and state["state"]["key"][0] < 2**31:
+        raise ValueError("the table of MT19937 must not be zero")
+
+
+def _seeds_of(seeds: Any) -> dict[str, Any] | None:
+    """Return a seed sequence for a file, None if the generator has none that is numpy's own."""
+    if type(seeds) is not np.random.SeedSequence:
+        return None
+    kept: dict[str, Any] = dict(seeds.state)
+    kept["entropy"] = np.array(kept["entropy"], object).tolist()  # integers of any size, or a list of them
+    return kept | {"spawn_key": [int(key) for key in kept["spawn_key"]]}
+
+
+def _seeds_from(kept: Any) -> Any:
+    """Return the seed sequence that a file describes."""
+    if kept is None:
+        return _Seedless()
+    if not isinstance(kept, dict) or set(kept) != set(_SEEDS):
+        raise ValueError(f"seed_seq must have the entries {', '.join(_SEEDS)}, got {shown(kept)}")
+    entropy, key = kept["entropy"], kept["spawn_key"]
+    entries = [
+        *(entropy if isinstance(entropy, list) else [entropy]),
+        *(key if isinstance(key, list) else [-1]),
+    ]
     for entry in entries:
-        if not isinstance(entry, int) or isinstance(entry, bool) or not 0 <= entry <= largest:
-            raise ValueError(f"{name} of {kind} must hold integers in [0, {largest}], got {entry!r:.60}")
-    return np.array(entries, fresh.dtype) if isinstance(fresh, np.ndarray) else entries[0]
+        integer("entropy and spawn_key of seed_seq", entry, 0)
+    integer("pool_size of seed_seq", kept["pool_size"], 4, _LARGEST_POOL)
+    integer("n_children_spawned of seed_seq", kept["n_children_spawned"], 0, _MOST_CHILDREN)
+    return np.random.SeedSequence(**{**kept, "spawn_key": tuple(key)})
+
+
+def _check_entry(kind: str, name: str, value: Any, limit: Any) -> None:
+    """Raise unless `value` is as `_LIMITS` say; a journal asks this of every line, so types are compared."""
+    if type(limit) is int:
+        if type(value) is not int or not 0 <= value <= limit:
+            raise ValueError(f"{name} of {kind} must be an integer in [0, {limit}], got {shown(value)}")
+    elif type(limit) is dict:
+        if type(value) is not dict or value.keys() != limit.keys():
+            raise ValueError(f"{name} of {kind} must have the entries {', '.join(limit)}, got {shown(value)}")
+        for key, part in limit.items():
+            entry = value[key]
+            if type(part) is int and type(entry) is int and 0 <= entry <= part:
+                continue
+            _check_entry(kind, key, entry, part)
+    elif type(limit) is tuple:
+        size, largest = limit
+        if type(value) is not list or len(value) != size or set(map(type, value)) != {int}:
+            raise ValueError(f"{name} of {kind} must hold {size} integers, got {shown(value)}")
+        if min(value) < 0 or max(value) > largest:
+            raise ValueError(f"{name} of {kind} must hold integers in [0, {largest}], got {shown(value)}")
+
+
+def _limits(kind: str, name: str, fresh: Any) -> Any:
+    """Return the largest value of each integer in a state; of an array, its size and that value."""
+    if isinstance(fresh, dict):
+        return {key: _limits(kind, key, part) for key, part in fresh.items()}
+    largest = _LARGEST.get((kind, name), _FLAGS.get(name, 2**64 - 1))
+    if isinstance(fresh, np.ndarray):
+        return fresh.size, largest
+    return None if isinstance(fresh, str) else largest  # the name of the kind is compared before
+
+
+_LIMITS = {name: _limits(name, "rng", kind(0).state) for name, kind in _KINDS.items()}

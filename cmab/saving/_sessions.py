@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from cmab.feedback import MOST_ARMS
 from cmab.saving._fingerprint import differences, fingerprint
 from cmab.ticket import Ticket
-from cmab.validation import shown
+from cmab.validation import integer, shown
 
-_FORMAT = 4
+_FORMAT = 5
+#: Files of format 4 do not know the seed sequence of the generator.
+_FORMATS = (4, _FORMAT)
+_SAID = ("format", "versions", "session", "support", "asked", "open", "rng", "is_learned")
 
 
 def header_of(policy: object, said: dict[str, Any]) -> dict[str, Any]:
@@ -27,11 +31,42 @@ def listed(ticket: Ticket) -> list[Any]:
     return [ticket.number, ticket.super_arm.tolist(), ticket.pulls, parts, ticket.gone]
 
 
-def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -> None:
-    """Refuse a file of another format, of other base arms, or of another policy."""
+def checked_entry(ticket: Any, version: int) -> list[Any]:
+    """Return what a file keeps of an open ticket, refused unless it has the form that `listed` gives it."""
+    n_parts = (4, 5) if version < _FORMAT else (5,)  # older files tell of no entries that are gone
+    if not isinstance(ticket, list) or len(ticket) not in n_parts or not isinstance(ticket[1], list):
+        raise ValueError(
+            f"an open ticket must have {n_parts[-1]} entries, the second a list, got {shown(ticket)}"
+        )
+    if any(type(entry) is not int for entry in ticket[1]):
+        raise ValueError(f"the super arm of an open ticket must hold integers, got {shown(ticket[1])}")
+    if len(ticket) > 4 and not 0 <= integer("entries that are gone", ticket[4]) <= MOST_ARMS:
+        raise ValueError(f"entries that are gone must be at most {MOST_ARMS}, got {ticket[4]}")
+    return ticket
+
+
+def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -> bool:
+    """Refuse a file of another format, of other base arms, or of another policy.
+
+    Returns
+    -------
+    bool
+        Whether the policy is the same, with the same parameters.
+    """
     present = fingerprint(policy)
-    if header["format"] != _FORMAT:
-        raise ValueError(f"its format must be {_FORMAT}, got {shown(header['format'])}")
+    if header["format"] not in _FORMATS:
+        raise ValueError(f"its format must be one of {_FORMATS}, got {shown(header['format'])}")
+    known = {*_SAID, *present} - ({"is_learned"} if header["format"] < _FORMAT else set())
+    if set(header) != known:
+        strange = sorted(set(header) ^ known)
+        raise ValueError(f"its header must have the entries {', '.join(_SAID)}, got others: {shown(strange)}")
+    if type(header.get("is_learned", True)) is not bool:
+        raise ValueError(f"is_learned must be True or False, got {shown(header['is_learned'])}")
+    versions = header["versions"]
+    if not isinstance(versions, dict) or set(map(type, versions.values())) != {str}:
+        raise ValueError(f"its versions must be texts, got {shown(versions)}")
+    if header["format"] == _FORMAT and "seed_seq" not in header["rng"]:
+        raise ValueError("its rng must have a seed_seq, got none")
     # Base arms first: what was learned belongs to them. Parameters may change, if the user says so.
     kept, arms = header["arms"], present["arms"]
     if kept["n_arms"] != arms["n_arms"]:
@@ -55,6 +90,7 @@ def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -
             f"its parameters must be these, got {shown('; '.join(changed), 300)};"
             " Session.load(..., accept_changes=True) goes on with the present ones"
         )
+    return not changed
 
 
 def _differences_of_memory(policy: Any, kept: dict[str, Any], present: dict[str, Any]) -> list[str]:

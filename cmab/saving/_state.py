@@ -195,6 +195,8 @@ def _fill_fields(template: Any, fields: dict[str, Any], arrays: dict[str, AnyArr
     names = (
         [field.name for field in dataclasses.fields(template)] if dataclasses.is_dataclass(template) else []
     )
+    if set(fields) - set(names) == {"clusters"}:
+        fields, arrays = _one_counter_an_arm(fields, arrays)
     if set(names) != set(fields):
         raise _Wrong(f"{name} with fields {sorted(fields)}, not those of {type(template).__name__}")
     values = {part: _fill(getattr(template, part), fields[part], arrays, f"{name}.{part}") for part in names}
@@ -208,6 +210,24 @@ def _fill_fields(template: Any, fields: dict[str, Any], arrays: dict[str, AnyArr
         except ValueError as error:
             raise _Wrong(f"{name}: {error}") from None
     return filled
+
+
+def _one_counter_an_arm(
+    fields: dict[str, Any], arrays: dict[str, AnyArray]
+) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return a state of an earlier version, in which arms shared counters, with a counter for each arm."""
+    fields = dict(fields)
+    sharing = fields.pop("clusters")
+    if sharing["kind"] != "array":
+        return fields, arrays
+    owners, arrays = arrays[sharing["name"]], dict(arrays)
+    if owners.dtype != np.int64 or owners.ndim != 1 or owners.min(initial=0) < 0:
+        raise _Wrong("clusters that are not numbers from 0")
+    for part in ("counters", "solved_counters"):
+        if part in fields:
+            name = fields[part]["name"]
+            arrays[name] = arrays[name][owners]
+    return fields, arrays
 
 
 def _filled_array(template: Any, array: AnyArray, name: str) -> AnyArray:

@@ -42,6 +42,19 @@ def content(value: object) -> bytes:
     return file.getvalue()
 
 
+def parts(value: object) -> dict[str, bytes]:
+    """Return the `content` of each attribute by name, or of a value without any under an empty name."""
+    named = getattr(value, "__dict__", None)
+    if named is None:
+        return {"": content(value)}
+    return {f".{name}": content(part) for name, part in named.items()}
+
+
+def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+    """Return the names of the parts that are in one only, or differ."""
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
 def _has_name(thing: object) -> bool:
     if not isinstance(thing, FunctionType):
         return False

@@ -18,7 +18,6 @@ from oracles import InfluenceMaximization, edge_features
 
 links = nx.DiGraph(nx.planted_partition_graph(8, 25, 0.3, 0.02, seed=1))
 oracle = InfluenceMaximization(links, k=10, epsilon=0.3)
-oracle.clusters = None
 tails, heads = oracle.graph.tails, oracle.graph.heads
 features = edge_features(links, dimension=8)
 place = IndependentCascade(links, np.where(tails // 25 == heads // 25, 0.12, 0.01), k=10, n_rr_sets=2**14)

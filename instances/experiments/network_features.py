@@ -81,7 +81,6 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
         cell["network"], cell["people"], stream(world, Purpose.ENVIRONMENT, replication)
     )
     oracle = InfluenceMaximization(graph, SEEDS, epsilon=0.3)
-    oracle.clusters = None
     place = IndependentCascade(graph, means, k=SEEDS, n_rr_sets=2**14)
     number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
     reached = {

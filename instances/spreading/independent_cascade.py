@@ -46,8 +46,7 @@ class IndependentCascade(SpreadingInfluence):
     ``"none"``
         The reward alone (full bandit). Learners of arm means learn nothing from it.
 
-    Edges out of the same node are not seen together except under ``"edge"``: a learner for ``"node"`` or
-    ``"credit"`` needs a counter for each edge, that is, an oracle with ``oracle.clusters = None``.
+    Edges out of the same node are not seen together except under ``"edge"``.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class MaxCoverage(Oracle):
         self._arms = np.argsort(tails, kind="stable")
         degrees = np.bincount(tails, minlength=len(self.left))
         self._offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-        # Counters are numbered without gaps: left nodes without edges have none.
+        # Numbered without gaps: left nodes without edges have none.
         self.clusters = (np.cumsum(degrees > 0) - 1)[tails]
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.feedback import Feedback
-from cmab.validation import integer, meant, shown
+from cmab.validation import integer, missing, shown
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import Model
 
@@ -170,7 +170,7 @@ def _numbers(what: str, names: Any, numbers: Mapping[Hashable, int]) -> IntArray
         try:
             found.append(numbers[key])
         except (KeyError, TypeError) as error:  # TypeError: what has no hash
-            hint = meant(key, numbers) if isinstance(error, KeyError) else ""
+            hint = missing(key, numbers, is_tie=what == "carried") if isinstance(error, KeyError) else ""
             raise ValueError(f"{what} must hold names of the graph, got {shown(name)}{hint}") from None
     return np.array(found, np.int64)
 

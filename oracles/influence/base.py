@@ -101,7 +101,7 @@ class InfluenceOracle(Oracle):
         if model not in MODELS:
             raise ValueError(f"model must be one of {MODELS}, got {model!r}")
         self.model: Model = model
-        # Under linear thresholds, edges out of a node are not seen together: see `LinearThreshold`.
+        # For the regret bounds. Under linear thresholds, edges out of a node are not seen together.
         self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
 
     def _promise(

@@ -1,0 +1,177 @@
+"""Which events can follow each other in a journal, as far as it can be told without the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from cmab.campaigns._names import read
+from cmab.campaigns._schema import FORMATS, Event, check_form
+from cmab.feedback import MOST_PULLS, Feedback
+from cmab.validation import shown
+
+_LISTS = ("choices", "names")
+#: Reports that hold more than arms, outcomes and reward are checked as `Feedback` checks them.
+_PARTS = ("pulls", "squares", "costs", "used")
+_PENDING = 0
+
+
+class Course:
+    """The events of a journal up to a line: which tickets are pending, and what another event can say.
+
+    `check` raises ``ValueError`` with what is wrong with the next event and changes nothing; `note` takes the
+    event in.
+    """
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._names: dict[str, dict[Hashable, None]] = {name: {} for name in _LISTS}
+        self._first: Event = {}
+        #: By ticket: its ask, the line of its tell or cancel, and the time of its last event.
+        self._asked: list[Event] = []
+        self._closed: list[int] = []
+        self._latest: list[str] = []
+        #: Lines that an undo can take back, the last of them first.
+        self._standing: list[int] = []
+
+    def check(self, event: Any) -> None:
+        """Raise ``ValueError`` unless this event can be the next one."""
+        check_form(event)
+        kind = event["event"]
+        if (kind == "campaign") != (not self._events):
+            raise ValueError(f"an event 'campaign' must be the first one, and no other, got {kind!r}")
+        _CHECKS[kind](self, event)
+        if self._first.get("format", 1) > 1 and event["at"] < (earliest := self.earliest(event)):
+            raise ValueError(
+                f"at must not be before the last event of the ticket, {earliest}, got {event['at']}"
+            )
+
+    def note(self, event: Event) -> None:
+        """Take in an event that was checked."""
+        self._events.append(event)
+        line, kind = len(self._events), event["event"]
+        if kind in ("campaign", "changed"):
+            self._first = self._first or event
+            for key in _LISTS:
+                self._names[key].update(dict.fromkeys(map(read, event[key])))
+            return
+        if kind == "ask":
+            self._asked.append(event)
+            self._closed.append(_PENDING)
+            self._latest.append(event["at"])
+            return
+        number = self._ticket_of(event)
+        self._latest[number] = event["at"]
+        if kind != "undo":
+            self._standing.append(line)
+            if kind != "correct":
+                self._closed[number] = line
+        elif self._events[self._standing.pop() - 1]["event"] != "correct":
+            self._closed[number] = _PENDING
+
+    def earliest(self, event: Event) -> str:
+        """Return the time that an event must not be before: that of the last event of its ticket."""
+        if event["event"] in ("campaign", "changed", "ask"):
+            return ""
+        return self._latest[self._ticket_of(event)]
+
+    def _ticket_of(self, event: Event) -> int:
+        """Return the number of the ticket that a tell, cancel, correction or undo is about."""
+        number: int = (self._events[event["line"] - 1] if event["event"] == "undo" else event)["ticket"]
+        return number
+
+    def _campaign(self, event: Event) -> None:
+        if event["format"] not in FORMATS:
+            raise ValueError(f"the journal must be of format {FORMATS[-1]} or before, got {event['format']}")
+        if "seed_seq" not in event["rng"] and event["format"] > 1:
+            raise ValueError("rng must have a seed_seq, got none")
+        self._changed(event)
+
+    def _changed(self, event: Event) -> None:
+        for key in _LISTS:
+            known, new = self._names[key], [read(name) for name in event[key]]
+            names = dict.fromkeys(new)
+            if len(names) < len(new) or not known.keys().isdisjoint(names):
+                raise ValueError(
+                    f"{key} must be names without a place yet, each once, got {shown(event[key])}"
+                )
+            if "gone" in event:
+                _check_places(f"gone {key}", event["gone"][key], len(known))
+        if event["arms"]["n_arms"] > len(self._names["names"]) + len(event["names"]):
+            raise ValueError(f"arms must have at most as many n_arms as names, got {event['arms']['n_arms']}")
+
+    def _ask(self, event: Event) -> None:
+        if event["ticket"] != len(self._asked):
+            raise ValueError(f"ticket must be number {len(self._asked)}, got {event['ticket']}")
+        super_arm = event["super_arm"]
+        _check_places("super_arm", super_arm, len(self._names["choices"]))
+        if "rng" in event and event["rng"]["bit_generator"] != self._first["rng"]["bit_generator"]:
+            raise ValueError(f"rng must be a {self._first['rng']['bit_generator']}, as in the first line")
+        if event.get("pulls", 1) > MOST_PULLS:
+            raise ValueError(f"pulls must be at most {MOST_PULLS}, got {event['pulls']}")
+        for name, part in event.get("context", {}).items():
+            length = len(self._names["choices" if name == "available" else "names"])
+            if len(part) != length:
+                raise ValueError(f"{name} of the context must have {length} rows, got {len(part)}")
+            if name == "available" and not all(part[place] for place in super_arm):
+                raise ValueError(f"super_arm must be available, got {shown(super_arm)}")
+
+    def _tell(self, event: Event) -> None:
+        number = event["ticket"]
+        self._check_pending(number)
+        self._check_report(event)
+
+    def _cancel(self, event: Event) -> None:
+        self._check_pending(event["ticket"])
+
+    def _correct(self, event: Event) -> None:
+        number, line = event["ticket"], event["line"]
+        told = self._closed[number] if number < len(self._closed) else _PENDING
+        if told != line or self._events[line - 1]["event"] != "tell":
+            raise ValueError(f"line must be that of the tell of ticket {number}, got {line}")
+        self._check_report(event)
+
+    def _undo(self, event: Event) -> None:
+        last = self._standing[-1] if self._standing else None
+        if event["line"] != last:
+            raise ValueError(
+                f"line must be that of the last tell, cancel or correct, {last}, got {event['line']}"
+            )
+
+    def _check_pending(self, number: int) -> None:
+        if number >= len(self._closed):
+            raise ValueError(f"ticket must have been asked for before, got {number} of {len(self._closed)}")
+        if self._closed[number] != _PENDING:
+            raise ValueError(f"ticket must be pending, got {number}, closed in line {self._closed[number]}")
+
+    def _check_report(self, event: Event) -> None:
+        arms, pulls = event["arms"], self._asked[event["ticket"]].get("pulls", 1)
+        _check_places("arms", arms, len(self._names["names"]))
+        if len(arms) != len(event["outcomes"]):
+            raise ValueError(
+                f"outcomes must be one for each of {len(arms)} arms, got {len(event['outcomes'])}"
+            )
+        if parts := {name: event[name] for name in _PARTS if name in event}:
+            Feedback(arms, event["outcomes"], **parts)
+        if pulls != 1 and event.get("pulls", []) != [pulls] * len(arms):
+            raise ValueError(
+                f"pulls must be the {pulls} of the ask for each arm, got {shown(event.get('pulls'))}"
+            )
+
+
+def _check_places(name: str, places: list[int], n: int) -> None:
+    if places and not 0 <= min(places) <= max(places) < n:
+        raise ValueError(f"{name} must lie in range({n}), got {shown(places)}")
+    if len(set(places)) < len(places):
+        raise ValueError(f"{name} must not repeat an entry, got {shown(places)}")
+
+
+_CHECKS = {
+    "campaign": Course._campaign,
+    "changed": Course._changed,
+    "ask": Course._ask,
+    "tell": Course._tell,
+    "correct": Course._correct,
+    "cancel": Course._cancel,
+    "undo": Course._undo,
+}

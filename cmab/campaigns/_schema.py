@@ -1,0 +1,202 @@
+"""What each event of a journal holds: the entries of each kind, and the values that an entry can have."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from cmab.feedback import LARGEST, lie_in
+from cmab.saving._generators import check_position, generator_from
+from cmab.validation import shown
+
+Event = dict[str, Any]
+#: Format 2 adds the seed sequence of the generator, and times that never decrease for a ticket.
+FORMATS = (1, 2)
+_DEEPEST_NAME = 50
+_NUMBERS = ({int}, {float}, {int, float}, set[type]())
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", re.ASCII)
+_ENDS = ("inf", "-inf")
+
+
+class Entry(NamedTuple):
+    """Which values an entry can have, as a test and in words."""
+
+    accepts: Callable[[Any], bool]
+    words: str
+
+
+def check_form(event: Any) -> None:
+    """Raise ``ValueError`` unless an event has the entries of its kind, each with a possible value."""
+    kind = event.get("event") if type(event) is dict else None
+    if type(kind) is not str or kind not in _KINDS:
+        raise ValueError(f"event must be one of {', '.join(_KINDS)}, got {shown(kind)}")
+    needed, accepts = _KINDS[kind]
+    if not needed <= event.keys():
+        missing = sorted(needed - event.keys())
+        raise ValueError(f"an event {kind!r} must have {', '.join(missing)}, got none")
+    for name, value in event.items():
+        if name not in accepts:
+            raise ValueError(f"an event {kind!r} must have no entry {shown(name)}")
+        if not accepts[name](value):
+            raise ValueError(f"{name} must be {_WORDS[kind][name]}, got {shown(value)}")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _are_integers(values: Any) -> bool:
+    return type(values) is list and set(map(type, values)) <= {int}
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and -sys.float_info.max <= value <= sys.float_info.max
+
+
+def _are_numbers(values: Any) -> bool:
+    if type(values) is not list or set(map(type, values)) not in _NUMBERS:
+        return False
+    return not values or lie_in(values, -LARGEST, LARGEST)
+
+
+def _is_table(rows: Any) -> bool:
+    return type(rows) is list and all(map(_are_numbers, rows)) and len(set(map(len, rows))) <= 1
+
+
+def _is_name(value: Any, depth: int = 0) -> bool:
+    if type(value) is list:
+        return depth < _DEEPEST_NAME and all(_is_name(part, depth + 1) for part in value)
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or type(value) in (str, int, bool)
+
+
+def _are_names(values: Any) -> bool:
+    return type(values) is list and all(map(_is_name, values))
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Return whether a description, as fingerprints are, is nested no deeper than those that are written."""
+    if type(value) is dict:
+        value = list(value.values())
+    if type(value) is list:
+        return depth < 2 * _DEEPEST_NAME and all(_is_plain(part, depth + 1) for part in value)
+    return type(value) is not float or math.isfinite(value)
+
+
+def _is_fingerprint(key: str, kind: type) -> Callable[[Any], bool]:
+    return lambda value: type(value) is dict and type(value.get(key)) is kind and _is_plain(value)
+
+
+def _are_versions(value: Any) -> bool:
+    return type(value) is dict and set(map(type, value.values())) <= {str}
+
+
+def _is_support(value: Any) -> bool:
+    if value is None:
+        return True
+    if type(value) is not list or len(value) != 2:
+        return False
+    if not all(_is_number(end) or (type(end) is str and end in _ENDS) for end in value):
+        return False
+    return float(value[0]) < float(value[1])
+
+
+def _is_context(parts: Any) -> bool:
+    return type(parts) is dict and all(name in _CONTEXT and _CONTEXT[name](parts[name]) for name in parts)
+
+
+def _is_gone(value: Any) -> bool:
+    return (
+        type(value) is dict
+        and value.keys() == {"choices", "names"}
+        and all(map(_are_integers, value.values()))
+    )
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return type(value) is str and bool(_TIME.fullmatch(value) and datetime.fromisoformat(value))
+    except ValueError:  # such as a month 13
+        return False
+
+
+def _is_possible(check: Callable[[Any], object]) -> Callable[[Any], bool]:
+    def accepts(value: Any) -> bool:
+        try:
+            check(value)
+        except ValueError:
+            return False
+        return True
+
+    return accepts
+
+
+_CONTEXT: dict[str, Callable[[Any], bool]] = {
+    "available": lambda values: type(values) is list and set(map(type, values)) <= {bool},
+    "features": _is_table,
+    "values": _are_numbers,
+    "costs": _are_numbers,
+}
+_COUNT = Entry(_is_count, "an integer of at least 0")
+_LINE = Entry(lambda value: type(value) is int and value >= 1, "the number of a line, at least 1")
+_PLACES = Entry(_are_integers, "a list of integers")
+_OUTCOMES = Entry(_are_numbers, f"a list of finite numbers of at most {LARGEST:g} in size")
+_TABLE = Entry(_is_table, "rows of finite numbers, all equally long")
+_NAMES = Entry(_are_names, "a list of names: texts, finite numbers or lists of these")
+_TEXT = Entry(lambda value: type(value) is str and 0 < len(value) <= 64, "a text of 1 to 64 characters")
+_ANY = {
+    "event": Entry(bool, "a text"),
+    "at": Entry(_is_time, "a time such as 2026-01-31T12:00:00.000+00:00"),
+}
+_MADE_OF = {
+    "arms": Entry(_is_fingerprint("n_arms", int), "the description of base arms, with n_arms"),
+    "policy": Entry(_is_fingerprint("class", str), "the description of a policy, with its class"),
+    "versions": Entry(_are_versions, "versions as texts"),
+    "choices": _NAMES,
+    "names": _NAMES,
+}
+_GONE = {"gone": Entry(_is_gone, "places in choices and names")}
+_REPORT = {"ticket": _COUNT, "arms": _PLACES, "outcomes": _OUTCOMES}
+_BESIDES = {
+    "reward": Entry(_is_number, "a finite number"),
+    "pulls": _PLACES,
+    "squares": Entry(lambda values: type(values) is list and all(map(_is_number, values)), "finite numbers"),
+    "costs": _TABLE,
+    "used": _OUTCOMES,
+}
+_BEGINNING = {
+    "format": Entry(_is_count, "an integer"),
+    "session": _TEXT,
+    "rng": Entry(_is_possible(generator_from), "a state that a generator can be in"),
+    "support": Entry(_is_support, "null or two increasing numbers"),
+}
+_ASKED = {
+    "pulls": Entry(lambda value: type(value) is int and value >= 1, "an integer of at least 1"),
+    "propensity": Entry(lambda value: _is_number(value) and 0 <= value <= 1, "a number in [0, 1]"),
+    "context": Entry(_is_context, "available (flags), features (rows), values or costs (finite numbers)"),
+    "rng": Entry(_is_possible(check_position), "a state that a generator can be in"),
+}
+
+
+#: Of each kind of event the entries that it must have, and those that it can have.
+_ENTRIES = {
+    "campaign": (_MADE_OF | _BEGINNING, _GONE),
+    "changed": (_MADE_OF, _GONE),
+    "ask": ({"ticket": _COUNT, "super_arm": _PLACES}, _ASKED),
+    "tell": (_REPORT, _BESIDES),
+    "correct": (_REPORT | {"line": _LINE}, _BESIDES),
+    "cancel": ({"ticket": _COUNT}, {}),
+    "undo": ({"line": _LINE}, {}),
+}
+_ALL = {kind: _ANY | needed | optional for kind, (needed, optional) in _ENTRIES.items()}
+#: The same as every line of a journal is compared with.
+_KINDS = {
+    kind: ({*_ANY, *needed}, {name: entry.accepts for name, entry in _ALL[kind].items()})
+    for kind, (needed, _) in _ENTRIES.items()
+}
+_WORDS = {kind: {name: entry.words for name, entry in entries.items()} for kind, entries in _ALL.items()}

@@ -1,0 +1,137 @@
+"""Journals whose checksums are right: each edit makes another valid journal, or an error that names the line.
+
+An interpreter of events that shares no code with `cmab` says which of the two it is.
+"""
+
+import re
+from itertools import islice
+
+import numpy as np
+import pytest
+from journal_edits import KINDS, Impossible, ImpossibleHere, Interpreter, edits, played, read, written
+
+from cmab import CTS, CUCB, Campaign, read_journal
+from oracles import TopK
+
+
+def verdict(kind, events):
+    """Return what the interpreter makes of the events: told outcomes and pending tickets, or why not."""
+    try:
+        return Interpreter(kind).run(events)
+    except Impossible as why:
+        return type(why)
+
+
+def refused(path, opened):
+    """Return the message with which a journal is refused, None if it is opened."""
+    try:
+        opened()
+    except ValueError as error:
+        assert str(path) in str(error)
+        return str(error)
+    return None
+
+
+def check(kind, path, events):
+    """Assert that an edited journal is opened as the interpreter reads it, or is refused with its line."""
+    expected, found = verdict(kind, events), []
+    path.write_bytes(written(events))
+
+    def opened():
+        campaign = Campaign(kind.make(), path)
+        campaign.history(), campaign.summary()
+        found.append(campaign.pending)
+
+    log = None if expected is Impossible else read_journal(path)
+    said = refused(path, opened)
+    if expected is Impossible:
+        by_log = refused(path, lambda: read_journal(path))
+        for words in (said, by_log):
+            assert words is not None
+            assert re.search(r", line \d+, |must be the journal of a campaign", words)
+    elif expected is ImpossibleHere:
+        assert said is not None
+        assert ", line " in said or "must be of this campaign" in said
+    elif said is not None:  # a valid journal of another learner
+        assert re.search("must be of this campaign|must be of policy", said)
+    else:
+        told, pending = expected
+        assert found == [tuple(pending)]
+        assert {row.number: row.outcomes for row in log if row.state == "told"} == told
+    return expected if isinstance(expected, type) else None
+
+
+def check_each(name, path, step):
+    kind = KINDS[name]
+    original = read(played(kind, path).read_bytes())
+    assert written(original) == path.read_bytes()
+    kinds = []
+    for what, events in islice(edits(original), list(KINDS).index(name), None, step):
+        try:
+            kinds.append(check(kind, path, events))
+        except Exception as error:
+            raise AssertionError(f"{what}: {error}") from error
+    assert {Impossible, None} <= set(kinds)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_edited_journal_is_another_one_or_an_error_with_its_line(name, tmp_path):
+    check_each(name, tmp_path / "campaign.jsonl", 127)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+def test_many_edited_journals_are_other_ones_or_errors_with_their_line(name, tmp_path):
+    check_each(name, tmp_path / "campaign.jsonl", 11)
+
+
+def test_a_time_before_its_request_is_refused(tmp_path):
+    path = played(KINDS["list"], tmp_path / "campaign.jsonl")
+    events = read(path.read_bytes())
+    tell = next(event for event in events if event["event"] == "tell")
+    tell["at"] = "2001-01-01T00:00:00.000+00:00"
+    path.write_bytes(written(events))
+    with pytest.raises(ValueError, match=r"line 5, .* at must not be before the last event of the ticket"):
+        read_journal(path)
+
+
+def test_a_clock_that_is_set_back_does_no_harm(tmp_path, monkeypatch):
+    """A tell has at least the time of its ask, so that what was written can always be opened."""
+    import cmab.campaigns._records as records
+
+    path = tmp_path / "campaign.jsonl"
+    campaign = Campaign(CUCB(TopK(3, k=1)), path, rng=0)
+    request = campaign.ask()
+    asked = campaign.history()[-1]["at"]
+
+    class Before(records.datetime):
+        @classmethod
+        def now(cls, zone):
+            return cls(2001, 1, 1, tzinfo=zone)
+
+    monkeypatch.setattr(records, "datetime", Before)
+    campaign.tell({0: 1.0}, request)
+    campaign.correct({0: 0.0}, request)
+    campaign.undo()
+    assert [row["at"] for row in Campaign(CUCB(TopK(3, k=1)), path).history()][-3:] == [asked] * 3
+
+
+def test_a_journal_of_the_format_before_is_opened(tmp_path):
+    """It does not know the seed sequence, and its times may decrease."""
+    path = played(KINDS["drawn"], tmp_path / "campaign.jsonl")
+    events = read(path.read_bytes())
+    del events[0]["rng"]["seed_seq"]
+    events[0]["format"] = 1
+    events[4]["at"] = "2001-01-01T00:00:00.000+00:00"
+    expected = Campaign(KINDS["drawn"].make(), path).session
+    path.write_bytes(written(events))
+    campaign = Campaign(KINDS["drawn"].make(), path)
+    assert np.array_equal(campaign.session.state.means, expected.state.means)
+    assert campaign.ask().number == len(read_journal(path)) - 1
+
+
+@pytest.mark.parametrize("support", [(-np.inf, np.inf), (0.0, np.inf), (0.0, 2.0)])
+def test_a_declared_support_may_be_infinite(support, tmp_path):
+    path = tmp_path / "campaign.jsonl"
+    Campaign(CTS(TopK(3, k=1)), path, rng=0, support=support)
+    assert Campaign(CTS(TopK(3, k=1)), path, support=support).session.support == support

@@ -1,0 +1,248 @@
+"""Reports of some ties, of all, by steps and late: every learner counts each tie by itself."""
+
+import json
+import math
+import re
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import ITEMS, JOINT, POLICIES, UNIFORM, assert_same_state
+
+from cmab import (
+    CTS,
+    CUCB,
+    ArmStatistics,
+    Campaign,
+    Feedback,
+    HierarchicalCTS,
+    Session,
+    read_journal,
+    simulate,
+)
+from cmab.saving import _state
+from cmab.saving._state import seal
+from instances import IndependentCascade
+from oracles import DegreeHeuristic, InfluenceMaximization, MaxCoverage
+
+TIES = [
+    ("ann", "bob"),
+    ("ann", "cy"),
+    ("ann", "eve"),
+    ("bob", "ann"),
+    ("bob", "dan"),
+    ("cy", "dan"),
+    ("dan", "eve"),
+]
+FRIENDS = nx.DiGraph(TIES)
+# Rules for other families.
+OTHERS = ITEMS | JOINT | UNIFORM | {"ftpl", "llr"}
+
+
+def reports(names):
+    """Yield reports in all forms of a round with these seeds, each with the outcomes that it tells."""
+    own = [tie for tie in TIES if tie[0] in names]
+    yield {"outcomes": {own[0]: 1.0}}, {own[0]: 1.0}
+    yield {"outcomes": {own[-1]: 0.0}}, {own[-1]: 0.0}
+    yield {"outcomes": dict.fromkeys(own, 1.0)}, dict.fromkeys(own, 1.0)
+    yield {"outcomes": {}}, {}
+    yield {"joined": [], "carried": []}, dict.fromkeys(own, 0.0)
+    yield {"joined": [], "carried": [], "unseen": names[:1]}, {tie: 0.0 for tie in own if tie[0] != names[0]}
+    heads = [head for _, head in own]
+    # Nobody joined: a tie that was alone at somebody failed, for certain; others are not learned from.
+    alone = {tie: 0.0 for tie in own if tie[1] not in names and heads.count(tie[1]) == 1}
+    yield {"joined": {}}, alone
+
+
+@pytest.mark.parametrize("case", [c for c in POLICIES if c.name not in OTHERS], ids=lambda case: case.name)
+def test_every_learner_of_a_network_takes_every_report(case, tmp_path):
+    """Against a dictionary of what was told, in a campaign, a session, and the campaign read again."""
+    path = tmp_path / "journal.jsonl"
+    oracle = DegreeHeuristic(FRIENDS, k=2)
+    assert oracle.clusters is not None  # what the regret bounds go by is no learner's matter
+    running, session = Campaign(case.make(oracle), path, rng=3), Session(case.make(oracle), rng=3)
+    watching = Campaign(case.make(oracle), path)  # as another process does
+    number = {tie: arm for arm, tie in enumerate(oracle.arm_labels())}
+    asked = [(running.ask(), session.ask()) for _ in range(7)]
+    told = []
+    for place in (2, 0, 1, 3, 6, 4, 5):  # late, and out of order
+        request, ticket = asked[place]
+        assert list(request.names) == oracle.labels(ticket.super_arm)
+        report, outcomes = list(reports(request.names))[place]
+        running.tell(ticket=request, **report)
+        feedback = Feedback([number[tie] for tie in outcomes], [*outcomes.values()])
+        if "joined" in report:
+            feedback = oracle.feedback_of(ticket.super_arm, **report)
+            assert dict(zip(feedback.arms.tolist(), feedback.outcomes, strict=True)) == {
+                number[tie]: value for tie, value in outcomes.items()
+            }
+        session.tell(feedback, ticket)
+        told.append(outcomes)
+    assert_same_state(running.session.state, session.state)
+    assert_same_state(watching.session.state, session.state)
+    counted(running, told)
+    # A correction and what takes it back: only the last form of a round counts.
+    request = asked[0][0]
+    running.correct({}, request)
+    counted(running, [*told[:1], {}, *told[2:]])
+    running.undo()
+    again = Campaign(case.make(oracle), path)
+    for one in (running, again, watching):
+        counted(one, told)
+        assert_same_state(one.session.state, session.state)
+    file = tmp_path / "session.npz"
+    session.save(file)
+    assert_same_state(Session.load(file, case.make(oracle)).state, session.state)
+
+
+def counted(running, told):
+    """Compare summary, log and state with the outcomes of each tie that were told."""
+    seen = {tie: [each[tie] for each in told if tie in each] for tie in TIES}
+    expected = {tie: (len(each), sum(each) / len(each)) for tie, each in seen.items() if each}
+    summary = running.summary()
+    found = {arm.name: (arm.seen, arm.mean) for arm in summary.learned}
+    assert found == {tie: (n, pytest.approx(mean)) for tie, (n, mean) in expected.items()}
+    assert f"{len(expected)} of {len(TIES)} ties seen" in str(summary)
+    for person in summary.people:
+        own = [outcome for tie in TIES if tie[0] == person.name for outcome in seen[tie]]
+        assert (person.tried, person.carried) == (len(own), pytest.approx(sum(own)))
+    log = read_journal(running._records.path)
+    assert sum(person.asked for person in summary.people) == 2 * len(told)
+    rows = [row for row in log.rows() if row["outcome"] is not None]
+    assert sorted((row["arm_1"], row["arm_2"], row["outcome"]) for row in rows) == sorted(
+        (*tie, outcome) for tie, each in seen.items() for outcome in each
+    )
+    state = running.session.state
+    if type(state) is ArmStatistics and running.policy.learns:
+        counts = dict(zip(running.policy.oracle.arm_labels(), state.counts.tolist(), strict=True))
+        assert counts == {tie: len(each) for tie, each in seen.items()}
+
+
+@pytest.mark.parametrize("kind", ["edge", "node", "credit"])
+def test_any_feedback_of_a_cascade_is_learned_from(kind):
+    """Counts are those of what the environment showed, on the path of compiled rounds and in Python."""
+    oracle = DegreeHeuristic(FRIENDS, k=2)
+    place = IndependentCascade(FRIENDS, 0.5, feedback=kind, n_rr_sets=100)
+    shown = np.zeros(len(TIES), int)
+    play = place.play
+
+    class Counting(IndependentCascade):
+        def play(self, super_arm, rng):
+            feedback = play(super_arm, rng)
+            np.add.at(shown, feedback.arms, 1)
+            return feedback
+
+    counting = Counting(FRIENDS, 0.5, feedback=kind, n_rr_sets=100)
+    states = [simulate(CUCB(oracle), world, 40, rng=0).states[0] for world in (counting, place)]
+    assert states[0].counts.tolist() == states[1].counts.tolist() == shown.tolist()
+
+
+# Files of earlier versions, in which all ties out of a person shared a counter ------------------------------
+
+
+def as_before(file, owners):
+    """Rewrite a session's file as earlier versions wrote it."""
+    with np.load(file) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    document = json.loads(arrays.pop("document").tobytes().decode())
+
+    def rewrite(node, name):
+        fields = node.get("fields", {}) if node["kind"] == "dataclass" else {}
+        for part, inner in fields.items():
+            rewrite(inner, f"{name}.{part}")
+        if "counters" not in fields:
+            return
+        fields["clusters"] = {"kind": "plain", "value": None}
+        if owners is not None:
+            arrays[f"{name}.clusters"] = owners
+            fields["clusters"] = {"kind": "array", "name": f"{name}.clusters"}
+            for part in {"counters", "solved_counters"} & set(fields):
+                each = arrays[fields[part]["name"]]
+                shared = np.zeros(owners.max() + 1, np.int64)
+                shared[owners] = each
+                arrays[fields[part]["name"]] = shared
+
+    rewrite(document["state"], "state")
+    document["header"]["arms"]["clusters"] = None if owners is None else owners.tolist()
+    letters = np.frombuffer(json.dumps(document).encode(), np.uint8)
+    with file.open("wb") as out:
+        np.savez_compressed(out, document=letters, **arrays)
+    file.write_bytes(seal(file.read_bytes()))
+
+
+@pytest.mark.parametrize("shares", [False, True])
+@pytest.mark.parametrize(
+    "name", ["cts", "hierarchicalcts", "rarely_switching", "windowed", "banditoverwindows"]
+)
+def test_sessions_of_earlier_versions_go_on(name, shares, tmp_path):
+    make = next(case.make for case in POLICIES if case.name == name)
+    oracle = DegreeHeuristic(FRIENDS, k=2)
+    session, file = Session(make(oracle), rng=0), tmp_path / "s.npz"
+    for _ in range(6):
+        ticket = session.ask()
+        session.tell(oracle.feedback_of(ticket.super_arm, joined=[], carried=[]), ticket)
+    session.save(file)
+    as_before(file, oracle.clusters if shares else None)
+    loaded = Session.load(file, make(oracle))
+    assert_same_state(loaded.state, session.state)
+    assert loaded.ask().super_arm.tolist() == session.ask().super_arm.tolist()
+
+
+@pytest.mark.parametrize(
+    "owners",
+    [np.array([0, 0, 0, 1, 1, 2, 9]), np.array([-1, 0, 0, 1, 1, 2, 3]), np.array([0, 1]), np.ones(7)],
+)
+def test_counters_that_nobody_can_share_are_refused(owners, tmp_path):
+    oracle = DegreeHeuristic(FRIENDS, k=2)
+    session, file = Session(CTS(oracle), rng=0), tmp_path / "s.npz"
+    session.save(file)
+    as_before(file, oracle.clusters)
+    found = _state.read(file)
+    found.arrays["state.clusters"] = owners
+    with pytest.raises(ValueError, match="must"):
+        _state.fill(found, CTS(oracle).initial_state())
+
+
+# What is missing in the network -----------------------------------------------------------------------------
+
+
+def told_wrong(running, **report):
+    request = running.ask()
+    with pytest.raises(ValueError) as error:
+        running.tell(ticket=request, **report)
+    return str(error.value)
+
+
+def test_a_tie_that_is_missing_is_said_to_be_and_can_be_added(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    running = Campaign(HierarchicalCTS(InfluenceMaximization(FRIENDS, k=1)), path, rng=0)
+    for missing in (("eve", "cy"), ("cy", "zed"), ("eve", "dan")):
+        for report in ({"outcomes": {missing: 1.0}}, {"joined": list(missing), "carried": [missing]}):
+            text = told_wrong(running, **report)
+            assert "add it to the graph" in text
+            assert "accept_changes=True" in text
+            assert ("is ('dan', 'eve') meant" in text) == (missing == ("eve", "dan"))
+    for misspelt in (("anna", "bob"), ("ann", "bobb")):
+        text = told_wrong(running, outcomes={misspelt: 1.0})
+        assert re.search("is '(ann|bob)' meant", text)
+        assert re.search("'(anna|bobb)' is not in the network", text)
+    assert "add it" in told_wrong(running, joined=["zed"], carried=[])
+    request = running.ask()
+    new = [(request.names[0], "nina"), ("nina", "ann")]
+    later = InfluenceMaximization(nx.DiGraph([*TIES, *new]), k=1)
+    with pytest.raises(ValueError, match=r"1 node is new .*'nina'.*2 ties are new .*accept_changes=True"):
+        Campaign(HierarchicalCTS(later), path)
+    running = Campaign(HierarchicalCTS(later), path, accept_changes=True)
+    running.tell(ticket=request.number, joined=["nina"], carried=new[:1])
+    assert {arm.name: arm.mean for arm in running.summary().learned}[new[0]] == 1.0
+
+
+def test_arms_that_are_new_are_counted_in_words(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    graph = nx.Graph([("news", "ann"), ("blog", "ann")])
+    nx.set_node_attributes(graph, {"news": 0, "blog": 0, "ann": 1}, "bipartite")
+    running = Campaign(MaxCoverage(graph, 1), path, rng=0)
+    running.tell({("news", "ann"): 1.0}, running.ask(available=["news"]), reward=1.0)
+    (only,) = running.summary().people
+    assert only == ("news", 1, 1, 1.0)
+    assert math.isclose(running.summary().reward, 1.0)
