@@ -14,7 +14,7 @@ from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
-from cmab.running._bars import is_watched
+from cmab.running._bars import is_shown
 from cmab.studies._compared import explorer_comparisons, policy_comparisons
 from cmab.studies._described import DescribedStudy
 from cmab.studies._grids import by_parameter
@@ -127,13 +127,14 @@ class StudyFolder(Generic[Described]):
         `progress` shows a bar as in `Study.run`.
         """
         played = self._played(n_jobs, part)
-        if not (is_watched(sys.stderr) if progress is None else progress):
+        if not is_shown(progress):
             yield from played
             return
         self.repair()  # damaged pieces have no score
         missing, total = len(self.missing()), len(self.study.pieces)
         with closing(Progress(total, total - missing, sys.stderr)) as line:
             line.recall({**self.results(), **self.identifications()})
+            line.wait()
             for piece, found in played:
                 line(piece, found)
                 yield piece, found
