@@ -41,8 +41,11 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
             # On the disk before it takes the name: else a power cut may leave an empty file in its place.
             os.fsync(descriptor)
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+            # Of a full disk, the system does not say which file was to be written.
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     sync_folder(target.parent)
 

@@ -150,16 +150,19 @@ class StudyFolder(Generic[Described]):
         with limited_threads():
             self._note()
             self.repair()
-            for outcome in self._outcomes([piece for piece in self.missing() if piece in mine], n_jobs):
-                if outcome.interrupted:
-                    raise KeyboardInterrupt
-                if outcome.failure is not None:
-                    failures[outcome.piece] = outcome.failure
-                    continue
-                values, found = self._finished(outcome)
-                # Stored before it is told: who stops at what was told loses nothing.
-                self.store.put(self.study.kind(outcome.piece), values)
-                yield outcome.piece, found
+            missing = [piece for piece in self.missing() if piece in mine]
+            # Workers end here, not when Python collects what is left of them.
+            with closing(self._outcomes(missing, n_jobs)) as outcomes:
+                for outcome in outcomes:
+                    if outcome.interrupted:
+                        raise KeyboardInterrupt
+                    if outcome.failure is not None:
+                        failures[outcome.piece] = outcome.failure
+                        continue
+                    values, found = self._finished(outcome)
+                    # Stored before it is told: who stops at what was told loses nothing.
+                    self.store.put(self.study.kind(outcome.piece), values)
+                    yield outcome.piece, found
         if failures:
             raise StudyFailed([(piece, failures[piece]) for piece in self.study.pieces if piece in failures])
 
@@ -174,7 +177,7 @@ class StudyFolder(Generic[Described]):
             _, pairs = study.notes({pair: describe(study.plan, pair) for pair in study.outline.pairs})
         self.store.put_study(key, specification, pairs)
 
-    def _outcomes(self, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
+    def _outcomes(self, pieces: list[Piece], n_jobs: int) -> Generator[Outcome, None, None]:
         study, plan = self.study, self.study.plan
         for instance in dict.fromkeys(p.instance for p in pieces if study.kind(p) == "simulations"):
             _ = plan.problems[instance].optimum  # once here instead of in every worker
