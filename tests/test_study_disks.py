@@ -1,4 +1,4 @@
-"""Studies on a disk that fills up, becomes read-only or goes away: a sentence, and finished pieces are kept."""
+"""Studies on a disk that fills up, is read-only or goes away: a sentence, and finished pieces are kept."""
 
 import errno
 import os

@@ -224,7 +224,7 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise type(error)(
-            f"the folder {folder} cannot be made ({error.strerror}); choose another one, or allow writing there"
+            f"the folder {folder} cannot be made ({error.strerror}); choose another one, or allow writing"
         ) from error
 
 
