@@ -1,6 +1,6 @@
 """What a round of every policy costs on oracles of a realistic size.
 
-Run: python tests/benchmarks/rounds.py [--rounds N] [--seconds S] [--only WORDS]. Plays rounds of a session
+Run: python tests/benchmarks/rounds.py [--rounds N] [--seconds S] [--only NAMES]. Plays rounds of a session
 for each row of `POLICIES` of `tests/cases.py` on each oracle of `SCALED`. Each pair has a process of its own,
 whose processor time is limited to S. Prints the processor time of an average and of the slowest round in
 milliseconds, and the pairs that did not finish.
@@ -89,7 +89,9 @@ def main():
     print("| oracle | policy | rounds | average ms | slowest ms | ended by |\n|---|---|---|---|---|---|")
     for name, make in SCALED.items():
         for case in POLICIES:
-            if not fits(case, make()) or any(w not in (name, case.name) for w in options.only):
+            if options.only and not {name, case.name} & {*options.only}:
+                continue
+            if not fits(case, make()):
                 continue
             taken, ending = measured(case, make, options.rounds, options.seconds)
             figures = f"{1e3 * np.mean(taken):.2f} | {1e3 * max(taken):.1f}" if taken else "- | -"
