@@ -128,7 +128,10 @@ def _differing_in(
         for name, value in present.items():
             function = _function_of(value)
             is_written = name in names or name in written.varying or name in _DERIVED
-            is_made = function is not None and function.__code__.co_filename == "<string>"
+            # Of dataclasses: most methods are compiled from text, and `__replace__` of Python 3.13 is shared.
+            is_made = function is not None and (
+                function.__code__.co_filename == "<string>" or function.__module__ == "dataclasses"
+            )
             if not is_written and not is_made and (function is not None or _is_told(name, value)):
                 yield f"{prefix}{name}", value
 
