@@ -221,6 +221,7 @@ def test_a_change_while_it_runs(what, home, tmp_path, monkeypatch):
         made.run(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_worker_without_the_change_refuses(home, tmp_path):
     patched_method(home)
     with pytest.raises(Exception, match=r"lone\.Lone\.expected_reward \(changed\)"):
@@ -298,6 +299,7 @@ def test_a_file_that_goes_away_is_named(home, tmp_path):
         made.run(tmp_path)
 
 
+@pytest.mark.slow
 def test_nothing_of_this_library_differs_from_its_files():
     """Of all that is imported; a difference that is none would play old results again."""
     ours = [name for name in sys.modules if name.partition(".")[0] in {"cmab", "oracles", "instances"}]
