@@ -124,6 +124,7 @@ def test_aescb_needs_few_calls_where_escb_does_not_end(monkeypatch):
     """
     monkeypatch.setattr(TopK, "uniform_size", None)
     oracle, rule = TopK(40, 6), AESCB(TopK(40, 6))
+    oracle.root_limit = None
     counts = np.array([int(n) for n in "2243353242141131111111314213113311232411"])
     wins = np.array([int(n) for n in "0032252041030020000000203102002200121300"])
     asked, inner = [], oracle.solve_constrained

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from cmab.oracle._root_search import Part, Point, RootSearch, Tangent
 _EQUAL = 1e-14
 # How many choices of a size are kept at first, and how many times more if these do not settle it.
 _FIRST_WIDTH, _WIDER = 100, 8
+# How many choices count as one linear problem of the limit.
+_PER_CALL = 1_000
 
 
 class Front(NamedTuple):
@@ -34,7 +37,14 @@ class SetSearch(RootSearch):
     best that was met. For the others choices are kept by number of arms that no other choice exceeds in both
     sums, and that the tangent does not exclude (Nemhauser and Ullmann 1969, for knapsacks). Equal arms, which
     would be exchanged without end in `RootSearch`, make these choices few.
+
+    Attributes
+    ----------
+    kept : int
+        The number of choices that were kept. `limit` allows 1,000 of them for each linear problem.
     """
+
+    kept: int = 0
 
     def _halves(self, part: Part, tangent: Tangent) -> list[Part]:
         """Solve the part, of which nothing is left then."""
@@ -49,10 +59,22 @@ class SetSearch(RootSearch):
         )
         is_open = ~self._is_beyond(tangent.bound - losses)
         fixed, undecided = order[:k][~is_open[:k]], order[is_open]
-        width = _FIRST_WIDTH
-        while not self._explore(fixed, undecided, slope, k - len(fixed), width):
+        missing, width = k - len(fixed), _FIRST_WIDTH
+        while True:
+            allowed = self._allowed_width(len(undecided) * missing)
+            width, is_last = min(width, allowed), allowed <= width
+            if self._explore(fixed, undecided, slope, missing, width):
+                break
+            if is_last:
+                self._stop(tangent.bound)
+                break
             width *= _WIDER
         return []
+
+    def _allowed_width(self, n_sizes: int) -> int:
+        """Return how many choices of each of `n_sizes` sizes may be kept within the limit, at least 1."""
+        left = sys.maxsize if self.limit is None else self.limit * _PER_CALL - self.kept
+        return max(1, left // max(1, n_sizes))
 
     def _explore(self, fixed: IntArray, undecided: IntArray, slope: float, missing: int, width: int) -> bool:
         """Decide arm by arm, with up to `width` choices of each size; return whether that was all."""
@@ -62,6 +84,7 @@ class SetSearch(RootSearch):
         for place in range(len(undecided)):
             self._finish(fronts, fixed, undecided, place, missing)
             fronts, is_whole = self._next(fronts, undecided, place, missing, slope, width)
+            self.kept += sum(len(front.linear) for front in fronts)
             is_all &= is_whole
         self._finish(fronts, fixed, undecided, len(undecided), missing)
         return is_all

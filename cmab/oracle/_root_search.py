@@ -50,7 +50,7 @@ class Part(NamedTuple):
     """The super arms with some arms and without others.
 
     `slope` was good for more of them. Of these, `low` is the best for a smaller slope, `high` for a larger
-    one, where that is known.
+    one, where that is known. None of them is worth more than `bound`.
     """
 
     include: tuple[int, ...] = ()
@@ -58,6 +58,7 @@ class Part(NamedTuple):
     slope: float = 0.0
     low: Point | None = None
     high: Point | None = None
+    bound: float = np.inf
 
 
 @dataclass
@@ -79,6 +80,16 @@ class RootSearch:
         How much the answer may be worth less than the best.
     exclude : tuple of int
         Arms that no answer has.
+    limit : int, optional
+        The number of linear problems after which the family is split no further; None for no limit.
+
+    Attributes
+    ----------
+    calls : int
+        The number of linear problems that were solved.
+    shortfall : float
+        An upper bound on how much the answer is worth less than the best, if the limit ended the search;
+        otherwise 0, which leaves out `tolerance` and rounding.
     """
 
     solve: Solve
@@ -86,12 +97,18 @@ class RootSearch:
     squares: FloatArray
     tolerance: float
     exclude: tuple[int, ...] = ()
+    limit: int | None = None
     best: Point | None = field(default=None, init=False)
+    calls: int = field(default=0, init=False)
+    shortfall: float = field(default=0.0, init=False)
 
     def run(self) -> IntArray | None:
         """Return the best super arm; None if there is none."""
         waiting = [Part(exclude=self.exclude)]
         while waiting:
+            if self.limit is not None and self.calls >= self.limit:
+                self._stop(max(part.bound for part in waiting))
+                break
             part = waiting.pop()
             ends = self._ends(part)
             if ends is None:
@@ -100,6 +117,11 @@ class RootSearch:
             if not self._is_enough(tangent.bound):
                 waiting += self._halves(part, tangent)
         return None if self.best is None else self.best.super_arm
+
+    def _stop(self, bound: float) -> None:
+        """Note how much `best` may be worth less than the best, of which `bound` is an upper bound."""
+        assert self.best is not None, "a part comes with a super arm"
+        self.shortfall = max(self.shortfall, 0.0 if self._is_enough(bound) else bound - self.best.value)
 
     def _halves(self, part: Part, tangent: Tangent) -> list[Part]:
         """Split a part by an arm that one end of its best tangent has and the other has not.
@@ -112,10 +134,11 @@ class RootSearch:
         pick = np.argmax if len(different) <= 2 else np.argmin
         arm = int(different[pick(self.squares[different])])
         has_low = bool((low.super_arm == arm).any())
-        with_arm, without_arm = ((low, None), (None, high)) if has_low else ((None, high), (low, None))
+        ends = ((low, None), (None, high)) if has_low else ((None, high), (low, None))
+        (low_with, high_with), (low_without, high_without) = ends
         return [
-            Part(part.include, (*part.exclude, arm), tangent.slope, *without_arm),
-            Part((*part.include, arm), part.exclude, tangent.slope, *with_arm),
+            Part(part.include, (*part.exclude, arm), tangent.slope, low_without, high_without, tangent.bound),
+            Part((*part.include, arm), part.exclude, tangent.slope, low_with, high_with, tangent.bound),
         ]
 
     def _ends(self, part: Part) -> tuple[Point, Point] | None:
@@ -153,6 +176,7 @@ class RootSearch:
     def _point(self, part: Part, weights: FloatArray) -> Point | None:
         """Return the best super arm of a part for `weights`, and remember it if it is the best so far."""
         include, exclude = np.array(part.include, np.int64), np.array(part.exclude, np.int64)
+        self.calls += 1
         super_arm = self.solve(weights, include, exclude)
         if super_arm is None:
             return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
@@ -10,7 +13,7 @@ from cmab.oracle._root_of_sets import SetSearch
 from cmab.oracle._root_search import RootSearch
 from cmab.oracle.base import Oracle
 from cmab.smoothness import Smoothness
-from cmab.validation import arm_indices, real, shown
+from cmab.validation import arm_indices, integer, real, shown
 
 
 class LinearOracle(Oracle):
@@ -33,6 +36,9 @@ class LinearOracle(Oracle):
     >>> BestPair(4).solve(np.array([0.1, 0.8, 0.3, 0.9]), np.random.default_rng(0))
     array([2, 3])
     """
+
+    #: The number of linear problems after which `solve_root` ends; None for no limit.
+    root_limit: int | None = 1_000
 
     @property
     def can_constrain(self) -> bool:
@@ -131,9 +137,13 @@ class LinearOracle(Oracle):
         The default is exact. It asks `solve_constrained` for the best super arm of ``means + s * squares``
         (minus, for costs) at slopes s of tangents to the root, each of which bounds all super arms, and
         splits the family by an arm where no tangent touches the best of them. Dozens of calls are usual for
-        up to twenty arms. The problem is hard in general: for more, with equal numbers above all, there may
-        be millions, and a handful with a `tolerance`. Of all sets of k arms (`uniform_size`) the rest is done
-        by a dynamic programme instead, which equal numbers make shorter.
+        up to twenty arms, and a handful with a `tolerance`. Of all sets of k arms (`uniform_size`) a dynamic
+        programme does the rest instead, which equal numbers make shorter.
+
+        The problem is hard in general, and the number of calls may be exponential in the number of arms. The
+        search therefore ends after `root_limit` linear problems, or 1,000 times as many choices of the
+        dynamic programme. It then returns the best super arm that it met, and warns by how much this may be
+        worth less than the best one. Set ``oracle.root_limit = None`` to search until the answer is proven.
 
         Parameters
         ----------
@@ -160,6 +170,11 @@ class LinearOracle(Oracle):
         ValueError
             If a square is negative, or `tolerance`; if no super arm is left of what is available, or
             `available` is not an array of `n_arms` booleans.
+
+        Warns
+        -----
+        RuntimeWarning
+            If `root_limit` ended the search, with an upper bound on the loss.
 
         Examples
         --------
@@ -196,11 +211,25 @@ class LinearOracle(Oracle):
                 return solve(sign * weights, rng)
             return solve_constrained(sign * weights, include, exclude, rng)
 
+        limit = None if self.root_limit is None else integer("root_limit", self.root_limit, 1)
         kind = RootSearch if self.uniform_size is None else SetSearch
-        found = kind(best, sign * means, squares, real("tolerance", tolerance, 0.0), tuple(gone)).run()
+        margin = real("tolerance", tolerance, 0.0)
+        search = kind(best, sign * means, squares, margin, tuple(gone), limit)
+        found = search.run()
         if found is None:
             assert available is not None, "a family has a super arm"
             raise self._none_within(available)
+        if search.shortfall > 0.0:
+            # Rounded up to a power of ten, because Python shows equal warnings once.
+            loss = 10.0 ** math.ceil(math.log10(search.shortfall))
+            warnings.warn(
+                f"solve_root of {shown(self)} ended after root_limit = {limit:,} linear problems. Its super"
+                f" arm is worth at most {loss:.0e} less than the best one, which adds at most as much to the"
+                " regret of the round. Set `root_limit` of the oracle to None to search on, which may take"
+                " exponential time, or play AESCB, which tolerates such a loss by its design",
+                RuntimeWarning,
+                stacklevel=3,
+            )
         return found
 
     @property

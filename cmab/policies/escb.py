@@ -115,10 +115,8 @@ class ESCB(JointlyOptimistic):
     arms, by a factor ``L / log(L)^2`` less than rules that are optimistic arm by arm. For correlated arms
     nothing is proven.
 
-    The super arm is the best, exactly, and that is a hard problem. On up to twenty arms it takes dozens of
-    calls of the oracle; on more a round may not end, the first ones above all, when many arms have equal
-    counts. `AESCB` is made for that. With all sets of k arms equal counts are no burden, and 6 of 40 arms
-    take some milliseconds a round.
+    Which super arm is the best is a hard problem. `LinearOracle.solve_root` solves it exactly on up to twenty
+    arms, by dozens of calls of the oracle. On more arms its limit may end the search.
 
     Parameters
     ----------
@@ -133,6 +131,14 @@ class ESCB(JointlyOptimistic):
     ------
     ValueError
         If a parameter is out of its range, or the oracle has no `solve_root`.
+
+    Notes
+    -----
+    A round solves at most `LinearOracle.root_limit` linear problems (1,000; for all sets of k arms, keeps as
+    many thousand partial choices) by the oracle. If the limit ends the search, the round plays the best super
+    arm found, and `RuntimeWarning` states by how much its index may be below the best; this adds at most as
+    much to the regret of the round. Without the limit (``oracle.root_limit = None``) a round may take
+    exponential time, above all when many arms have equal counts and means.
 
     Examples
     --------
@@ -203,7 +209,7 @@ class AESCB(ESCB):
     the regret grows with ln T. They meet them by rounding means and a linear problem for each budget, which
     is polynomial on sets of k arms and on paths; on matchings and spanning trees those problems are only
     approximated. Here the tolerance ends the search of `LinearOracle.solve_root`, which meets it on every
-    family, without a bound on the number of calls.
+    family, or reaches `LinearOracle.root_limit`.
     """
 
     _: KW_ONLY
@@ -242,6 +248,14 @@ class OLSUCB(JointlyOptimistic):
     ------
     ValueError
         If a parameter is out of its range, or the oracle has no `solve_root`.
+
+    Notes
+    -----
+    A round solves at most `LinearOracle.root_limit` linear problems (1,000; for all sets of k arms, keeps as
+    many thousand partial choices) by the oracle. If the limit ends the search, the round plays the best super
+    arm found, and `RuntimeWarning` states by how much its index may be below the best; this adds at most as
+    much to the regret of the round. Without the limit (``oracle.root_limit = None``) a round may take
+    exponential time, above all when many arms have equal counts and means.
 
     Examples
     --------

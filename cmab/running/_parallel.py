@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, TypeVar
@@ -64,7 +65,15 @@ def in_workers(
             workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **watch)
             with nullcontext() if interrupts or not parent else _unseen_interrupts():
                 results = workers(delayed(run)(task) for task in tasks)
-            yield from results
+            for result in results:
+                try:
+                    yield result
+                except GeneratorExit:
+                    with warnings.catch_warnings():
+                        # joblib warns that it cancels tasks, which is what leaving early asks for.
+                        warnings.simplefilter("ignore", UserWarning)
+                        results.close()
+                    raise
     except (PicklingError, BrokenProcessPool) as error:
         # A pickling error says nothing of whose it is: each thing that was sent is tried alone.
         for name, thing in (sent or {}).items():

@@ -55,7 +55,7 @@ def compare(
     checkpoints: Sequence[int] | IntArray | None = ...,
     rng: Seed = ...,
     n_jobs: int = ...,
-    progress: bool = ...,
+    progress: bool | None = ...,
 ) -> PolicyComparison: ...
 @overload
 def compare(
@@ -66,7 +66,7 @@ def compare(
     rng: Seed = ...,
     n_jobs: int = ...,
     max_samples: int | None = ...,
-    progress: bool = ...,
+    progress: bool | None = ...,
 ) -> ExplorerComparison: ...
 @names_arguments
 def compare(
@@ -79,7 +79,7 @@ def compare(
     rng: Seed = None,
     n_jobs: int = 1,
     max_samples: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Comparison[Any]:
     """Play all learners on one environment, with the same coins for all of them.
 
@@ -103,8 +103,8 @@ def compare(
         Workers, -1 for all cores; the numbers are the same.
     max_samples : int, optional
         Most samples of a replication of an explorer, as `identify` takes it.
-    progress : bool
-        Whether to show a progress bar for each learner.
+    progress : bool, optional
+        Whether to show a progress bar for each learner, as for `simulate`.
 
     Returns
     -------

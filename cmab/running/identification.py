@@ -17,7 +17,7 @@ from cmab.goals import BestSuperArm
 from cmab.results._columns import IDENTIFIED, gathered
 from cmab.results.certificate import Certificate
 from cmab.results.identification import Identification
-from cmab.running._bars import progress_bar
+from cmab.running._bars import shown_bar
 from cmab.running._declared import check_answer, check_declared
 from cmab.running._parallel import Prefer, in_workers
 from cmab.running._stillness import Stillness
@@ -25,7 +25,7 @@ from cmab.running.compiled_exploration import Watch, compiled_exploration, explo
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, check_flag, check_jobs, integer, shown
+from cmab.validation import arm_indices, check_jobs, integer, shown
 
 #: Where runs of rules without a bound of their own are cut off.
 DEFAULT_CAP = 10**9
@@ -56,7 +56,7 @@ def identify(
     rng: Seed = None,
     n_jobs: int = 1,
     max_samples: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Identification:
     """Run `explorer` on `environment` until its stopping rule holds, many times.
 
@@ -77,8 +77,8 @@ def identify(
         are never reached where the k-th and the next mean are equal, and heuristic modes may never stop
         anywhere, so set it unless the gaps are known. Left out, it is 10**9 for rules without a bound of
         their own (`Explorer.is_bounded`), with a warning when a run has taken long and when one is cut off.
-    progress : bool
-        Whether to show a progress bar.
+    progress : bool, optional
+        Whether to show a progress bar, as for `simulate`.
 
     Returns
     -------
@@ -164,17 +164,20 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
         )
 
 
-def _runs(run: partial[Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool) -> Iterator[Run]:
-    check_flag("progress", progress)
-    with progress_bar(total=replications, unit=" runs", disable=not progress) as bar:
+def _runs(
+    run: partial[Run], replications: int, n_jobs: int, prefer: Prefer, progress: bool | None
+) -> Iterator[Run]:
+    with shown_bar(progress, total=replications, unit=" runs") as bar:
         if n_jobs == 1 or replications == 1:
             for index in range(replications):
                 yield run(index)
-                bar.update()
+                if bar is not None:
+                    bar.update()
             return
         sent = dict(zip(("explorer", "environment"), run.args, strict=False))
         for result in in_workers(run, range(replications), n_jobs, prefer=prefer, sent=sent):
-            bar.update()
+            if bar is not None:
+                bar.update()
             yield result
 
 

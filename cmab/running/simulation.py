@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,7 @@ from cmab.results._columns import SIMULATED, gathered
 from cmab.results.regret import benchmark
 from cmab.results.simulation import Simulation
 from cmab.running._arrivals import Arrival, Delay
-from cmab.running._bars import progress_bar
+from cmab.running._bars import shown_bar
 from cmab.running._batched_replications import groups, replicate_group
 from cmab.running._compiled_rounds import compiled_run
 from cmab.running._declared import check_declared, check_support
@@ -26,7 +25,7 @@ from cmab.running._rounds import check_context, check_optimum
 from cmab.running._truth import Truth
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
-from cmab.validation import as_array, check_flag, check_jobs, integer, shown
+from cmab.validation import as_array, check_jobs, integer, shown
 
 #: Most rounds of a run: up to here all round numbers are exact as floats.
 LONGEST = 2**53
@@ -64,7 +63,7 @@ def simulate(
     checkpoints: Sequence[int] | IntArray | None = None,
     rng: Seed = None,
     n_jobs: int = 1,
-    progress: bool = False,
+    progress: bool | None = None,
     batch: int = 1,
     delay: Delay = None,
 ) -> Simulation:
@@ -88,8 +87,9 @@ def simulate(
         environment streams (common random numbers).
     n_jobs : int
         Workers, -1 for all cores: threads on the compiled path, processes on the others.
-    progress : bool
-        Whether to show a progress bar.
+    progress : bool, optional
+        Whether to show a progress bar on standard error. If omitted, a run of more than a second shows one on
+        a terminal and in a notebook, unless the environment variable ``CMAB_QUIET`` is set.
     batch : int
         Rounds after which feedback is told, all of theirs together. What is not told by the last round is
         never told.
@@ -211,14 +211,12 @@ def _played(
     together: list[list[int]],
     n_jobs: int,
     prefer: Prefer,
-    progress: bool,
+    progress: bool | None,
     horizon: int,
 ) -> Iterable[tuple[list[int], list[Record]]]:
     """Yield groups of replications with their records as they finish."""
     total = sum(map(len, together)) * horizon
-    check_flag("progress", progress)
-    shown = progress_bar(total=total, unit=" rounds", unit_scale=True) if progress else nullcontext()
-    with shown as bar:
+    with shown_bar(progress, total=total, unit=" rounds", unit_scale=True) as bar:
         if n_jobs == 1 or len(together) == 1:
             for group in together:
                 yield group, run(group, bar.update if bar is not None else None)

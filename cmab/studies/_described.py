@@ -118,7 +118,8 @@ class DescribedStudy:
         used = dict(outline.trials) or {
             pair: [outline.instances[pair[0]], tables[pair[1]]] for pair in outline.pairs
         }
-        return origins_of(used, plan.graphs, plan.packages)
+        parts = {pair: plan.parts(pair) for pair in outline.pairs}
+        return origins_of(used, plan.graphs, plan.packages, parts)
 
     def __repr__(self) -> str:
         outline = self.outline

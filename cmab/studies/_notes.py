@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import changes
 from cmab.studies._plan import Pair, Plan
-from cmab.studies._provenance import OWN, Code, code_of, refresh
+from cmab.studies._provenance import OWN, Code, code_of, memory_of, refresh
 from cmab.studies._specification import classes, key_of, packages_of, unnamed
 
 _MOST_POINTS = 200
@@ -33,8 +33,15 @@ class Origin:
         # whoever accepts other versions of cmab does not accept another policy.
         plugins = {name: value for name, value in sources.items() if name not in OWN}
         ours = {name: value for name, value in sources.items() if name in OWN}
-        alike = key_of({"content": unnamed(content), "graphs": self.graphs, "sources": plugins})
-        return key_of({"alike": alike, "sources": ours, "versions": versions}), alike
+        told: dict[str, Any] = {"content": unnamed(content), "graphs": self.graphs, "sources": plugins}
+        full: dict[str, Any] = {"sources": ours, "versions": versions}
+        for place, value in self.code.get("changed", {}).items():
+            (full if place.partition(".")[0] in OWN else told).setdefault("changed", {})[place] = value
+        # By the class that declares it and the content, for a file may lie elsewhere.
+        if declared := self.code.get("declared"):
+            told["declared"] = sorted([name.partition(": ")[0], value] for name, value in declared.items())
+        alike = key_of(told)
+        return key_of(full | {"alike": alike}), alike
 
 
 @dataclass(frozen=True)
@@ -52,9 +59,12 @@ class About:
 
 
 def origins_of(
-    used: Mapping[Pair, Any], graphs: Mapping[Pair, list[str]], packages: Mapping[str, str]
+    used: Mapping[Pair, Any],
+    graphs: Mapping[Pair, list[str]],
+    packages: Mapping[str, str],
+    parts: Mapping[Pair, Sequence[Any]],
 ) -> dict[Pair, Origin]:
-    """Return what pairs are made of, as of now: given their specifications, graphs, instances' packages."""
+    """Return what pairs are made of, as of now: given their tables, graphs, packages and objects."""
     names = {
         pair: (
             frozenset(classes(specification)),
@@ -67,7 +77,10 @@ def origins_of(
     # The files are to be looked at now, not as they were a second ago.
     refresh()
     codes = {each: code_of(*each) for each in set(names.values())}
-    return {pair: Origin(codes[names[pair]], graphs[pair]) for pair in used}
+    return {
+        pair: Origin(codes[names[pair]] | memory_of(codes[names[pair]], parts[pair]), graphs[pair])
+        for pair in used
+    }
 
 
 def describe(plan: Plan, pair: Pair) -> About:

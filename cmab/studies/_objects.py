@@ -28,7 +28,7 @@ def told(value: Any, objects: dict[str, Any]) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, type) and _registry.kind_of(value) is not None:
-        _check_home(value.__module__, value)
+        check_home(value.__module__, value)
         return f"{value.__module__}:{value.__qualname__}"
     if _registry.kind_of(type(value)) is None and _top(type(value)) not in _OURS:
         raise TypeError(f"not a part of a study: {shown(value)}")
@@ -46,7 +46,7 @@ def _content(value: Any) -> tuple[str, list[str]]:
     class Reader(cloudpickle.Pickler):  # type: ignore[misc]
         def persistent_id(self, part: Any) -> None:
             home = part if isinstance(part, type | types.FunctionType) else type(part)
-            _check_home(home.__module__, value)
+            check_home(home.__module__, value)
             packages.add(_top(home))
 
     data = io.BytesIO()
@@ -58,7 +58,7 @@ def _top(home: Any) -> str:
     return str(home.__module__).partition(".")[0]
 
 
-def _check_home(module: str | None, value: Any) -> None:
+def check_home(module: str | None, value: Any) -> None:
     """Refuse code of notebooks and scripts: nobody could tell later whether it is still the same."""
     if module == "__main__":
         raise ValueError(

@@ -16,6 +16,7 @@ from cmab.policy import AnyPolicy, Policy
 from cmab.results.regret import benchmark
 from cmab.running import simulation
 from cmab.running.identification import check_fit
+from cmab.studies._declared import parts_of
 from cmab.studies._demos import Problem, demo_of
 from cmab.studies._outline import Outline
 from cmab.studies._specification import Builder, class_of, classes
@@ -75,6 +76,12 @@ class Plan:
             # All at once and each once: the same fault shows with every instance.
             raise ValueError("; ".join(dict.fromkeys(wrong)))
         return plan
+
+    def parts(self, pair: Pair) -> list[Any]:
+        """Return the oracles, environments, policies and explorers that play a pair."""
+        demo = self.demos.get(pair[0])
+        things = (self.problems.get(pair[0]), self.policies.get(pair), self.explorations.get(pair))
+        return parts_of([*things, None if demo is None else demo.oracle])
 
     def _add_problem(self, builder: Builder, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         """Add an instance; return what its learners may refer to."""

@@ -32,6 +32,7 @@ class Progress:
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
         self._total, self._done, self._stream = total, done, stream
         self._bar: Any = None
+        self._waiting: Any = None
         self._means: dict[tuple[str, str], dict[str, tuple[float, int]]] = {}
 
     def recall(self, stored: Mapping[tuple[str, str], Simulation | Identification]) -> None:
@@ -39,10 +40,19 @@ class Progress:
         for (instance, learner), result in stored.items():
             self._add(instance, learner, score(result), len(result.seconds))
 
+    def wait(self) -> None:
+        """Show on a terminal that the first piece, which may take long, is being played."""
+        if is_watched(self._stream):
+            options = {"total": self._total, "initial": self._done, "unit": " pieces", "leave": False}
+            self._waiting = progress_bar(**options, file=self._stream, dynamic_ncols=True)
+
     def __call__(self, piece: Piece, found: Score) -> None:
         """Take in a piece that was stored just now."""
         self._add(piece.instance, piece.learner, found, 1)
         leader = self._leader(piece.instance, found.measure)
+        if self._waiting is not None:
+            self._waiting.close()
+            self._waiting = None
         if self._bar is None:
             # The first piece also pays for imports and compilation: the rate is that of the others.
             self._bar = self._first(leader)
@@ -51,9 +61,10 @@ class Progress:
             self._bar.update()
 
     def close(self) -> None:
-        """Leave the last bar where there is one."""
-        if self._bar is not None:
-            self._bar.close()
+        """Leave the last bar, if there is one."""
+        for bar in (self._waiting, self._bar):
+            if bar is not None:
+                bar.close()
 
     def _first(self, leader: str) -> Any:
         # Each piece looks at the clock: as many may never come again in as short a time.

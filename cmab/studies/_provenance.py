@@ -6,13 +6,16 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
-from cmab.studies import _imports, _registry
-from cmab.studies._sources import content_of, helpers_of
+from cmab.studies import _imports, _live, _registry
+from cmab.studies._declared import declared_again, declared_by
+from cmab.studies._objects import check_home
+from cmab.studies._sources import content_of, helpers_of, is_installed
 from cmab.studies._specification import class_of, entry_of
 
 DEPENDENCIES = ("numpy", "scipy", "networkx", "numba", "highspy", "pulp")
@@ -23,6 +26,8 @@ _AGAIN_SECONDS = 1.0
 # What the files held when they were last known to be what is in memory, and when that was asked.
 _known: dict[str, str] = {}
 _asked: dict[str, float] = {}
+# The modules that were looked at for changes in memory.
+_looked: set[str] = set()
 
 
 def code_of(names: Iterable[str], more: Iterable[str] = ()) -> Code:
@@ -39,6 +44,7 @@ def code_of(names: Iterable[str], more: Iterable[str] = ()) -> Code:
     packages = {"cmab", *more}
     for name in names:
         for kind in getattr(class_of(name, name), "__mro__", ()):
+            check_home(kind.__module__, kind)
             # The base classes' packages as well: a policy's rule may be inherited.
             packages.add(kind.__module__.partition(".")[0])
         # A class may be exported from another package than the one that defines it.
@@ -50,6 +56,18 @@ def code_of(names: Iterable[str], more: Iterable[str] = ()) -> Code:
     if "instances" in packages:
         packages.add("oracles")
     return {"versions": _versions(), "sources": _sources(sorted(packages))}
+
+
+def memory_of(code: Code, parts: Sequence[Any]) -> Code:
+    """Return what is no file of code: ``changed``, by `_live.changed`, and ``declared``, by `parts`.
+
+    What was changed in memory counts in all loaded modules of the packages of `code` that are not installed,
+    and in those modules of cmab that define the classes of `parts`.
+    """
+    homes = {kind.__module__ for thing in parts for kind in type(thing).__mro__}
+    looked = {*_modules(frozenset(code["sources"]), len(sys.modules)), *(n for n in homes if _is_own(n))}
+    _looked.update(looked)
+    return {"changed": _live.changed(sorted(looked)), "declared": declared_by(parts)}
 
 
 def refresh() -> None:
@@ -66,16 +84,45 @@ def check_code(code: Code) -> None:
         Naming what differs and where.
     """
     here = {"versions": _versions(), "sources": _sources(code["sources"])}
+    here["declared"] = declared_again(code.get("declared", {}))
+    here["changed"], more = _changed_here(code)
     wrong = [
         f"{name} ({kind}) {wanted} there and {here[kind].get(name)} here"
         for kind, entries in code.items()
         for name, wanted in entries.items()
         if here[kind].get(name) != wanted
     ]
+    wrong += [f"{place} changed in memory" for place in more]
     if wrong:
         raise ValueError(
             f"{platform.node()} must run the code with which the study was started, got {', '.join(wrong)}"
         )
+
+
+def _changed_here(code: Code) -> tuple[dict[str, str], list[str]]:
+    """Return what is changed here of what was changed there, and the functions that are changed here only.
+
+    A module that is not loaded counts as it was there: a worker loads it with its first piece. Functions that
+    are changed here only are those of modules that `memory_of` looked at.
+    """
+    known = code.get("changed", {})
+    homes = {place: _live.home_of(place) for place in known}
+    modules = _modules(frozenset(code["sources"]), len(sys.modules))
+    now = _live.changed({*modules, *filter(None, homes.values())})
+    here = {place: value if homes[place] is None else now.get(place, "") for place, value in known.items()}
+    functions = _live.changed(_looked & {*modules}, only_functions=True)
+    return here, sorted(functions.keys() - known.keys())
+
+
+@lru_cache(maxsize=64)
+def _modules(packages: frozenset[str], _: int) -> list[str]:
+    """Return the loaded modules of packages that are neither cmab's nor installed."""
+    wanted = {name for name in packages if name not in {*OWN, *DEPENDENCIES} and not is_installed(name)}
+    return [name for name in list(sys.modules) if name.partition(".")[0] in wanted]
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] in OWN
 
 
 def _sources(packages: Iterable[str]) -> dict[str, str]:

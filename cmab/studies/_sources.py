@@ -7,12 +7,14 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Set
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
 _LARGE = 2**26
 _INSTALLED = {"site-packages", "dist-packages"}
 _hashes: dict[tuple[tuple[str, int, int, int], ...], str] = {}
+_said: dict[tuple[Path, int], frozenset[str]] = {}
 _imported: dict[tuple[Path, int], frozenset[str]] = {}
 
 
@@ -23,7 +25,7 @@ def content_of(package: str) -> str:
         return "missing"
     # Files that look the same are not read again: a study asks with every piece.
     facts = tuple((name, (s := path.stat()).st_size, s.st_mtime_ns, s.st_ino) for name, path in files)
-    if sum(size for _, size, _, _ in facts) > _LARGE and _is_installed(package):
+    if sum(size for _, size, _, _ in facts) > _LARGE and is_installed(package):
         return _version(package)
     if facts not in _hashes:
         digest = hashlib.sha256()
@@ -45,7 +47,7 @@ def helpers_of(packages: Set[str], ends: Set[str]) -> set[str]:
         for name in _imports_of(package) - found - packages - sys.stdlib_module_names:
             found.add(name)
             # What an installed package imports is its own matter, told by its version.
-            if name not in ends and not _is_installed(name):
+            if name not in ends and not is_installed(name):
                 waiting.append(name)
     return found
 
@@ -63,6 +65,7 @@ def _files(package: str) -> Iterator[tuple[str, Path]]:
         origin = Path(str(spec.origin))
         if origin.is_file():
             yield origin.name, origin
+            yield from _named_beside(origin)
         return
     for number, folder in enumerate(spec.submodule_search_locations):
         for path in Path(folder).rglob("*"):
@@ -70,6 +73,40 @@ def _files(package: str) -> Iterator[tuple[str, Path]]:
             is_hidden = any(part == "__pycache__" or part.startswith(".") for part in inner.parts)
             if not is_hidden and path.suffix != ".pyc" and path.is_file():
                 yield f"{number}/{inner.as_posix()}", path
+
+
+def _named_beside(module: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files that a single module names in a text, as in ``with_name("data.json")``."""
+    for name in sorted(_texts(module)):
+        path = module.parent / name
+        with suppress(OSError, ValueError):
+            if path.is_file() and not path.samefile(module):
+                yield name, path
+
+
+def _texts(module: Path) -> frozenset[str]:
+    """Return the texts in a module that may be relative names of files."""
+    key = module, module.stat().st_mtime_ns
+    if key not in _said:
+        tree = _tree(module)
+        constants = ast.walk(tree) if tree is not None and module.suffix == ".py" else ()
+        texts = {
+            node.value for node in constants if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        _said[key] = frozenset(text for text in texts if _is_name(text))
+    return _said[key]
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) < 256 and text.isprintable() and not Path(text).is_absolute() and ".." not in text
+
+
+def _tree(path: Path) -> ast.Module | None:
+    """Return the syntax tree of a file; None of a template, or of a file meant for another Python."""
+    try:
+        return ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _imports_of(package: str) -> frozenset[str]:
@@ -85,11 +122,8 @@ def _imports_of(package: str) -> frozenset[str]:
 
 
 def _top_names(path: Path) -> Iterator[str]:
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):  # a template, or meant for another Python
-        return
-    for node in ast.walk(tree):
+    tree = _tree(path)
+    for node in () if tree is None else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -105,7 +139,8 @@ def _is_import(function: ast.expr) -> bool:
     return getattr(function, "id", getattr(function, "attr", "")) in {"__import__", "import_module"}
 
 
-def _is_installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Return whether a package lies in a folder of installed packages."""
     return any(_INSTALLED & set(path.parts) for _, path in _files(package))
 
 

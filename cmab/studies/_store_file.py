@@ -65,6 +65,7 @@ class StoreFile:
         reading: bool,
     ) -> None:
         self.file, self._columns, self._indexes, self._format = file, columns, indexes, number
+        self._place: tuple[int, int] | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._check_places()
         # A connection that can be closed, whatever fails from here on.
@@ -75,6 +76,8 @@ class StoreFile:
                     self._open_to_read()
                 else:
                     self._open_to_write()
+                    status = self.file.stat()
+                    self._place = status.st_dev, status.st_ino
                 self._check_whole(mend=not reading)
         except BaseException:
             self.close()
@@ -100,6 +103,21 @@ class StoreFile:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
                 time.sleep(_RETRY_SECONDS)
+
+    def check_there(self) -> None:
+        """Raise ``OSError`` if the file that is open is not at its path any more.
+
+        SQLite goes on writing into a file that was removed, and all of that is lost with it.
+        """
+        try:
+            status = self.file.stat()
+        except OSError:
+            status = None
+        if status is None or (status.st_dev, status.st_ino) != self._place:
+            raise OSError(
+                f"{self.file} was moved, replaced or removed while it was in use; put it back and run again:"
+                " what was finished before is kept in it"
+            )
 
     @contextmanager
     def faults(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any, Literal, TypeVar
@@ -27,7 +27,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 def spread(
     function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], n_jobs: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Yield the results of all tasks as they finish, by joblib and the back end that is configured.
 
     Raises

@@ -14,7 +14,7 @@ from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
-from cmab.running._bars import is_watched
+from cmab.running._bars import is_shown
 from cmab.studies._compared import explorer_comparisons, policy_comparisons
 from cmab.studies._described import DescribedStudy
 from cmab.studies._grids import by_parameter
@@ -127,13 +127,14 @@ class StudyFolder(Generic[Described]):
         `progress` shows a bar as in `Study.run`.
         """
         played = self._played(n_jobs, part)
-        if not (is_watched(sys.stderr) if progress is None else progress):
+        if not is_shown(progress):
             yield from played
             return
         self.repair()  # damaged pieces have no score
         missing, total = len(self.missing()), len(self.study.pieces)
         with closing(Progress(total, total - missing, sys.stderr)) as line:
             line.recall({**self.results(), **self.identifications()})
+            line.wait()
             for piece, found in played:
                 line(piece, found)
                 yield piece, found
@@ -149,16 +150,19 @@ class StudyFolder(Generic[Described]):
         with limited_threads():
             self._note()
             self.repair()
-            for outcome in self._outcomes([piece for piece in self.missing() if piece in mine], n_jobs):
-                if outcome.interrupted:
-                    raise KeyboardInterrupt
-                if outcome.failure is not None:
-                    failures[outcome.piece] = outcome.failure
-                    continue
-                values, found = self._finished(outcome)
-                # Stored before it is told: who stops at what was told loses nothing.
-                self.store.put(self.study.kind(outcome.piece), values)
-                yield outcome.piece, found
+            missing = [piece for piece in self.missing() if piece in mine]
+            # Workers end here, not when Python collects what is left of them.
+            with closing(self._outcomes(missing, n_jobs)) as outcomes:
+                for outcome in outcomes:
+                    if outcome.interrupted:
+                        raise KeyboardInterrupt
+                    if outcome.failure is not None:
+                        failures[outcome.piece] = outcome.failure
+                        continue
+                    values, found = self._finished(outcome)
+                    # Stored before it is told: who stops at what was told loses nothing.
+                    self.store.put(self.study.kind(outcome.piece), values)
+                    yield outcome.piece, found
         if failures:
             raise StudyFailed([(piece, failures[piece]) for piece in self.study.pieces if piece in failures])
 
@@ -173,7 +177,7 @@ class StudyFolder(Generic[Described]):
             _, pairs = study.notes({pair: describe(study.plan, pair) for pair in study.outline.pairs})
         self.store.put_study(key, specification, pairs)
 
-    def _outcomes(self, pieces: list[Piece], n_jobs: int) -> Iterator[Outcome]:
+    def _outcomes(self, pieces: list[Piece], n_jobs: int) -> Generator[Outcome, None, None]:
         study, plan = self.study, self.study.plan
         for instance in dict.fromkeys(p.instance for p in pieces if study.kind(p) == "simulations"):
             _ = plan.problems[instance].optimum  # once here instead of in every worker

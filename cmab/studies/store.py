@@ -90,7 +90,7 @@ class Store:
         directory = Path(folder)
         self.file = directory / STORE
         if not reading:
-            directory.mkdir(parents=True, exist_ok=True)
+            _make(directory)
         self._file = StoreFile(self.file, _COLUMNS, _INDEXES, _FORMAT, reading=reading)
 
     def __enter__(self) -> Store:
@@ -202,6 +202,7 @@ class Store:
             self._file.execute(
                 f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
             )
+        self._file.check_there()
 
     def _select(self, statement: str, *values: str) -> Iterator[dict[str, Any]]:
         with self._file.faults():
@@ -209,6 +210,22 @@ class Store:
             names = [description[0] for description in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
+
+
+def _make(folder: Path) -> None:
+    """Make a folder.
+
+    Raises
+    ------
+    OSError
+        With the folder and what to do, in the subclass of the cause.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            f"the folder {folder} cannot be made ({error.strerror}); choose another one, or allow writing"
+        ) from error
 
 
 def _stored(value: Any) -> Any:

@@ -1,0 +1,135 @@
+"""What objects of a study declare to depend on: files, environment variables and values."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cmab.studies import _registry
+from cmab.studies._live import digest
+from cmab.validation import shown
+
+_NAME = "depends_on"
+_hashes: dict[Path, tuple[tuple[int, ...], str]] = {}
+
+
+def parts_of(things: Iterable[Any]) -> list[Any]:
+    """Return oracles, environments, policies and explorers, and those that they hold as attributes."""
+    found: list[Any] = []
+    waiting = list(things)
+    while waiting:
+        thing = waiting.pop()
+        if _registry.kind_of(type(thing)) is None or any(thing is other for other in found):
+            continue
+        found.append(thing)
+        for value in getattr(thing, "__dict__", {}).values():
+            waiting += value if isinstance(value, list | tuple) else [value]
+    return found
+
+
+def declared_by(parts: Iterable[Any]) -> dict[str, str]:
+    """Return the content, as a hash, of each entry of the attribute ``depends_on`` of objects.
+
+    An entry is named ``"module.Class: entry"``. The attribute may be one of the class, where it adds to that
+    of its bases, one of the object, or a property.
+
+    Raises
+    ------
+    ValueError
+        Naming the entry, if a file cannot be read, or a variable is not set.
+    """
+    return {name: content(name, entry) for thing in parts for name, entry in _entries(thing)}
+
+
+def declared_again(known: dict[str, str]) -> dict[str, str]:
+    """Return the present content of files and variables by the names that `declared_by` gave.
+
+    Files are looked for where the module of the class is on this machine. Values are as they were.
+    """
+    now = {}
+    for name, before in known.items():
+        owner, _, entry = name.partition(": ")
+        if entry.startswith(("env:", "file:")) and owner.rpartition(".")[0] in sys.modules:
+            now[name] = content(name, entry)
+        else:
+            now[name] = before
+    return now
+
+
+def content(name: str, entry: Any) -> str:
+    """Return a hash of the content of an entry.
+
+    Raises
+    ------
+    ValueError
+        Naming the entry, if there is none.
+    """
+    if isinstance(entry, str) and entry.startswith("env:"):
+        variable = entry.removeprefix("env:")
+        if variable not in os.environ:
+            raise ValueError(
+                f"{_NAME} of {name} must name an environment variable that is set, got {variable!r}"
+            )
+        return hashlib.sha256(
+            f"{entry}\0{os.environ[variable]}".encode("utf-8", "surrogateescape")
+        ).hexdigest()[:16]
+    if isinstance(entry, str) and entry.startswith("file:"):
+        return _of_file(name, Path(entry.removeprefix("file:")))
+    return digest(entry)
+
+
+def _of_file(name: str, path: Path) -> str:
+    """Return a hash of a file, read again if its facts are others."""
+    owner = name.partition(": ")[0].rpartition(".")[0]
+    home = getattr(sys.modules.get(owner), "__file__", None)
+    place = Path(home or ".").parent / path  # an absolute path stays as it is
+    try:
+        status = place.stat()
+        facts = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+        if _hashes.get(place, ((), ""))[0] != facts:
+            _hashes[place] = facts, hashlib.sha256(place.read_bytes()).hexdigest()[:16]
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{_NAME} of {name} must name a file that can be read (a relative path begins at the folder of"
+            f" {owner}), got {place}: {error}"
+        ) from None
+    return _hashes[place][1]
+
+
+def _entries(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names and the entries of all declarations of an object."""
+    declarations = [
+        (kind, vars(kind)[_NAME]) for kind in type(thing).__mro__ if _NAME in getattr(kind, "__dict__", {})
+    ]
+    for kind, value in declarations:
+        # A property tells what this object depends on.
+        given = value.__get__(thing, type(thing)) if hasattr(value, "__get__") else value
+        yield from _named(kind, given)
+    if _NAME in getattr(thing, "__dict__", {}):
+        yield from _named(type(thing), vars(thing)[_NAME])
+
+
+def _named(kind: type, given: Any) -> Iterator[tuple[str, Any]]:
+    owner = f"{kind.__module__}.{kind.__name__}"
+    if not isinstance(given, list | tuple | set | frozenset):
+        raise ValueError(f"{_NAME} of {owner} must be a list of entries, got {shown(given)}")
+    for entry in given:
+        if isinstance(entry, os.PathLike):
+            text = f"file:{os.fspath(entry)}"
+        elif isinstance(entry, str) and not entry.startswith(("env:", "file:", "value:")):
+            text = f"file:{entry}"  # a file that was forgotten would be a stale result
+        elif isinstance(entry, str):
+            text = entry
+        elif isinstance(entry, bool | int | float):
+            yield f"{owner}: {entry!r}", entry
+            continue
+        else:
+            raise ValueError(
+                f"{_NAME} of {owner} must hold paths of files, names of variables as 'env:NAME', texts as"
+                f" 'value:TEXT' and numbers, got {shown(entry)}"
+            )
+        yield f"{owner}: {text}", text
