@@ -16,7 +16,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.studies.folder import StudyFolder
 from instances.demos._demo import Demo
 from instances.demos._files import write_curves, write_featured
-from instances.demos._told import closing, opening
+from instances.demos._told import ERROR, SEEN, SHARE, TIME, closing, opening
 
 # The share of the rounds before the late ones.
 _LATE = 0.9
@@ -102,12 +102,12 @@ def _row(
     error = late.std(ddof=1) / np.sqrt(len(late)) if len(late) > 1 else np.nan
     return {
         "learner": name,
-        f"late {demo.reward}": float(late.mean()),
-        "s.e.": float(error),
-        "of best known": float(late.mean() / study.plan.problems[demo.name].optimum),
-        "arms observed": float(np.mean(observed)) if observed else None,
+        demo.heading: float(late.mean()),
+        ERROR: float(error),
+        SHARE: float(100.0 * late.mean() / study.plan.problems[demo.name].optimum),
+        SEEN: float(100.0 * np.mean(observed)) if observed else None,
         # The median, for the first replication in a process may compile.
-        "ms a round": 1000 * float(np.median(result.seconds / result.rounds[-1])),
+        TIME: 1000 * float(np.median(result.seconds / result.rounds[-1])),
     }
 
 
