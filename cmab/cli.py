@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib
 import inspect
+import shutil
 import signal
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from typing import Any, NoReturn, get_args
 
 from cmab import _faults
 from cmab._options import parser_of, path_named
-from cmab._streams import lossy_streams, open_closed_descriptors, printable
+from cmab._streams import fitted, lossy_streams, open_closed_descriptors, printable
 from cmab.plotting import Band
 from cmab.results import tables
 from cmab.studies import _registry
@@ -310,7 +311,7 @@ def _play(played: Iterator[tables.Row | str], out: Path | None) -> int:
             elif rows:
                 lines.append(row)  # below the table
             else:
-                print(printable(row), flush=True)
+                print(_line(row), flush=True)
     except KeyboardInterrupt:
         _finish(rows, out)
         kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
@@ -343,6 +344,12 @@ def _kept(out: Path | None) -> Iterator[None]:
         raise
 
 
+def _line(text: str) -> str:
+    """Return a line as it is printed: on a terminal, within its width."""
+    safe = printable(text)
+    return fitted(safe, shutil.get_terminal_size().columns) if sys.stdout.isatty() else safe
+
+
 def _note(row: tables.Row) -> None:
     """Tell a log, which has no progress bar, that another row is there."""
     if not sys.stderr.isatty():
@@ -358,9 +365,9 @@ def _finish(
             if out is not None:  # first, because printing may fail
                 tables.write_csv(out / name, rows)
         finally:  # a full disk does not take the table from the terminal
-            print(tables.text(rows, grouped=True), *map(printable, lines), sep="\n")
+            print(tables.text(rows, grouped=True), *map(_line, lines), sep="\n")
         if out is not None:
-            print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
+            print(_line(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}"))
 
 
 def _check_output(folder: Path) -> None:

@@ -163,7 +163,7 @@ def test_on_the_data_of_a_wheel(name, tmp_path, capsys, monkeypatch):
         (["influence", "--animate", "learning.png"], "must end in .gif or .mp4, got learning.png"),
         (["influence", "--rounds", "0"], "rounds must be an integer"),
         (["influence", "--graph", "nowhere.txt"], "nowhere.txt"),
-        (["influence", "--undirected"], "directed is for the file of a graph, and graph is not given"),
+        (["influence", "--undirected"], "--undirected has no effect without the file of a network"),
         (["top-k", "--k", "0"], "k must be"),
     ],
 )

@@ -16,6 +16,8 @@ from cmab.validation import integer
 # What `UniformlyRandom` is. Super arms drawn at random themselves would earn less: the oracle sees the graph.
 YARDSTICK = "learns nothing: every round the oracle's choice for probabilities drawn at random"
 Learners = dict[str, dict[str, Any]]
+# How the command line spells a switch that is off, unless with "no-".
+_OPPOSITES = {"directed": "undirected"}
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,9 @@ class Demo:
         every_learner: bool = True,
     ) -> Study:
         """Return the demo as a study, given the parameters of its problem."""
-        if horizon is None:
-            horizon = self.usual_rounds(self.problem(**given, rng=rng))
+        # Made here first, so that a fault is told by the name that was given, and not by a place in a study.
+        problem = self.problem(**given, rng=rng)
+        horizon = self.usual_rounds(problem) if horizon is None else horizon
         files, horizon = None, integer("rounds", horizon, 1)
         instance = {name: value for name, value in given.items() if value is not None}
         for name, value in instance.items():
@@ -172,5 +175,6 @@ def refuse(given: Mapping[str, object], because: str) -> None:
     """
     for name, value in given.items():
         if value is not None:
-            option = "--" + name.replace("_", "-")
-            raise ValueError(f"{option} ({name}) has no effect {because}; leave it out")
+            spelt = name.replace("_", "-")
+            option = _OPPOSITES.get(name, f"no-{spelt}") if value is False else spelt
+            raise ValueError(f"--{option} has no effect {because}; leave it out")

@@ -93,7 +93,7 @@ def _title(axes: Any, title: str, results: Mapping[str, Simulation]) -> None:
     about = [f"bands: 95 % confidence, {replications} repetitions"] if replications > 1 else []
     if "Clairvoyant" in results:
         about.append("Clairvoyant knows the truth, and loses by its oracle alone")
-    axes.set_title("\n".join([title, *about]), loc="left", fontsize=8)
+    axes.set_title("\n".join([title, *about]), loc="left", fontsize=8, parse_math=False)
 
 
 def _blocks(result: Simulation) -> tuple[FloatArray, FloatArray]:

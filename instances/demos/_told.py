@@ -103,26 +103,26 @@ def verdict(found: Found, yardstick: str, last: int, usual: int) -> Iterator[str
         others = ", and neither is any other learner" if first == yardstick else ""
         yield f"{LEADER.name} is not better than random probabilities here{others}."
     if first not in (LEADER.name, yardstick):
-        yield f"Of the learners that do not know the truth, {first} has the best number."
-    if is_ahead and found.is_close(leader):
+        yield f"Of those that learn, {first} has the best number in the table."
+    if found.is_close(leader) and is_ahead:
         return
-    if last < usual:
-        yield f"{last:,} rounds are few for this problem: try --rounds {max(usual, 10 * last)}."
-    elif not is_ahead and found.is_close(random):
+    if found.is_close(leader) and found.is_close(random):
         yield "Random probabilities are near the best that is known: there is little to learn here."
+    elif last < usual:
+        played = "1 round is" if last == 1 else f"{last:,} rounds are"
+        yield f"{played} few for this problem: try --rounds {usual if usual >= 2 * last else 10 * last}."
     else:
         yield f"More rounds may help: try --rounds {10 * last}."
 
 
 def _columns(demo: Demo, problem: Problem) -> Iterator[str]:
     """Yield a line on each column of the table, and on the two learners that do not learn."""
-    best = "least" if problem.oracle.sense == "min" else "best"
     about = {
         demo.heading: f"expected {demo.reward} of a round ({demo.unit}), mean over the last tenth of rounds",
         ERROR: "standard error of that number over the repetitions",
-        SHARE: f"that number in per cent of the {demo.reward} of the {best} choice that is known",
+        SHARE: f"that number in per cent of the {demo.reward} of the best choice that is known",
         SEEN: f"per cent of the {problem.environment.n_arms:,} {demo.arms} that were seen at least once",
-        TIME: "median time of a round in milliseconds without compiling, search for the choice included",
+        TIME: "median time of a round in milliseconds without compiling, with the search for the choice",
     }
     about |= {name: _CLAIRVOYANT for name in demo.learners if demo.learners_class(name) == "Clairvoyant"}
     about[demo.yardstick] = YARDSTICK

@@ -97,7 +97,8 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None,
                 label="Best list",
                 clip_on=False,
             )
-            axes.set_yticks(places, [f"{place}. {names[arm]}" for place, arm in enumerate(chosen, 1)])
+            ranked = [f"{place}. {names[arm]}" for place, arm in enumerate(chosen, 1)]
+            axes.set_yticks(places, ranked, parse_math=False)
             axes.invert_yaxis()
             axes.set_xlabel("True attraction of the item at each position")
             axes.set_title(f"Shown by {LEADER.name}, {k} of {count:,}", loc="left")

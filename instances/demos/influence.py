@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +18,7 @@ from instances.demos._cascade_pictures import animate_learning, draw_cascade, wh
 from instances.demos._command import command
 from instances.demos._demo import LEADER, LEADING, Learners, Problem, named_pairs, refuse
 from instances.graphs import constant_probabilities, trivalency, weighted_cascade
-from instances.networks.network import read_network
+from instances.networks.network import Network, read_network
 from instances.spreading.independent_cascade import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.diffusion.directed_graph import as_directed_graph
@@ -60,6 +61,17 @@ def _usual_rounds(problem: Problem) -> int:
     """
     arms = problem.environment.n_arms
     return int(np.clip(_EFFORT // max(arms, 1), _FEWEST_ROUNDS, _MOST_ROUNDS))
+
+
+@lru_cache(maxsize=1)
+def _read_at(file: Path, _state: tuple[int, int], **how: Any) -> Network:
+    return read_network(file, **how)
+
+
+def _read(file: Path, **how: Any) -> Network:
+    """Return the network of a file, which a demo asks for twice: before its study, and in it."""
+    found = file.stat()
+    return _read_at(file, (found.st_mtime_ns, found.st_size), **how)
 
 
 def _film(*, animate: Path | None = None) -> Callable[[Study], object] | None:
@@ -160,7 +172,7 @@ def influence(
         network: nx.Graph[Any] | None = characters
         arcs, told = as_directed_graph(characters), ["Les Misérables, who meets whom: ties go both ways"]
     else:
-        read = read_network(
+        read = _read(
             graph,
             directed=directed,
             probability_column=probability_column,
