@@ -16,6 +16,7 @@ from cmab.validation import integer
 # What `UniformlyRandom` is. Super arms drawn at random themselves would earn less: the oracle sees the graph.
 YARDSTICK = "learns nothing: every round the oracle's choice for probabilities drawn at random"
 Learners = dict[str, dict[str, Any]]
+_MOST_ROUNDS = 10**9
 # How the command line spells a switch that is off, unless with "no-".
 _OPPOSITES = {"directed": "undirected"}
 
@@ -130,7 +131,7 @@ class Demo:
         # Made here first, so that a fault is told by the name that was given, and not by a place in a study.
         problem = self.problem(**given, rng=rng)
         horizon = self.usual_rounds(problem) if horizon is None else horizon
-        files, horizon = None, integer("rounds", horizon, 1)
+        files, horizon = None, integer("rounds", horizon, 1, _MOST_ROUNDS)
         instance = {name: value for name, value in given.items() if value is not None}
         for name, value in instance.items():
             if isinstance(value, Path):  # a study names files below its own folder only
