@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import io
 import os
 import shutil
@@ -74,7 +75,10 @@ def unplayed(monkeypatch):
     monkeypatch.setattr(cmab.studies.folder, "spread", here)
     monkeypatch.setattr(_warmup, "warm_up", lambda: iter([("demo", 0.0)]))
     monkeypatch.setattr(cli, "backend", lambda *_: contextlib.nullcontext())
-    monkeypatch.setattr(offline, "_SIZES", (30,))
+    monkeypatch.setattr(offline, "_SIZES", (6,))
+    monkeypatch.setattr(influence, "_FEW_SETS", 2**12)
+    # Nothing is installed in the meantime, and looking for plug-ins takes most of the time of such a study.
+    monkeypatch.setattr(_registry, "_offered", functools.cache(_registry._offered))
 
 
 @pytest.fixture
@@ -85,7 +89,7 @@ def unpainted(monkeypatch):
     monkeypatch.setattr(plotting, "pyplot", missing)
 
 
-@pytest.mark.parametrize("count", [50, pytest.param(LISTS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [30, pytest.param(LISTS, marks=pytest.mark.slow)])
 def test_odd_argument_lists(count, unplayed, tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -96,7 +100,7 @@ def test_odd_argument_lists(count, unplayed, tmp_path, monkeypatch):
         assert_in_words(words, status, out, err)
         counts[status] += 1
     # Certificates of the draw: all three ways to end are common.
-    assert min(counts.values()) > count / 20, counts
+    assert min(counts.values()) > count / 10, counts
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 
