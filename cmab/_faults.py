@@ -60,11 +60,17 @@ def sentence(error: Exception) -> str:
 
 
 def of_pieces(failures: int, first: str, trace: str) -> str:
-    """Return what is told of pieces that failed: the last line of the first traceback says why."""
-    why = trace.rstrip().rsplit("\n", 1)[-1]
+    """Return what is told of pieces that failed: the first traceback says why."""
+    lines = trace.rstrip().split("\n")
+    last = max((at for at, text in enumerate(lines) if text.startswith("  File ")), default=-1)
+    # Below the last frame and its source stand the exception, and its notes.
+    why = next((text for text in lines[last + 1 :] if text[:1].strip()), "no message")
+    if why.startswith("MemoryError"):
+        why = sentence(MemoryError(why.partition(": ")[2]))
+    failed = "1 piece failed and is" if failures == 1 else f"{failures:,} pieces failed and are"
     return (
-        f"{failures:,} pieces failed and are not stored, the first one {first}: {why}; all other pieces are"
-        f" stored; run again to try these again ({DEBUG} shows the traceback)"
+        f"{failed} not stored, the first one {first}: {why}; all other pieces are stored; run again to try"
+        f" again ({DEBUG} shows the traceback)"
     )
 
 

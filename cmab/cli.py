@@ -317,8 +317,11 @@ def _play(played: Iterator[tables.Row | str], out: Path | None) -> int:
         kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
         more = "; the same command goes on" if out is not None and (out / STORE).exists() else ""
         return _fail(f"interrupted{kept}{more}", _INTERRUPTED)
+    except StudyFailed:
+        _finish(rows, out, lines=lines)
+        raise
     except Exception:
-        _finish(rows, None)
+        _finish(rows, None, lines=lines)
         raise
     _finish(rows, out, lines=lines)
     return 0

@@ -526,10 +526,32 @@ def test_pieces_that_fail_show_a_traceback_on_demand_only(unpainted, tmp_path, m
     assert main(words) == 1
     err = capsys.readouterr().err
     assert "the first one replication 0 of" in err
-    assert "MemoryError: a sample needs 100 GB" in err
+    assert "not enough memory: a sample needs 100 GB" in err
     assert "Traceback" not in err
     assert main([*words, "--debug"]) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_learner_that_fails_keeps_the_others(unpainted, tmp_path, monkeypatch, capsys):
+    """The search of one learner may need more memory than there is: the answer is that of the leader."""
+    replicate = _pieces.replicate
+
+    def fails(policy, *given, **settings):
+        if type(policy).__name__ == "CUCB":
+            error = MemoryError("a sample needs 100 GB")
+            error.add_note("in replication 0 of CUCB")
+            raise error
+        return replicate(policy, *given, **settings)
+
+    monkeypatch.setattr(_pieces, "replicate", fails)
+    monkeypatch.setattr(influence, "_FEW_SETS", 2**12)
+    words = network(tmp_path, NETWORKS["ring"])
+    assert main(words) == 1
+    printed = capsys.readouterr()
+    assert "of CUCB on influence: not enough memory: a sample needs 100 GB; use a smaller prob" in printed.err
+    assert "\nAfter 1 round, seeds chosen by Thompson sampling with a learned prior reach" in printed.out
+    assert "Random probabilities  " in printed.out
+    assert (tmp_path / "out" / "arms.csv").is_file()
 
 
 def test_a_folder_that_disappears(unpainted, tmp_path, monkeypatch, capsys):

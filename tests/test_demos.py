@@ -228,7 +228,7 @@ def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_pat
     assert main(arguments) == 130
     rows = {row["learner"] for row in table(tmp_path)}
     assert rows == {"Thompson, learned prior", "Thompson"} | {
-        f"{name} (interrupted)"
+        f"{name} (incomplete)"
         for name in ("CUCB", "CUCB, radius / 4", "Epsilon-greedy", "Random probabilities")
     }
     assert "the same command goes on" in capsys.readouterr().err
