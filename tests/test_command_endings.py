@@ -626,3 +626,15 @@ def test_lines_fit_a_terminal():
     assert lines[1].startswith(" " * 24 + "over") or lines[1].startswith(" " * 24)
     assert fitted(told, 200) == told
     assert fitted("", 80) == ""
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_run(tmp_path, monkeypatch, capsys):
+    def refuses(**_):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(cli.tempfile, "TemporaryFile", refuses)
+    assert main(["demo", "matching", *SHORT, "--out", str(tmp_path / "out")]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.endswith(f"got {tmp_path / 'out'}: Read-only file system; name another folder\n")
+    assert printed.out == ""
+    assert not (tmp_path / "out").exists()
