@@ -56,7 +56,7 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
 def path_named(text: str) -> Path:
     """Return the path that an option names; nothing at all would be the current folder."""
     if not text:
-        raise argparse.ArgumentTypeError("must name a file or a folder, got nothing")
+        raise argparse.ArgumentTypeError("must name a folder or a file, got nothing")
     return Path(text)
 
 
