@@ -27,6 +27,7 @@ from oracles.diffusion.spread import (
     threshold_spread,
     triggering_probabilities,
 )
+from oracles.influence._uncertified import UncertifiedOnce
 from oracles.influence.quality import Quality, hits_per_unit
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class InfluenceOracle(Oracle):
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
         self.alpha, self.beta = ratio - self.epsilon, 1.0 - self.delta
+        self._uncertified = UncertifiedOnce()
 
     def _reached(self, probabilities: FloatArray) -> float:
         """Return what the best candidate is worth at least, by somebody of worth whom few arcs lead to.
