@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -21,13 +22,13 @@ _THIS = threading.local()
 
 
 class _StoppedError(Exception):
-    """The thread that waits for this one was interrupted."""
+    """The calling thread was interrupted, or another part failed."""
 
 
 def in_parts(threads: int, first: int, last: int, work: Callable[[int, int], Result]) -> list[Result]:
     """Return ``work(a, b)`` of consecutive ranges that make up ``range(first, last)``, in order.
 
-    If the calling thread is interrupted, the other threads stop at their next call of `short_of`.
+    If the calling thread is interrupted or a part fails, the other parts end at their next call of `short_of`.
     """
     parts = max(1, min(threads, (last - first) // _WORTH_A_THREAD))
     if parts == 1:
@@ -40,11 +41,15 @@ def in_parts(threads: int, first: int, last: int, work: Callable[[int, int], Res
         return work(start, end)
 
     with ThreadPoolExecutor(parts) as pool:
+        futures = [pool.submit(watched, *ends) for ends in pairwise(cuts)]
         try:
-            return list(pool.map(watched, cuts[:-1], cuts[1:]))
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
         except BaseException:
             stop.set()
             raise
+    return [future.result() for future in futures]
 
 
 def short_of(examined: int, done: int, n_arcs: int) -> int:
