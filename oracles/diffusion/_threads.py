@@ -28,7 +28,7 @@ class _StoppedError(Exception):
 def in_parts(threads: int, first: int, last: int, work: Callable[[int, int], Result]) -> list[Result]:
     """Return ``work(a, b)`` of consecutive ranges that make up ``range(first, last)``, in order.
 
-    If the calling thread is interrupted or a part fails, the other parts end at their next call of `short_of`.
+    If the calling thread is interrupted or a part fails, the others end at their next call of `short_of`.
     """
     parts = max(1, min(threads, (last - first) // _WORTH_A_THREAD))
     if parts == 1:

@@ -136,6 +136,19 @@ class ReverseGraph:
 
         return draw_walks(self.world, key, first, last, owners, ends, pool, stamps)
 
+    @property
+    def n_together(self) -> int:
+        """Number of sets that are drawn together, whoever asks for a part of them."""
+        return 1
+
+    def step_from(self, at: int, last: int, examined: int, done: int) -> int:
+        """Return the number of the set up to which `draw` is called next, `last` at most.
+
+        `done` sets before took `examined` arcs. Ctrl-C takes effect between steps only, so they are short.
+        """
+        upto = at + short_of(examined, done, self.graph.n_arcs)
+        return min(last, -(-upto // self.n_together) * self.n_together)
+
     def owners(self, chosen: IntArray) -> AnyArray:
         """Return for each component one of the `chosen` that certainly reaches it, -1 where none does.
 
@@ -268,7 +281,7 @@ class SetCollection:
         pool = self._room_for(int(1.1 * known * (last - first)) + 2 * n, last)
         done, edges = 0, 0
         while True:
-            upto = min(last, first + done + short_of(edges, done, self.graph.graph.n_arcs))
+            upto = self.graph.step_from(first + done, last, edges, done)
             drawn, _, examined = self.graph.draw(
                 self.key, first + done, upto, self._owners, ends[done : upto - first + 1], pool, stamps
             )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
-from oracles.diffusion._threads import in_parts, short_of
+from oracles.diffusion._threads import in_parts
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.certificate import Certificate, Schedule, estimate, lower_bound, secures
 
@@ -298,7 +298,7 @@ def count_hits(
         pool, stamps = np.empty(n, np.int32), np.zeros(n, np.int32)
         done, hits, arcs = 0, 0, 0
         while start + done < stop:
-            upto = min(stop, start + done + short_of(arcs, done, reverse.graph.n_arcs))
+            upto = reverse.step_from(start + done, stop, arcs, done)
             drawn, more, examined = reverse.draw(key, start + done, upto, owners, no_ends, pool, stamps)
             done, hits, arcs = done + drawn, hits + more, arcs + examined
         return hits, arcs
