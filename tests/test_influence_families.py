@@ -7,11 +7,13 @@ and steps of the schedule one of four: see docs/influence.md, "How many sets a c
 
 import math
 import warnings
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
 import pytest
 from influence_graphs import FAMILIES, family, vectors
+from scipy.stats import binom
 
 from cmab import Greedy, simulate
 from instances import IndependentCascade
@@ -28,7 +30,7 @@ from oracles import (
 from oracles.diffusion import _threads, reverse_sets
 from oracles.diffusion.directed_graph import as_directed_graph
 from oracles.diffusion.reverse_sets import ReverseGraph
-from oracles.diffusion.spread import estimated_spread
+from oracles.diffusion.spread import estimated_spread, exact_spread
 from oracles.influence import _choosing, _reused_sets
 from oracles.influence.certificate import BUDGET_RATIO, Schedule, log_binomial
 
@@ -202,6 +204,21 @@ def test_a_call_that_memory_ends_answers_with_what_it_has(monkeypatch, room):
             assert answer.certified == (answer.ratio >= oracle.alpha)
         ended += len(caught)
     assert ended >= 6
+
+
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
+def test_certificates_of_calls_that_memory_ends_hold(monkeypatch):
+    """At an allowed failure of 0.2 a call, whichever sample is the last: false alarm 1e-6."""
+    graph, calls, failures = family("out-tree", 12), 200, 0
+    means = np.random.default_rng(0).random(graph.n_arcs)
+    spreads = [exact_spread(graph, means, np.array(seeds)) for seeds in combinations(range(12), 2)]
+    rng = np.random.default_rng(1)
+    for _ in range(calls):
+        with_room(monkeypatch, 10.0 ** rng.uniform(2.5, 5.0))
+        oracle = InfluenceMaximization(graph, 2, epsilon=0.02, delta=0.2, sampler="coins")
+        answer = oracle.solve_certified(means, rng)
+        failures += exact_spread(graph, means, answer.seeds) < answer.ratio * max(spreads) - 1e-9
+    assert failures <= binom.isf(1e-6, calls, 0.2)
 
 
 def test_a_later_sample_that_finds_no_room_costs_nothing(monkeypatch):
