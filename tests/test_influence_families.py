@@ -15,7 +15,7 @@ import pytest
 from influence_graphs import FAMILIES, family, vectors
 from scipy.stats import binom
 
-from cmab import Greedy, simulate
+from cmab import Greedy, Session, simulate
 from instances import IndependentCascade
 from oracles import (
     AdaptiveInfluence,
@@ -204,6 +204,19 @@ def test_a_call_that_memory_ends_answers_with_what_it_has(monkeypatch, room):
             assert answer.certified == (answer.ratio >= oracle.alpha)
         ended += len(caught)
     assert ended >= 6
+
+
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
+def test_a_session_goes_on_after_an_answer_that_is_not_certified(tmp_path):
+    def policy():
+        oracle = InfluenceMaximization(family("regular", 60), 3, epsilon=0.02, max_rr_sets=100)
+        return Greedy(oracle, prior_mean=0.1, prior_weight=50.0)
+
+    session = Session(policy(), rng=0)
+    session.ask()
+    session.save(tmp_path / "session.json")
+    resumed = Session.load(tmp_path / "session.json", policy())
+    assert resumed.ask().super_arm.tolist() == session.ask().super_arm.tolist()
 
 
 @pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")

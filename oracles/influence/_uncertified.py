@@ -10,8 +10,11 @@ from oracles.influence.certificate import Certificate
 class UncertifiedOnce:
     """Warn of the first answer of an oracle that is not certified; copies of the oracle share this object."""
 
-    def __init__(self) -> None:
-        self.has_warned = False
+    has_warned = False
+
+    def __getstate__(self) -> dict[str, object]:
+        # Another process warns for itself. A saved session is the same with or without a warning before.
+        return {}
 
     def see(self, answer: Certificate, alpha: float, name: str) -> Certificate:
         """Return `answer`, after a ``RuntimeWarning`` if it is the first that is not certified."""
