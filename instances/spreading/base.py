@@ -216,9 +216,18 @@ class SpreadingInfluence(Environment):
         return ReverseGraph.of(self.graph, self.means, model=self.model)
 
     def _drawn(self, key: int) -> SetCollection:
-        sets = SetCollection(self._reverse(), key)
-        sets.grow(self.n_rr_sets, _MOST_ENTRIES)
-        return sets
+        reverse, n_sets = self._reverse(), self.n_rr_sets
+        while True:
+            sets = SetCollection(reverse, key)
+            try:
+                sets.grow(n_sets, _MOST_ENTRIES)
+            except MemoryError:
+                # Fewer sets are a less precise optimum, and no reason to end a run.
+                if n_sets == 1:
+                    raise
+                n_sets //= 2
+            else:
+                return sets
 
     @cached_property
     def _best(self) -> tuple[IntArray, bool]:
