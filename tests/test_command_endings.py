@@ -555,10 +555,13 @@ def test_a_learner_that_fails_keeps_the_others(unpainted, tmp_path, monkeypatch,
 
 
 def test_a_folder_that_disappears(unpainted, tmp_path, monkeypatch, capsys):
-    out, replicate = tmp_path / "out", _pieces.replicate
+    """The study ends with the first piece that cannot be stored; the learner before it is told."""
+    out, replicate, played = tmp_path / "out", _pieces.replicate, []
 
     def removes(*given, **settings):
-        shutil.rmtree(out, ignore_errors=True)
+        played.append(given)
+        if len(played) == 2:
+            shutil.rmtree(out)
         return replicate(*given, **settings)
 
     monkeypatch.setattr(_pieces, "replicate", removes)
