@@ -147,6 +147,16 @@ def test_one_made_anew_plays_the_identical_future(path, tmp_path):
     assert play(campaign(other), 6) == play(first, 6)
 
 
+def test_what_has_no_seed_goes_on(path):
+    """The entropy that numpy draws for a generator without a seed has 128 bits."""
+    running = Campaign(TopK(4, 2), path)
+    first = running.ask()
+    assert Campaign(TopK(4, 2), path).pending == (first.number,)
+    session, file = Session(CTS(TopK(4, 2))), path.with_suffix(".npz")
+    session.save(file)
+    assert Session.load(file, CTS(TopK(4, 2))).ask().super_arm.tolist() == session.ask().super_arm.tolist()
+
+
 def test_a_correction_is_as_if_told_right_at_once(path, tmp_path):
     wrong, right = campaign(path), campaign(tmp_path / "right")
     requests = [wrong.ask() for _ in range(3)], [right.ask() for _ in range(3)]
