@@ -32,9 +32,10 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
             settings |= {"choices": get_args(kind)}
         elif kind is bool and name in _OPPOSITES:
             about = described.get(name, "").replace("%", "%%")
-            parser.add_argument(f"--{name}", action="store_true", help=about, **settings)
+            either = parser.add_mutually_exclusive_group()
+            either.add_argument(f"--{name}", action="store_true", help=about, **settings)
             other = f"--{_OPPOSITES[name]}"
-            parser.add_argument(other, dest=name, action="store_false", default=None, help=f"Not --{name}")
+            either.add_argument(other, dest=name, action="store_false", default=None, help=f"Not --{name}")
             continue
         elif kind is bool:
             # --quick and --no-quick.

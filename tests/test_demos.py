@@ -97,6 +97,9 @@ def test_names_and_weights_in_a_csv(tmp_path, capsys, monkeypatch):
     assert len(chosen) == 2
     assert all(name.startswith("Nº ") and name.endswith(", Ann") for name in chosen)
     assert (tmp_path / "cmab-influence" / "picture.png").stat().st_size > 1000
+    names = [row["name"] for row in table(tmp_path / "cmab-influence", "arms")]
+    assert len(set(names)) == 36
+    assert all(name.count(" – ") == 1 for name in names)
     assert main(["demo", "influence", *arguments, "--weight-column", "closeness"]) == 2
     assert "must have a column 'closeness', got weight" in capsys.readouterr().err
 
@@ -172,6 +175,12 @@ def test_bad_input_is_named(arguments, message, capsys, monkeypatch, tmp_path):
     assert main(["demo", *arguments]) in (1, 2)
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())  # no folder of a run that was none
+
+
+def test_ties_go_one_way_or_both(capsys):
+    with pytest.raises(SystemExit):
+        main(["demo", "influence", "--graph", "friends.csv", "--undirected", "--directed"])
+    assert "--directed: not allowed with argument --undirected" in capsys.readouterr().err
 
 
 def test_a_list_from_a_log(tmp_path, capsys):

@@ -70,8 +70,9 @@ def write_featured(demo: Demo, study: Study, out: Path, *, pictures: bool) -> In
     policy = study.plan.policies[demo.name, demo.featured]
     played = simulate(policy, environment, last, checkpoints=[last], rng=study.seed)
     state, truth = played.states[0], environment.means
-    rows = zip(range(len(truth)), truth, state.means, state.counts, strict=True)
-    names = ("arm", "true mean", "learned mean", "observations")
+    called = [" – ".join(map(str, n)) if isinstance(n, tuple) else n for n in policy.oracle.arm_labels()]
+    rows = zip(range(len(truth)), called, truth, state.means, state.counts, strict=True)
+    names = ("arm", "name", "true mean", "learned mean", "observations")
     write_csv(out / "arms.csv", [dict(zip(names, row, strict=True)) for row in rows])
     if pictures:
         axes = learned_against_true(state.means, truth, counts=state.counts)
