@@ -480,12 +480,12 @@ FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan
     [
         ({}, "got nothing"),
         ({"active": ["bob"]}, "got active"),
-        ({"joined": ["bob"]}, "in which step"),
+        ({"joined": ["bob"]}, "in which step .* got .'bob'.. If neither .* the number of people who joined"),
         ({"joined": "bob", "carried": []}, "list of names"),
         ({"joined": ["zoe"], "carried": []}, "names of the graph, got 'zoe'"),
-        ({"joined": ["dan"], "carried": []}, "lead to, got 'dan'"),
+        ({"joined": ["dan"], "carried": []}, "lead from the seeds, got 'dan' besides. Add .* in unseen"),
         ({"joined": [], "carried": [("ann", "bob")]}, "people who joined"),
-        ({"joined": {"dan": 1}}, "in the step before, got 'dan' in step 1"),
+        ({"joined": {"dan": 1}}, "in the step before, got 'dan' in step 1: no edge .* step 0. Correct"),
         ({"joined": {"bob": 0}}, "seeds alone"),
         ({"joined": {"bob": 10**30}}, r"step of 'bob' must be an integer in \[0, 4\]"),
         ({"joined": {"bob": 1}, "unseen": ["bob"]}, "in both"),
@@ -499,7 +499,8 @@ FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan
         ({"joined": {"bob": None}, "carried": [("ann", "bob")]}, "step of 'bob' must be an integer"),
         ({"joined": [("ann", ["x"])], "carried": []}, "names of the graph, got .'ann', .'x'.."),
         ({"joined": [("ann", {})], "carried": []}, "names of the graph, got .'ann', {}."),
-        ({"joined": ["bob"], "carried": [("bob", "ann")]}, r"is \('ann', 'bob'\) meant"),
+        ({"joined": ["bob"], "carried": [("bob", "ann")]}, r"is \('ann', 'bob'\) meant.* other direction"),
+        ({"joined": ["bob"], "carried": ("ann", "bob")}, r"got 'ann'. A tie is .* such as \('ann', 'bob'\)"),
     ],
 )
 def test_reports_that_cannot_be_are_refused(report, wanted):
@@ -542,6 +543,11 @@ def test_what_was_not_seen_is_left_out():
     assert told(joined=["bob"], carried=[("ann", "bob")], unseen=["bob"]) == first
     assert told(joined={"bob": 1, "dan": 2}, carried=[("ann", "bob")], unseen=["bob"]) == first | {
         ("dan", "eve"): 0.0
+    }
+    # Who told dan is not known: both who may have are listed, and dan's own ties are still learned from.
+    assert told(joined=["bob", "cy", "dan"], carried=names[:2], unseen=["bob", "cy"]) == {
+        **dict.fromkeys(names[:2], 1.0),
+        ("dan", "eve"): 0.0,
     }
     # Whether cy joined is not known: so it is not either who told dan.
     assert told(joined={"bob": 1, "dan": 2}, unseen=["cy"]) == {("ann", "bob"): 1.0, ("dan", "eve"): 0.0}
@@ -666,7 +672,7 @@ def test_another_version_is_written_down(path, monkeypatch):
 def test_what_is_no_report_is_refused_in_words(path):
     running = campaign(path)
     request = running.ask()
-    with pytest.raises(ValueError, match=r"got neither: \{\} says"):
+    with pytest.raises(ValueError, match=r"got neither; outcomes=\{\} says"):
         running.tell(ticket=request, reward=1.0)
     with pytest.raises(ValueError, match="reward must stand in the Feedback"):
         running.tell(Feedback(request.ticket, [1.0, 1.0]), request, reward=1.0)
