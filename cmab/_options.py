@@ -19,13 +19,15 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
 
     Type and default come from the signature, help from the docstring. Parameters may be annotated as ``int``,
     ``float``, ``str``, ``bool``, ``Path``, a ``Literal`` of strings, or any of these or ``None``.
+    Parsing returns the options that were given and no others: the function has the defaults.
     """
     text = inspect.getdoc(function) or ""
     described = parameter_texts(text)
     parser = argparse.ArgumentParser(prog=prog, description=text.split("\n\n")[0])
     hints = get_type_hints(function)
     for name, parameter in inspect.signature(function).parameters.items():
-        kind, settings = hints[name], {"default": parameter.default}
+        kind = hints[name]
+        settings: dict[str, Any] = {"default": argparse.SUPPRESS}
         if get_origin(kind) in (Union, types.UnionType):
             kind = next(member for member in get_args(kind) if member is not type(None))
         if get_origin(kind) is Literal:
@@ -34,23 +36,32 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
             about = described.get(name, "").replace("%", "%%")
             either = parser.add_mutually_exclusive_group()
             either.add_argument(f"--{name}", action="store_true", help=about, **settings)
-            other = f"--{_OPPOSITES[name]}"
-            either.add_argument(other, dest=name, action="store_false", default=None, help=f"Not --{name}")
+            opposite = {"dest": name, "action": "store_false", "help": f"Not --{name}"}
+            either.add_argument(f"--{_OPPOSITES[name]}", **settings | opposite)
             continue
         elif kind is bool:
             # --quick and --no-quick.
             settings |= {"action": argparse.BooleanOptionalAction}
         else:
-            assert kind in (int, float, str, Path), f"{name} of {prog}: no option for {kind}"
-            settings |= {"type": kind, "metavar": _METAVARS[kind]}
-        default = "" if parameter.default is None or kind is bool else " (default: %(default)s)"
+            if kind not in _METAVARS:
+                raise TypeError(f"{name} of {prog} must have a type that can be an option, got {kind}")
+            settings |= {"type": _TYPES.get(kind, kind), "metavar": _METAVARS[kind]}
+        default = "" if parameter.default is None or kind is bool else f" (default: {parameter.default})"
         # argparse formats help texts with %.
-        help_text = described.get(name, "").replace("%", "%%") + default
+        help_text = (described.get(name, "") + default).replace("%", "%%")
         option = _SPELT.get(name, name).replace("_", "-")
         parser.add_argument(f"--{option}", dest=name, help=help_text, **settings)
     return parser
 
 
+def path_named(text: str) -> Path:
+    """Return the path that an option names; nothing at all would be the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("must name a folder or a file, got nothing")
+    return Path(text)
+
+
+_TYPES: dict[type, Callable[[str], Any]] = {Path: path_named}
 # What a command line calls otherwise than Python.
 _SPELT = {"n_jobs": "jobs", "rng": "seed", "horizon": "rounds"}
 # Where the opposite of a switch is a word, and not --no- before it.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
@@ -100,6 +102,22 @@ def open_streams() -> Iterator[None]:
     finally:
         for name in missing:
             setattr(sys, name, None)
+
+
+def fitted(text: str, columns: int) -> str:
+    """Return a line as lines of so many columns, the further ones below where its last column of text begins.
+
+    That is where two blanks or more stand last within the first half.
+    """
+    gaps = [gap.end() for gap in re.finditer(r" {2,}", text) if gap.end() <= columns // 2]
+    return textwrap.fill(
+        text,
+        columns,
+        subsequent_indent=" " * (gaps[-1] if gaps else 0),
+        drop_whitespace=True,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def printable(text: str) -> str:

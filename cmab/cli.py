@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import importlib
 import inspect
+import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, get_args
 
-from cmab._streams import lossy_streams, open_closed_descriptors, printable
+from cmab import _faults
+from cmab._options import parser_of, path_named
+from cmab._streams import fitted, lossy_streams, open_closed_descriptors, printable
 from cmab.plotting import Band
 from cmab.results import tables
 from cmab.studies import _registry
@@ -35,7 +37,7 @@ _EXAMPLES = """examples:
   cmab report results                                 its page"""
 
 
-class _BadOutput(Exception):
+class _BadOutput(ValueError):
     """The output folder cannot be used."""
 
 
@@ -60,42 +62,37 @@ def _interrupt_once(_number: int, _frame: FrameType | None) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    0 if all went well, 1 if a file cannot be read or written, a package is missing or a piece of a study
-    failed, 2 for bad arguments, 130 after Ctrl-C.
+    0 if all went well, 1 after a fault, which is told in one sentence, 130 after Ctrl-C. A command line that
+    cannot be parsed ends in ``SystemExit`` with status 2, as `argparse` does. With ``--debug``, anywhere, the
+    traceback of a fault stands before its sentence.
     """
-    with lossy_streams():
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    debug = _faults.DEBUG in given
+    with lossy_streams(), _faults.plain_warnings():
         try:
-            options = _parser().parse_args(arguments)
-            # Faults of the user's are told in a line; anything else is ours, and its traceback is wanted.
+            options = _parser().parse_args([word for word in given if word != _faults.DEBUG])
             status: int = options.command(options)
             sys.stdout.flush()
             return status
         except KeyboardInterrupt:
             return _fail("interrupted", _INTERRUPTED)
-        except OSError as error:
-            return _fail(_told(error), 1)
-        except (_BadOutput, ImportError, StudyFailed) as error:
-            return _fail(str(error), 1)
-        except ValueError as error:
-            return _fail(str(error), 2)
+        except Exception as error:
+            return _end(error, debug=debug)
 
 
-def _told(error: OSError) -> str:
-    """Return what went wrong with which file, in words."""
-    if error.strerror is None:
-        return str(error)
-    if error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    if error.errno == errno.ENOSPC:
-        return (
-            f"{error.strerror}, perhaps where processes share memory (/dev/shm) or in {tempfile.gettempdir()}"
-        )
-    return error.strerror
+def _end(error: Exception, *, debug: bool) -> int:
+    """Tell a fault in a sentence, and return the exit status."""
+    if debug:
+        _faults.show_traceback(error, sys.stderr)
+    if not isinstance(error, StudyFailed):
+        return _fail(_faults.sentence(error), 1)
+    piece, trace = error.failures[0]
+    first = f"replication {piece.replication} of {piece.learner} on {piece.instance}"
+    return _fail(_faults.of_pieces(len(error.failures), first, trace), 1)
 
 
 def _fail(message: str, status: int) -> int:
-    lines = f"cmab: {message}".split("\n")  # those of a traceback
-    print("\n".join(map(printable, lines)), file=sys.stderr)
+    print("\n".join(map(printable, f"cmab: {message}".split("\n"))), file=sys.stderr)
     return status
 
 
@@ -106,6 +103,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    # Taken out of the arguments before they are parsed, since it may stand anywhere.
+    parser.add_argument(_faults.DEBUG, action="store_true", help="show the traceback of a fault")
     parser.add_argument("--version", action="version", version=f"cmab {_registry.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="list demos, experiments, oracles, policies and the like")
@@ -122,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
         running.set_defaults(command=_run, group=group, word=name, missing=running.error)
     study = commands.add_parser("run", help="run a study, or what is missing of it")
     study.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
-    study.add_argument("--out", type=_folder, required=True, metavar="DIR", help="folder of the results")
+    study.add_argument("--out", type=path_named, required=True, metavar="DIR", help="folder of the results")
     study.add_argument("--jobs", type=int, metavar="N", help="workers, -1 for all; 1, or all of a cluster")
     study.add_argument("--backend", choices=get_args(Backend), default="loky", help="where the workers are")
     study.add_argument("--address", metavar="ADDRESS", help="of the cluster; one is started here without it")
@@ -140,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_import(study)
     merging = commands.add_parser("merge", help="put the results of several folders into one")
     merging.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folders of results")
-    merging.add_argument("--out", type=_folder, required=True, metavar="DIR", help="what becomes of them")
+    merging.add_argument("--out", type=path_named, required=True, metavar="DIR", help="what becomes of them")
     merging.set_defaults(command=_merge)
     checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
     checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
@@ -158,6 +157,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _part(text: str) -> tuple[int, int]:
     number, _, parts = text.partition("/")
+    if not (number.isdecimal() and parts.isdecimal()):
+        raise argparse.ArgumentTypeError(f"must be I/N, such as 1/4, got {text!r}")
     return int(number), int(parts)
 
 
@@ -166,8 +167,7 @@ def _merge(options: argparse.Namespace) -> int:
 
     if missing := [folder for folder in options.folders if not (folder / STORE).is_file()]:
         raise ValueError(f"{missing[0]} must be a folder in which a study ran")
-    _check_output(options.out)
-    with Store(options.out) as store:
+    with _kept(options.out), Store(options.out) as store:
         for folder in options.folders:
             with Store(folder, reading=True) as other:
                 print(f"{folder}: {store.take(other):,} pieces")
@@ -184,7 +184,10 @@ def _import_all(modules: Sequence[str]) -> None:
     if modules:
         sys.path.insert(0, str(Path.cwd()))
     for module in modules:
-        importlib.import_module(module)
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # whatever a module of the user's does when it is imported
+            raise ImportError(f"--import {module}: {type(error).__name__}: {error}") from error
 
 
 def _warm_up(_: argparse.Namespace) -> int:
@@ -206,9 +209,10 @@ def _run_study(options: argparse.Namespace) -> int:
     from cmab.studies.study import Study
 
     _import_all(options.modules)
+    if options.address is not None and options.backend == "loky":
+        raise ValueError("--address has no effect with --backend loky; use --backend dask or --backend ray")
     study = Study.load(options.file, accept_versions=options.accept_versions)
-    _check_output(options.out)
-    with study.at(options.out) as folder:
+    with _kept(options.out), study.at(options.out) as folder:
         if damaged := folder.repair():
             print(f"cmab: {damaged} damaged pieces are played again", file=sys.stderr)
         missing, total = len(folder.missing()), len(study.pieces)
@@ -216,20 +220,21 @@ def _run_study(options: argparse.Namespace) -> int:
         # Who names a cluster wants all of it.
         default = 1 if options.backend == "loky" else -1
         n_jobs = default if options.jobs is None else options.jobs
-        message, status = "", 0
+        message, failed = "", None
         try:
             with backend(options.backend, options.address):
                 folder.run(n_jobs=n_jobs, progress=True, part=options.part)
-        except StudyFailed as failed:
-            message, status = str(failed), 1
+        except StudyFailed as error:
+            failed = error
         except KeyboardInterrupt:
             left = len(folder.missing())
             message = f"interrupted with {left} pieces left; run the same command to go on"
-            status = _INTERRUPTED
         _finish(folder.identification_table(), options.out, "identifications.csv")
         _finish(folder.trial_table(), options.out, "trials.csv")
         _finish(folder.table(), options.out)
-    return _fail(message, status) if status else 0
+    if failed is not None:
+        raise failed
+    return _fail(message, _INTERRUPTED) if message else 0
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -274,46 +279,78 @@ def _run(options: argparse.Namespace) -> int:
 
     Texts among them are lines: those before the first row are printed at once, the others below the table.
     """
-    from cmab._options import parser_of
-
     if options.name is None:
         options.missing(f"NAME is required, one of: {', '.join(_registry.entries(options.group)) or 'none'}")
     function: Callable[..., Any] = _registry.load(options.group, options.name)
     parser = parser_of(function, f"cmab {options.word} {options.name}")
-    takes_out = "out" in inspect.signature(function).parameters
-    if not takes_out:
-        parser.add_argument("--out", type=_folder, metavar="PATH", help="folder for the table as CSV")
-    settings = vars(parser.parse_args(options.arguments))
-    out = settings["out"] if takes_out else settings.pop("out")
-    is_new = out is not None and not out.exists()
-    if out is not None:
-        _check_output(out)
-    minutes = getattr(function, "minutes", {}).get(settings.get("quick"))
-    if minutes is not None:
-        print(f"about {minutes:g} min on two cores", file=sys.stderr)
+    own_out = inspect.signature(function).parameters.get("out")
+    if own_out is None:
+        parser.add_argument("--out", type=path_named, metavar="PATH", help="folder for the table as CSV")
+    settings = {**vars(parser.parse_args(options.arguments))}
+    if own_out is None:
+        out = settings.pop("out")
+    else:
+        usual = getattr(function, "folder_for", lambda _: own_out.default)(settings)
+        out = settings.setdefault("out", usual)
+    minutes = getattr(function, "minutes", {}).get(settings.get("quick", False))
+    with _kept(out):
+        if minutes is not None:
+            print(f"about {minutes:g} min on two cores", file=sys.stderr)
+        return _play(function(**settings), out)
+
+
+def _play(played: Iterator[tables.Row | str], out: Path | None) -> int:
+    """Print and save what a demo or an experiment yields; what was finished before a fault is told, too."""
     rows: list[tables.Row] = []
     lines: list[str] = []
     try:
-        for row in function(**settings):
+        for row in played:
             if not isinstance(row, str):
                 rows.append(row)
                 _note(row)
             elif rows:
                 lines.append(row)  # below the table
             else:
-                print(printable(row), flush=True)
+                print(_line(row), flush=True)
     except KeyboardInterrupt:
         _finish(rows, out)
         kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
         more = "; the same command goes on" if out is not None and (out / STORE).exists() else ""
         return _fail(f"interrupted{kept}{more}", _INTERRUPTED)
-    except (OSError, ValueError):
-        with contextlib.suppress(OSError):  # refused before anything was written
-            if is_new:
-                out.rmdir()
+    except StudyFailed:
+        _finish(rows, out, lines=lines)
+        raise
+    except Exception:
+        _finish(rows, None, lines=lines)
         raise
     _finish(rows, out, lines=lines)
     return 0
+
+
+@contextlib.contextmanager
+def _kept(out: Path | None) -> Iterator[None]:
+    """Try the folder of results before a long run; leave none that is new and empty after a fault."""
+    is_new = out is not None and not out.exists()
+    try:
+        if out is not None:
+            _check_output(out)
+        yield
+    except Exception as error:
+        if out is not None and isinstance(error, OSError) and not out.is_dir():
+            raise _BadOutput(
+                f"the folder {out} disappeared while the command ran, and what was stored went with it; run"
+                " the command again with a folder that stays"
+            ) from error
+        if out is not None and is_new:
+            with contextlib.suppress(OSError):  # it holds something
+                out.rmdir()
+        raise
+
+
+def _line(text: str) -> str:
+    """Return a line as it is printed: on a terminal, within its width."""
+    safe = printable(text)
+    return fitted(safe, shutil.get_terminal_size().columns) if sys.stdout.isatty() else safe
 
 
 def _note(row: tables.Row) -> None:
@@ -327,18 +364,13 @@ def _finish(
     rows: Sequence[tables.Row], out: Path | None, name: str = "table.csv", *, lines: Sequence[str] = ()
 ) -> None:
     if rows:
-        if out is not None:  # first, for printing may fail
-            tables.write_csv(out / name, rows)
-        print(tables.text(rows, grouped=True), *map(printable, lines), sep="\n")
+        try:
+            if out is not None:  # first, because printing may fail
+                tables.write_csv(out / name, rows)
+        finally:  # a full disk does not take the table from the terminal
+            print(tables.text(rows, grouped=True), *map(_line, lines), sep="\n")
         if out is not None:
-            print(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
-
-
-def _folder(text: str) -> Path:
-    """Return the path of a folder; nothing at all would be the current one."""
-    if not text:
-        raise argparse.ArgumentTypeError("must name a folder, got nothing")
-    return Path(text)
+            print(_line(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}"))
 
 
 def _check_output(folder: Path) -> None:
@@ -349,7 +381,7 @@ def _check_output(folder: Path) -> None:
             pass
     except OSError as error:
         raise _BadOutput(
-            f"--out must be a folder that can be written, got {folder}: {error.strerror}"
+            f"--out must be a folder that can be written, got {folder}: {error.strerror}; name another folder"
         ) from None
 
 

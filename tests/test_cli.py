@@ -85,9 +85,9 @@ def test_ctrl_c_keeps_what_is_there(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["demo", "refused"], 2, "k must be an integer in [1, 3], got 7"),
-        (["demo", "nothing"], 2, "got 'nothing'"),
-        (["reproduce", "nothing"], 2, "got 'nothing'"),
+        (["demo", "refused"], 1, "k must be an integer in [1, 3], got 7"),
+        (["demo", "nothing"], 1, "got 'nothing'"),
+        (["reproduce", "nothing"], 1, "got 'nothing'"),
     ],
 )
 def test_bad_arguments(arguments, status, message, capsys):

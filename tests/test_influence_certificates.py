@@ -226,6 +226,7 @@ def drawn_members(sets, n):
     return found
 
 
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_the_estimate_is_not_flattered_by_the_choice():
     """Five of a hundred alike pairs: the mean of 500 estimates within 5.2 standard errors of 7.5 (2e-7)."""
     graph = DirectedGraph.from_edges(np.arange(100), np.arange(100, 200), n_nodes=200)

@@ -19,6 +19,7 @@ from oracles.diffusion.spread import estimated_spread, threshold_spread
 from oracles.influence._choosing import choose_some
 from oracles.influence.base import InfluenceOracle
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 DELTA = 1e-9
 WAYS = {model: [case for case in INFLUENCE if case.model == model] for model in ("ic", "lt")}
 

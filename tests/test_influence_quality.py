@@ -93,6 +93,7 @@ def test_seeds_meet_as_many_sets_as_their_quality_asks_for():
     assert answer.ratio > oracle.alpha + 0.05
 
 
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_who_says_how_much_is_wanted_gets_no_more():
     """Arguments that were there before `quality` keep their answers."""
     graph, means = tailed()
@@ -134,6 +135,7 @@ def test_sets_fit_into_the_time(monkeypatch, least, each):
     assert _time_limit.sets_until(now + 1e9, 5000, search_with) == 5000
 
 
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_a_time_limit_ends_a_call_with_its_own_ratio():
     graph, means = tailed()
     short, long = (InfluenceMaximization(graph, 10, time_limit=limit) for limit in (1e-9, 0.2))

@@ -61,6 +61,7 @@ def test_more_cascades_than_can_be_numbered_are_refused(cascades):
             make()
 
 
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-160, 1e-20])
 def test_any_positive_epsilon_gives_a_true_ratio(epsilon):
     graph, means = DirectedGraph.from_edges([0, 1, 2], [1, 2, 3]), np.full(3, 0.5)
@@ -71,6 +72,7 @@ def test_any_positive_epsilon_gives_a_true_ratio(epsilon):
         assert 0.0 < oracle.solve_certified(means, np.random.default_rng(0)).ratio <= 1.0
 
 
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_few_sets_still_spend_the_budget():
     """The best single node is no exception: it may cover most of five sets, with a cheap node's cost left."""
     graph = DirectedGraph([1, 2, 3, 4, 5], [0] * 5, n_nodes=6)

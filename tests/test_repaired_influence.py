@@ -274,6 +274,7 @@ def test_new_sets_bound_what_kept_ones_do_not():
     assert max(low, high) <= binom.isf(1e-6, 1000, 0.1) < naive
 
 
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_an_adversary_who_knows_the_kept_sets_is_not_believed():
     """A star worth hundreds, of which they show nothing: neither its centre nor what the optimum is."""
     n, n_sets = 1001, 1000

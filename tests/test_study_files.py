@@ -122,7 +122,7 @@ def test_torn_and_flipped_files(file, tmp_path, capsys):
                     else data[at] ^ 1 << rng.integers(8)
                 )
         path.write_bytes(data)
-        assert main(["validate", str(path)]) in (0, 2)
+        assert main(["validate", str(path)]) in (0, 1)
         printed = capsys.readouterr()
         assert printed.err.startswith("cmab: ") or "nothing wrong" in printed.out
 
@@ -157,7 +157,7 @@ def test_deep_files(tmp_path, capsys):
     file = tmp_path / "study.toml"
     for depth in (50, 200, 500, 2000, 100_000):
         file.write_text(f"seed = {'[' * depth}{']' * depth}")
-        assert main(["validate", str(file)]) == 2
+        assert main(["validate", str(file)]) == 1
         assert str(file) in capsys.readouterr().err
 
 

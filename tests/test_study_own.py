@@ -80,7 +80,7 @@ def test_the_command_imports_what_it_is_told(mine, tmp_path, capsys, monkeypatch
         ' arms = { class = "BernoulliArms", means = [0.1, 0.9] } }\n'
         f'learners.x.class = "{mine}:Mine"\n'
     )
-    assert main(["validate", "study.toml"]) == 2
+    assert main(["validate", "study.toml"]) == 1
     assert f"--import {mine}" in capsys.readouterr().err
     assert main(["validate", "study.toml", "--import", mine]) == 0
 
@@ -174,7 +174,7 @@ def test_parts_of_a_study_merge_into_the_whole(tmp_path, capsys):
     # Of a damaged one nothing is taken.
     with Store(tmp_path / "part-1") as store:
         store._file.execute("UPDATE simulations SET seconds = 7.0")
-    assert main(["merge", *parts, "--out", str(tmp_path / "other")]) == 2
+    assert main(["merge", *parts, "--out", str(tmp_path / "other")]) == 1
     assert "is damaged" in capsys.readouterr().err
     assert len(study.missing(tmp_path / "other")) == whole
-    assert main(["merge", str(tmp_path), "--out", str(tmp_path / "other")]) == 2
+    assert main(["merge", str(tmp_path), "--out", str(tmp_path / "other")]) == 1

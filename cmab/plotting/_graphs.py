@@ -150,7 +150,7 @@ def draw_graph(
         axes.set_aspect("equal")
         axes.set_axis_off()
         axes.margins(0.04)
-        axes.set_title(title)
+        axes.set_title(title, parse_math=False)
         if nodes or edges:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3, frameon=False)
     return axes
@@ -196,6 +196,7 @@ def _names(
             fontsize=_SIZE_OF_NAMES,
             fontweight="bold",
             zorder=9,
+            parse_math=False,  # names are the user's, and may hold dollar signs
             path_effects=[withStroke(linewidth=2, foreground="white")],
         )
 

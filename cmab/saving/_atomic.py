@@ -45,7 +45,11 @@ def _write_bytes(path: Path, data: bytes, follow: bool) -> None:
     # A name that nobody can guess, and that must not exist: a link planted there is not followed.
     start = os.fsencode(target.name)[:100].decode(errors="ignore")  # a name has at most 255 bytes
     temporary = target.with_name(f".{start}.{secrets.token_hex(8)}.part")
-    descriptor = os.open(temporary, _NEW, 0o666 if mode is None else 0o600)
+    try:
+        descriptor = os.open(temporary, _NEW, 0o666 if mode is None else 0o600)
+    except OSError as error:
+        error.filename = os.fspath(path)  # the user knows no name of a temporary file
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None and hasattr(os, "fchmod"):

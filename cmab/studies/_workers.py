@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any, Literal, TypeVar
 
+from cmab._faults import follow_the_command
 from cmab.running._parallel import in_workers
 from cmab.validation import check_jobs
 
@@ -84,6 +85,7 @@ def limited_threads() -> Iterator[None]:
 def _alone(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
     """Call a function with one thread for numerical libraries: neither do workers fight nor sums differ."""
     _limit_threads(len(sys.modules))
+    follow_the_command()
     with _ONE_AT_A_TIME:
         return function(*arguments)
 

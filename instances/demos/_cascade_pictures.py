@@ -18,9 +18,10 @@ from oracles import DirectedGraph
 if TYPE_CHECKING:
     import networkx as nx
 
-# Most nodes of a picture, most that are named, and pictures of a film.
+# Most nodes of a picture, most that are named, most letters of a name, and pictures of a film.
 _DRAWN = 250
 _NAMED = 10
+_LONGEST_NAME = 30
 _FRAMES = 24
 
 
@@ -67,7 +68,7 @@ def draw_cascade(
         network,
         nodes={"Seed": names, "Activated": inside},
         edges={"Passed on": edges},
-        labels=names if len(names) <= _NAMED else (),
+        labels={name: _short(name) for name in names} if len(names) <= _NAMED else (),
         **drawn | {"title": drawn.get("title", "") + title},
     )
 
@@ -133,6 +134,12 @@ def animate_learning(
 def whole_network(graph: DirectedGraph) -> nx.Graph[Any] | None:
     """Return a graph as a whole, without directions, if it is small enough to be drawn."""
     return _part(graph, np.arange(graph.n_nodes)) if graph.n_nodes <= _DRAWN else None
+
+
+def _short(name: Hashable) -> str:
+    """Return a name as a picture can show it."""
+    text = "".join(letter for letter in str(name) if letter.isprintable())
+    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
 
 
 def _cascade(environment: IndependentCascade, seeds: IntArray, key: int) -> tuple[IntArray, IntArray]:

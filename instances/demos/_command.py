@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -11,14 +12,17 @@ from cmab import Study
 from instances.demos import _comparison
 from instances.demos._demo import YARDSTICK, Demo, Problem
 
+# Characters of a file's path in the name of a folder, which may have 255 bytes in all.
+_LONGEST = 50
 _TEXT = f"""horizon : int
-    Rounds of a replication
+    Rounds of a replication{{}}
 replications : int
     Independent replications of each learner, of which Random probabilities {YARDSTICK}
 n_jobs : int
     Worker processes, -1 for all cores
 out : Path
-    Folder for the store, pictures (PNG and PDF) and numbers (CSV); what is stored is not run again"""
+    Folder for the store, pictures (PNG and PDF) and numbers (CSV); what is stored is not run again. A file of
+    yours has a folder of its own unless you name one"""
 
 
 def command(
@@ -26,9 +30,10 @@ def command(
     learners: Mapping[str, Mapping[str, Any]],
     reward: str,
     unit: str,
-    featured: str,
+    heading: str,
+    arms: str,
     sentence: str,
-    horizon: int,
+    horizon: int | Callable[[Problem], int],
     replications: int,
     n_jobs: int = 1,
     further: Mapping[str, Mapping[str, Any]] | None = None,
@@ -36,26 +41,35 @@ def command(
 ) -> Callable[[Callable[..., Problem]], Callable[..., Iterator[dict[str, Any] | str]]]:
     """Make the command of a demo of the function that makes its problem, with these defaults.
 
+    If `horizon` is a function, it returns the usual number of rounds for the problem.
     `further` are learners that play if `every_learner` is asked for. `then` has further parameters of the
     command; it is called before the run, and what it returns after it.
     """
 
     def of(make: Callable[..., Problem]) -> Callable[..., Iterator[dict[str, Any] | str]]:
         name = make.__name__.replace("_", "-")
-        demo = Demo(name, make, learners, reward, unit, featured, sentence, further or {})
+        demo = Demo(name, make, learners, reward, unit, heading, arms, sentence, horizon, further or {})
+        usual = Path(f"cmab-{demo.name}")
+
+        def folder_for(given: Mapping[str, Any]) -> Path:
+            # A file of the user's gets a folder of its own, so that no pictures replace those of another.
+            files = [value for name, value in given.items() if name in problem and isinstance(value, Path)]
+            return Path("-".join([str(usual), *map(_slug, files)]))
 
         def run(
             *,
-            horizon: int = horizon,
+            horizon: int | None = None if callable(horizon) else horizon,
             replications: int = replications,
             rng: int = 0,
             n_jobs: int = n_jobs,
-            out: Path | None = Path(f"cmab-{demo.name}"),
+            out: Path | None = usual,
             **given: Any,
         ) -> Iterator[dict[str, Any] | str]:
             wanted = {name: given.pop(name) for name in more if name in given}
             last = then(**wanted) if then is not None else None
             everyone = given.pop("every_learner", False)
+            if out is usual:
+                out = folder_for(given)
             study = demo.study(
                 given, horizon=horizon, replications=replications, rng=rng, every_learner=everyone
             )
@@ -64,10 +78,20 @@ def command(
                 last(study)
 
         more = inspect.signature(then).parameters if then is not None else {}
+        problem = inspect.signature(make).parameters
         _describe(run, make, demo, then)
+        made: Any = run
+        made.folder_for = folder_for
         return run
 
     return of
+
+
+def _slug(file: Path) -> str:
+    """Return the path of a file, from here if it is below, as a part of a folder's name."""
+    place, here = file.resolve(), Path.cwd().resolve()
+    path = place.relative_to(here) if place.is_relative_to(here) else place
+    return re.sub(r"\W+", "-", str(path)).strip("-")[-_LONGEST:] or "file"
 
 
 def _describe(
@@ -76,11 +100,12 @@ def _describe(
     """Give a command the parameters and the text of the problem before its own."""
     own = [p for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
     first = [p for p in inspect.signature(make).parameters.values() if p.name != "rng"]
-    hints, text = get_type_hints(make) | get_type_hints(run), _TEXT
+    hints = get_type_hints(make) | get_type_hints(run)
+    text = _TEXT.format("; chosen by the size of the problem if left out" if callable(demo.horizon) else "")
     if demo.further:
         first.append(inspect.Parameter("every_learner", inspect.Parameter.KEYWORD_ONLY, default=False))
         hints["every_learner"] = bool
-        text = f"every_learner : bool\n    Let {' and '.join(demo.further)} play, too\n{_TEXT}"
+        text = f"every_learner : bool\n    Let {' and '.join(demo.further)} play, too\n{text}"
     if then is not None:
         first += inspect.signature(then).parameters.values()
         hints |= get_type_hints(then)

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from cmab import Simulation, Study, simulate
+from cmab import Simulation, Study, StudyFailed, simulate
 from cmab.arrays import FloatArray, IntArray
 from cmab.studies.folder import StudyFolder
-from instances.demos._demo import Demo
+from instances.demos._demo import LEADER, Demo
 from instances.demos._files import write_curves, write_featured
-from instances.demos._told import closing, opening
+from instances.demos._told import ERROR, SEEN, SHARE, TIME, closing, opening
 
 # The share of the rounds before the late ones.
 _LATE = 0.9
@@ -47,16 +47,23 @@ def run(demo: Demo, study: Study, *, n_jobs: int, out: Path | None) -> Iterator[
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if out is None else out
         folder = stack.enter_context(study.at(place))
         # On Ctrl-C the curves are written, and the featured picture is not.
+        failed: StudyFailed | None = None
         try:
             for row in _rows(demo, folder, n_jobs):
                 rows.append(row)
                 yield row
+        except StudyFailed as error:  # of some learners, and the others are worth telling
+            failed = error
         finally:
             if out is not None:
                 write_curves(demo, folder, out, pictures=pictures)
-        if out is not None:
+        is_told = {LEADER.name, demo.yardstick} <= {row["learner"] for row in rows}
+        if out is not None and is_told:
             chosen = write_featured(demo, study, out, pictures=pictures)
-    yield from closing(demo, study, rows, chosen)
+    if is_told:
+        yield from closing(demo, study, rows, chosen)
+    if failed is not None:
+        raise failed
 
 
 def _rows(demo: Demo, folder: StudyFolder[Study], n_jobs: int) -> Iterator[dict[str, Any]]:
@@ -70,7 +77,7 @@ def _rows(demo: Demo, folder: StudyFolder[Study], n_jobs: int) -> Iterator[dict[
         while waiting and (even_parts or not left[waiting[0]]):
             name = waiting.pop(0)
             rows = folder.rows("simulations", learner=name)
-            note = " (interrupted)" if left[name] else ""
+            note = " (incomplete)" if left[name] else ""
             for pair, result in folder.results(learner=name).items():
                 observed = [row["observed"] for row in rows[pair] if row["observed"] is not None]
                 yield _row(demo, name + note, result, observed, folder.study)
@@ -82,7 +89,7 @@ def _rows(demo: Demo, folder: StudyFolder[Study], n_jobs: int) -> Iterator[dict[
             for piece, _ in played:
                 left[piece.learner] -= 1
                 yield from done()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StudyFailed):
         yield from done(even_parts=True)
         raise
 
@@ -92,7 +99,8 @@ def _compile(study: Study, learners: Mapping[str, int]) -> None:
     for (instance, name), policy in study.plan.policies.items():
         if learners[name]:
             environment = study.plan.problems[instance]
-            simulate(policy, environment, _FIRST_ROUNDS, rng=study.seed)
+            with contextlib.suppress(Exception):  # what a learner raises, its pieces tell
+                simulate(policy, environment, _FIRST_ROUNDS, rng=study.seed)
 
 
 def _row(
@@ -102,12 +110,12 @@ def _row(
     error = late.std(ddof=1) / np.sqrt(len(late)) if len(late) > 1 else np.nan
     return {
         "learner": name,
-        f"late {demo.reward}": float(late.mean()),
-        "s.e.": float(error),
-        "of best known": float(late.mean() / study.plan.problems[demo.name].optimum),
-        "arms observed": float(np.mean(observed)) if observed else None,
+        demo.heading: float(late.mean()),
+        ERROR: float(error),
+        SHARE: float(100.0 * late.mean() / study.plan.problems[demo.name].optimum),
+        SEEN: float(100.0 * np.mean(observed)) if observed else None,
         # The median, for the first replication in a process may compile.
-        "ms a round": 1000 * float(np.median(result.seconds / result.rounds[-1])),
+        TIME: 1000 * float(np.median(result.seconds / result.rounds[-1])),
     }
 
 

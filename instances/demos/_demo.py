@@ -16,6 +16,35 @@ from cmab.validation import integer
 # What `UniformlyRandom` is. Super arms drawn at random themselves would earn less: the oracle sees the graph.
 YARDSTICK = "learns nothing: every round the oracle's choice for probabilities drawn at random"
 Learners = dict[str, dict[str, Any]]
+_MOST_ROUNDS = 10**9
+# How the command line spells a switch that is off, unless with "no-".
+_OPPOSITES = {"directed": "undirected"}
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The learner whose seeds, pictures and sentence a demo leads with.
+
+    Parameters
+    ----------
+    name : str
+        Its name in tables.
+    words : str
+        Its name in sentences.
+    table : dict
+        The learner as in a study.
+    """
+
+    name: str
+    words: str
+    table: Mapping[str, Any]
+
+
+#: The one choice of it for all demos: a learner that needs no tuning.
+LEADER = Leader(
+    "Thompson, learned prior", "Thompson sampling with a learned prior", {"class": "HierarchicalCTS"}
+)
+LEADING: Learners = {LEADER.name: {**LEADER.table}}
 
 
 @dataclass(frozen=True)
@@ -33,6 +62,8 @@ class Problem:
     whole: str = ""
     #: Names what a super arm chooses.
     names: Callable[[IntArray], Sequence[object]] | None = None
+    #: Returns what names the base arms, by the heading of its column: the two ends of a tie.
+    arms: Callable[[], Mapping[str, Sequence[object]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,10 +82,14 @@ class Demo:
         What the reward of a round is: "spread".
     unit : str
         Its unit: "nodes".
-    featured : str
-        The learner whose estimates and last choice are drawn.
+    heading : str
+        The column of the reward in the table: "people reached".
+    arms : str
+        What the base arms are: "ties".
     sentence : str
-        What was found, with places for {value} of the featured learner, {random}, {best} and {whole}.
+        What was found, with places for {who} (the leader), its {value}, {random}, {best} and {whole}.
+    horizon : int or callable
+        Rounds unless they are given; a callable returns them for the `Problem`.
     further : mapping of str to dict
         Learners that play where they are asked for.
     """
@@ -64,26 +99,39 @@ class Demo:
     learners: Mapping[str, Mapping[str, Any]]
     reward: str
     unit: str
-    featured: str
+    heading: str
+    arms: str
     sentence: str
+    horizon: int | Callable[[Problem], int]
     further: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def yardstick(self) -> str:
         """The learner that learns nothing, by name."""
-        return next(name for name, table in self.learners.items() if table["class"] == "UniformlyRandom")
+        return next(name for name in self.learners if self.learners_class(name) == "UniformlyRandom")
+
+    def learners_class(self, name: str) -> str:
+        """Return the class of a learner by name."""
+        return str({**self.learners, **self.further}[name]["class"])
+
+    def usual_rounds(self, problem: Problem) -> int:
+        """Return the number of rounds unless it is given."""
+        return self.horizon(problem) if callable(self.horizon) else self.horizon
 
     def study(
         self,
         given: Mapping[str, Any],
         *,
-        horizon: int,
+        horizon: int | None,
         replications: int,
         rng: int,
         every_learner: bool = True,
     ) -> Study:
         """Return the demo as a study, given the parameters of its problem."""
-        files, horizon = None, integer("rounds", horizon, 1)
+        # Made here first, so that a fault is told by the name that was given, and not by a place in a study.
+        problem = self.problem(**given, rng=rng)
+        horizon = self.usual_rounds(problem) if horizon is None else horizon
+        files, horizon = None, integer("rounds", horizon, 1, _MOST_ROUNDS)
         instance = {name: value for name, value in given.items() if value is not None}
         for name, value in instance.items():
             if isinstance(value, Path):  # a study names files below its own folder only
@@ -105,3 +153,29 @@ def checkpoints(rounds: int) -> IntArray:
     """Return up to 500 evenly spaced rounds and 100 log-spaced ones, for both kinds of axes."""
     even = np.linspace(1, rounds, min(rounds, 500))
     return np.unique(np.concatenate((even, np.geomspace(1, rounds, 100))).round().astype(np.int64))
+
+
+def named_pairs(labels: Sequence[Any], first: str, second: str) -> dict[str, list[object]]:
+    """Return the two ends of each tie as columns, and its number beside them if it is parallel to others."""
+    columns: dict[str, list[object]] = {
+        first: [label[0] for label in labels],
+        second: [label[1] for label in labels],
+    }
+    if any(len(label) > 2 for label in labels):
+        columns["parallel"] = [label[2] if len(label) > 2 else "" for label in labels]
+    return columns
+
+
+def refuse(given: Mapping[str, object], because: str) -> None:
+    """Refuse options that were given and have no effect.
+
+    Raises
+    ------
+    ValueError
+        Naming the first of them.
+    """
+    for name, value in given.items():
+        if value is not None:
+            spelt = name.replace("_", "-")
+            option = _OPPOSITES.get(name, f"no-{spelt}") if value is False else spelt
+            raise ValueError(f"--{option} has no effect {because}; leave it out")

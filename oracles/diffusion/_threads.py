@@ -1,9 +1,14 @@
-"""Work in equal parts on threads; kernels release the interpreter lock."""
+"""Work in equal parts on threads, in steps that are short enough for Ctrl-C.
+
+Kernels release the interpreter lock.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -11,13 +16,49 @@ import numpy as np
 Result = TypeVar("Result")
 
 _WORTH_A_THREAD = 1024
+# Arcs that a call of a kernel may examine: some tenths of a second.
+_MOST_ARCS = 2**25
+_THIS = threading.local()
+
+
+class _StoppedError(Exception):
+    """The calling thread was interrupted, or another part failed."""
 
 
 def in_parts(threads: int, first: int, last: int, work: Callable[[int, int], Result]) -> list[Result]:
-    """Return ``work(a, b)`` of consecutive ranges that make up ``range(first, last)``, in order."""
+    """Return ``work(a, b)`` of consecutive ranges that make up ``range(first, last)``, in order.
+
+    If the calling thread is interrupted or a part fails, the others end at their next call of `short_of`.
+    """
     parts = max(1, min(threads, (last - first) // _WORTH_A_THREAD))
     if parts == 1:
         return [work(first, last)]
     cuts = np.linspace(first, last, parts + 1).astype(np.int64).tolist()
+    stop = threading.Event()
+
+    def watched(start: int, end: int) -> Result:
+        _THIS.stop = stop
+        return work(start, end)
+
     with ThreadPoolExecutor(parts) as pool:
-        return list(pool.map(work, cuts[:-1], cuts[1:]))
+        futures = [pool.submit(watched, *ends) for ends in pairwise(cuts)]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+        except BaseException:
+            stop.set()
+            raise
+    return [future.result() for future in futures]
+
+
+def short_of(examined: int, done: int, n_arcs: int) -> int:
+    """Return how many more sets a kernel may draw before Python looks for signals, as a function of the sets.
+
+    `done` sets took `examined` arcs; a set takes at most `n_arcs`.
+    """
+    stop = getattr(_THIS, "stop", None)
+    if stop is not None and stop.is_set():
+        raise _StoppedError
+    each = examined / done if done else n_arcs
+    return max(1, int(_MOST_ARCS / max(1.0, each)))

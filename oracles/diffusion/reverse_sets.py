@@ -9,6 +9,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from oracles.diffusion._memory import require_memory
+from oracles.diffusion._threads import in_parts, short_of
 from oracles.diffusion.directed_graph import DirectedGraph
 
 if TYPE_CHECKING:
@@ -135,6 +136,19 @@ class ReverseGraph:
 
         return draw_walks(self.world, key, first, last, owners, ends, pool, stamps)
 
+    @property
+    def n_together(self) -> int:
+        """Number of sets that are drawn together, whoever asks for a part of them."""
+        return 1
+
+    def step_from(self, at: int, last: int, examined: int, done: int) -> int:
+        """Return the number of the set up to which `draw` is called next, `last` at most.
+
+        `done` sets before took `examined` arcs. Ctrl-C takes effect between steps only, so they are short.
+        """
+        upto = at + short_of(examined, done, self.graph.n_arcs)
+        return min(last, -(-upto // self.n_together) * self.n_together)
+
     def owners(self, chosen: IntArray) -> AnyArray:
         """Return for each component one of the `chosen` that certainly reaches it, -1 where none does.
 
@@ -229,10 +243,21 @@ class SetCollection:
         self.sentinels, self._owners = sentinels, self.graph.owners(sentinels)
         self._alike_from = self.n_sets
 
-    def grow(self, n_sets: int, most_entries: int | None = None) -> None:
-        """Draw sets until there are `n_sets`, or until they hold `most_entries` nodes together."""
-        from oracles.diffusion._threads import in_parts
+    def complete(self) -> None:
+        """Draw all sets again without sentinels; after a ``MemoryError`` the collection is as before."""
+        whole = SetCollection(self.graph, self.key, threads=self.threads)
+        whole.grow(self.n_sets)
+        whole.edges_examined += self.edges_examined
+        vars(self).update(vars(whole))
 
+    def grow(self, n_sets: int, most_entries: int | None = None) -> None:
+        """Draw sets until there are `n_sets`, or until they hold `most_entries` nodes together.
+
+        Raises
+        ------
+        MemoryError
+            If the sets do not fit into memory. The collection is then as before.
+        """
         done = self.n_sets
         if n_sets <= done:
             return
@@ -241,10 +266,11 @@ class SetCollection:
         room = None if most_entries is None else most_entries - int(self.ends[-1])
         threads = self.threads if room is None else 1  # the sets that fit are the first ones
         parts = in_parts(threads, done, n_sets, lambda a, b: self._drawn(a, b, room))
-        for ends, pool, edges in parts:
-            self.ends = np.concatenate((self.ends, self.ends[-1] + ends[1:]))
-            self.pool = np.concatenate((self.pool, pool[: ends[-1]]))
-            self.edges_examined += edges
+        sizes = np.concatenate((np.diff(self.ends), *(np.diff(ends) for ends, _, _ in parts)))
+        pool = np.concatenate((self.pool, *(pool[: ends[-1]] for ends, pool, _ in parts)))
+        # Nothing is replaced before everything is there: an error leaves the collection as it was.
+        self.ends, self.pool = np.concatenate((self.ends[:1], np.cumsum(sizes))), pool
+        self.edges_examined += sum(edges for _, _, edges in parts)
 
     def _drawn(self, first: int, last: int, most: int | None) -> tuple[IntArray, AnyArray, int]:
         """Return ends and pool of the sets ``first..last - 1`` and the arcs examined for them."""
@@ -255,13 +281,16 @@ class SetCollection:
         pool = self._room_for(int(1.1 * known * (last - first)) + 2 * n, last)
         done, edges = 0, 0
         while True:
+            upto = self.graph.step_from(first + done, last, edges, done)
             drawn, _, examined = self.graph.draw(
-                self.key, first + done, last, self._owners, ends[done:], pool, stamps
+                self.key, first + done, upto, self._owners, ends[done : upto - first + 1], pool, stamps
             )
             done, edges = done + drawn, edges + examined
-            full = most is not None and len(pool) >= most + n
+            full = most is not None and len(pool) >= most + n and first + done < upto
             if done == last - first or full:
                 return ends[: done + 1], pool, edges
+            if first + done == upto:
+                continue
             # Extrapolate from what is there, at least doubling, so that large collections are copied rarely.
             wanted = max(2 * len(pool), int(1.1 * ends[done] / max(done, 1) * (last - first)) + n)
             larger = self._room_for(wanted if most is None else min(wanted, most + n), last)
@@ -270,7 +299,7 @@ class SetCollection:
 
     def _room_for(self, entries: int, n_sets: int) -> AnyArray:
         # Entries are kept three times at most: here, in the collection, in its index.
-        require_memory(12 * entries, f"a sample of {n_sets} reverse-reachable sets")
+        require_memory(12 * entries * self.threads, f"a sample of {n_sets} reverse-reachable sets")
         return np.empty(entries, np.int32)
 
     def index(self) -> tuple[IntArray, AnyArray]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab.arrays import BoolArray, IntArray
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.influence._sentinels import hold_back
 from oracles.influence.certificate import concave_bound, upper_bound
 
 if TYPE_CHECKING:
@@ -20,12 +21,20 @@ _LOOKS = 64
 
 
 def choose_some(
-    sets: SetCollection, k: int, allowed: BoolArray, log_term: float, is_last: bool = False
+    sets: SetCollection,
+    k: int,
+    allowed: BoolArray,
+    log_term: float,
+    is_last: bool = False,
+    least_share: float = 0.0,
 ) -> tuple[IntArray, int, float]:
     """Return `k` greedily chosen allowed components, their coverage, and a bound on the best spread.
 
     At least `k` components must be allowed. When no set is left to cover, the largest others follow. Where
     `is_last`, a certificate will rest on the choice being greedy: this is looked at again.
+
+    If `sets` have sentinels that hold the choice back (see `hold_back`, which `least_share` is for), the sets
+    are completed, and the choice is made from complete sets.
     """
     from oracles.diffusion._kernels_cover import Index, cover, cover_and_gain, is_greedy
 
@@ -33,7 +42,10 @@ def choose_some(
     index = Index(sets.ends, sets.pool, *sets.index())
     nodes, per_set = np.flatnonzero(allowed), reverse.total_weight / n_sets
     if len(reverse.world.gammas) == 0:
-        chosen, covered, bound = cover(index, k, allowed, sets.sentinels)
+        chosen, covered, bound, gain = cover(index, k, allowed, sets.sentinels)
+        if len(sets.sentinels) and hold_back(len(sets.sentinels), covered, bound, gain, least_share):
+            sets.complete()
+            return choose_some(sets, k, allowed, log_term, is_last)
         optimum = upper_bound(bound, n_sets, reverse.total_weight, log_term)
     else:
         chosen, covered = cover_and_gain(index, k, nodes, reverse.certain, per_set)

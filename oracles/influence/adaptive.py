@@ -109,6 +109,7 @@ class AdaptiveInfluence:
         )
         self.k = whole.k
         integer("waves", waves, 1, int(whole.candidates.sum()) // self.k)
+        self._uncertified = whole._uncertified
         self.graph, self.candidates, self.delta = graph, whole.candidates, whole.delta
         self.epsilon, self.node_weights = whole.epsilon, whole.node_weights
         # Golovin and Krause 2011, Theorem 5.2, with a finite number of waves: of the gap to the best policy,
@@ -154,6 +155,7 @@ class AdaptiveInfluence:
             delta=self.delta / self.waves,
             **self._options,
         )
+        oracle._uncertified = self._uncertified
         # Arcs out of active nodes have had their chance, arcs into them nothing to win.
         touched = self.active[self.graph.tails] | self.active[self.graph.heads]
         probabilities = np.where(touched, 0.0, vector("means", means, self.graph.n_arcs, 0.0, 1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from oracles.diffusion.spread import (
     threshold_spread,
     triggering_probabilities,
 )
+from oracles.influence._uncertified import UncertifiedOnce
 from oracles.influence.quality import Quality, hits_per_unit
 
 if TYPE_CHECKING:
@@ -122,6 +124,12 @@ class InfluenceOracle(Oracle):
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
         self.alpha, self.beta = ratio - self.epsilon, 1.0 - self.delta
+        _ = self._uncertified  # made now, so that what `_restricted` copies is the same object
+
+    @cached_property
+    def _uncertified(self) -> UncertifiedOnce:
+        """The warning that answers are not certified; a cached property is no parameter of the oracle."""
+        return UncertifiedOnce()
 
     def _reached(self, probabilities: FloatArray) -> float:
         """Return what the best candidate is worth at least, by somebody of worth whom few arcs lead to.

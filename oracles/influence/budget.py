@@ -151,7 +151,8 @@ class BudgetedInfluence(InfluenceOracle):
             least_hits=self._least_hits(log_choices),
         )
         found = search(plan, lambda sets, log_term, _: self._choose(sets, costs, log_term))
-        return found.certificate(cheapest[found.chosen], self.alpha, n)
+        answer = found.certificate(cheapest[found.chosen], self.alpha, n)
+        return self._uncertified.see(answer, self.alpha, type(self).__name__)
 
     def _cheapest(self, reverse: ReverseGraph) -> IntArray:
         """Return the cheapest affordable node of each component, -1 where there is none."""

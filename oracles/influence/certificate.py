@@ -31,7 +31,8 @@ class Certificate:
     ratio : float
         With probability at least ``1 - delta`` the seeds' spread is at least `ratio` times the optimum.
     certified : bool
-        Whether `ratio` reached the oracle's ``alpha``; false only when `max_samples` ended the search.
+        Whether `ratio` reached the oracle's ``alpha``; false only if `max_rr_sets`, `time_limit` or the free
+        memory ended the search.
     spread : float
         Estimate of the seeds' spread, from sets that had no part in their choice. Slightly too high on
         average, by about a tenth of `standard_error` where samples are small: a call ends when this estimate

@@ -12,7 +12,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.validation import integer, real
 from oracles.diffusion.directed_graph import DirectedGraph
-from oracles.diffusion.reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler
+from oracles.diffusion.reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler, SetCollection
 from oracles.influence._choosing import choose_some
 from oracles.influence._sentinels import place_sentinels
 from oracles.influence._time_limit import sets_until
@@ -53,7 +53,8 @@ class InfluenceMaximization(InfluenceOracle):
     probability. (3) Where less than 20 % of the nodes would have a live edge, sets of one node are left out
     and accounted for exactly (``"pairs"``): SKIS, Nguyen et al. 2017. (4) Elsewhere, where the first sets
     hold more than a dozen nodes each and a few nodes are in most of them, these become seeds, and other sets
-    are left where they are certain to hold one (``"sentinels"``): HIST, Guo et al. 2020. (5) Validation
+    are left where they are certain to hold one (``"sentinels"``): HIST, Guo et al. 2020. If a sample shows
+    that other seeds are better or sooner certified, its sets are drawn completely instead. (5) Validation
     leaves each set where it is certain to hold a seed, and gives up when success is out of reach.
 
     Memory: 8 bytes an arc and 100 a node during a call, 8 to 16 an arc that stay with the graph; 8 bytes a
@@ -76,6 +77,8 @@ class InfluenceMaximization(InfluenceOracle):
     max_rr_sets : int, optional
         Largest number of sets in both samples together. A call that stops there has its own, lower ratio
         (`Certificate.ratio`): the declared ``alpha`` is then what was aimed at, and no longer certain.
+        The same holds for a call whose next sample does not fit into the free memory. The first such answer
+        of an oracle gives a ``RuntimeWarning``.
     first_rr_sets : int, optional
         Sets in each sample of the first attempt; OPIM-C's own if left out. The size at which earlier calls
         stopped saves the steps up to there.
@@ -103,6 +106,8 @@ class InfluenceMaximization(InfluenceOracle):
     ------
     ValueError
         If a number is out of its range or the graph cannot be used.
+    MemoryError
+        At a call, if the arcs and nodes do not fit into memory (24 bytes an arc and 100 a node).
 
     Examples
     --------
@@ -153,7 +158,8 @@ class InfluenceMaximization(InfluenceOracle):
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certificate:
         """Return k seeds with the ratio that is certain, their estimated spread and what it took."""
         found, seeds, reverse = self._found(self._probabilities(means), rng)
-        return found.certificate(seeds, self.alpha, reverse.n_components)
+        answer = found.certificate(seeds, self.alpha, reverse.n_components)
+        return self._uncertified.see(answer, self.alpha, type(self).__name__)
 
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator
@@ -183,9 +189,15 @@ class InfluenceMaximization(InfluenceOracle):
         reverse = plan.reverse
         forced = self.sampler == "sentinels"
         may_stop = forced or (self.sampler == "auto" and len(reverse.world.gammas) == 0)
+        # Of greedy's guarantee on each sample, a quarter of the distance to what is promised may be lost.
+        least_share = self.alpha + 0.75 * self.epsilon
+
+        def choose(sets: SetCollection, log_term: float, is_last: bool) -> tuple[IntArray, int, float]:
+            return choose_some(sets, k, allowed, log_term, is_last, least_share)
+
         return search(
             plan,
-            lambda sets, log_term, is_last: choose_some(sets, k, allowed, log_term, is_last),
+            choose,
             partial(place_sentinels, k=k, allowed=allowed, always=forced) if may_stop else None,
         )
 

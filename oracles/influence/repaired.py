@@ -156,10 +156,14 @@ class RepairedInfluence(InfluenceMaximization):
             used = n_sets
             return FirstSets(reverse, self.seed, sample, n_sets)
 
-        if any(first_sets(few).ends[-1] > _MOST_NODES for few in _PROBES):
+        try:
+            is_ordinary = any(first_sets(few).ends[-1] > _MOST_NODES for few in _PROBES)
+            found = None if is_ordinary else search_with(plan, first_sets, k, allowed)
+        except MemoryError:
+            # The ordinary search stores one sample where this stores two. Its bounds hold by themselves.
+            sample, found = None, None
+        if found is None:
             found = super()._search(plan, k, allowed)
-        else:
-            found = search_with(plan, first_sets, k, allowed)
         if sample is not None and sample.n_sets >= _TOO_MANY * used > 0:
             sample = trimmed(sample, used)
         self._sample = sample

@@ -10,11 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
+from oracles.diffusion._threads import in_parts
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.certificate import Certificate, Schedule, estimate, lower_bound, secures
 
 # Sets from which on parts of them are taken to validate.
 _WORTH_PARTS = 64
+# The most times as many sets as before in one step. The bound on the number of sets in docs/influence.md has
+# this factor; the steps that it adds cost a third of the time of the last choice together.
+_MOST_FACTOR = 4
 
 Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]
 
@@ -92,7 +96,9 @@ class Plan:
         schedule = replace(self.schedule, first=min(n_sets, self.schedule.last))
         return replace(self, schedule=schedule, keys=keys or self.keys, max_rr_sets=2 * n_sets)
 
-    def validating_sets(self, chosen: IntArray, covered: int, n_sets: int, goal: float) -> int:
+    def validating_sets(
+        self, chosen: IntArray, covered: int, n_sets: int, goal: float, *, is_final: bool
+    ) -> int:
         """Return how many sets are to validate the choice from `n_sets`, 0 where none could be enough.
 
         The choice's own coverage is optimistic: validation is worth its time only where even that passes.
@@ -103,7 +109,7 @@ class Plan:
             few = n_sets // share
             if _is_shown(self.reverse, chosen, covered // share, few, self.schedule.log_term, goal):
                 return few
-        return n_sets // shares[0] if n_sets == self.max_sets else 0
+        return n_sets // shares[0] if is_final else 0
 
     def found(
         self,
@@ -130,45 +136,95 @@ class Plan:
 
 
 def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None = None) -> Found:
-    """Return components of certified ratio ``plan.ratio``, or of less after ``plan.max_sets`` sets.
+    """Return components whose certified ratio is at least ``plan.ratio``.
+
+    If ``plan.max_sets`` sets are reached first, or the next sample does not fit into memory, return the
+    components of the largest sample and their lower ratio. ``MemoryError`` is raised only if one set does not
+    fit.
 
     `choose` returns components that cover many sets, how many, and an upper bound on the best spread; told
     that no test follows, it makes sure that its choice is greedy. `place` puts sentinels into a sample that
-    is to have a number of sets.
+    is to have a number of sets. Both may draw sets.
 
     The first key's sets choose and bound the optimum, the second's validate: each of those is left at its
     first seed, none is stored, and they are drawn again, the same, for the next choice.
     """
-    reverse, last, log_term = plan.reverse, plan.schedule.last, plan.schedule.log_term
-    sets = SetCollection(reverse, plan.keys[0], threads=plan.threads)
+    sample = _Sample(plan, choose, place)
     n_sets, edges = plan.first_sets, 0
-    if place is not None:
-        place(sets, n_sets)
     while True:
-        if n_sets == last and len(sets.sentinels):
-            # That so many sets are enough is proved for greedy on complete ones.
-            edges += sets.edges_examined
-            sets = SetCollection(reverse, plan.keys[0], threads=plan.threads)
-        sets.grow(n_sets)
+        chosen, covered, optimum = sample.choice(n_sets)
+        # Memory has ended the search if the sample is not as large as it was to be.
+        is_final = sample.n_sets == plan.max_sets or sample.n_sets != n_sets
+        n_sets = sample.n_sets
         wanted = plan.ratio if plan.first_ratio is None or n_sets >= plan.patient_sets else plan.first_ratio
-        assert n_sets < last or not len(sets.sentinels), "no test follows: sets must be complete"
-        chosen, covered, optimum = choose(sets, log_term, n_sets == last)
         goal = wanted * optimum
-        is_final = n_sets == plan.max_sets
         enough = is_final or covered >= plan.least_hits
-        validating = plan.validating_sets(chosen, covered, n_sets, goal) if enough else 0
+        validating = plan.validating_sets(chosen, covered, n_sets, goal, is_final=is_final) if enough else 0
         if validating:
             seen = _validated(plan, chosen, validating, goal, is_final=is_final)
             edges += seen.edges_examined
             if is_final or seen.secured >= goal:
                 break
         n_sets = _next_size(plan, chosen, covered, optimum, n_sets)
-    edges += sets.edges_examined
+    edges += sample.edges_examined
     return plan.found(chosen, seen.secured, optimum, seen.hits, n_sets, edges, validating=validating)
 
 
+class _Sample:
+    """The sets that choose, and the choice from them, within the memory that there is."""
+
+    def __init__(
+        self, plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None
+    ) -> None:
+        self._plan, self._choose, self._place = plan, choose, place
+        self._sets = self._no_sets()
+        self._last: tuple[IntArray, int, float] | None = None
+        self.n_sets = 0
+
+    @property
+    def edges_examined(self) -> int:
+        return self._sets.edges_examined
+
+    def choice(self, n_sets: int) -> tuple[IntArray, int, float]:
+        """Return the choice from `n_sets` sets, or from the `n_sets` of this object if they do not fit.
+
+        The latter is the choice before, whose test has been made or left out: no further test takes its
+        place, so confidence is as before. The first choice is made from half as many sets, and so on.
+        """
+        while True:
+            try:
+                self._last = self._drawn(n_sets)
+            except MemoryError:
+                if self._last is not None:
+                    return self._last
+                if n_sets == 1:
+                    raise
+                # Without sentinels, which too few sets would choose.
+                self._sets, self._place, n_sets = self._no_sets(), None, n_sets // 2
+            else:
+                self.n_sets = n_sets
+                return self._last
+
+    def _drawn(self, n_sets: int) -> tuple[IntArray, int, float]:
+        schedule = self._plan.schedule
+        if self._place is not None and self._last is None:
+            self._place(self._sets, n_sets)
+        if n_sets == schedule.last and len(self._sets.sentinels):
+            # That so many sets are enough is proved for greedy on complete ones.
+            self._sets.complete()
+        self._sets.grow(n_sets)
+        is_last = n_sets == schedule.last
+        assert not (is_last and len(self._sets.sentinels)), "no test follows: sets must be complete"
+        return self._choose(self._sets, schedule.log_term, is_last)
+
+    def _no_sets(self) -> SetCollection:
+        return SetCollection(self._plan.reverse, self._plan.keys[0], threads=self._plan.threads)
+
+
 def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_sets: int) -> int:
-    """Return the next number of sets, doubled until a test could pass: leaving tests out costs no confidence.
+    """Return the next number of sets: twice as many, or four times if a test of twice as many could not pass.
+
+    Leaving tests out costs no confidence.
 
     It could not if it fails with as large a share of covered sets as now, while the bound on the optimum
     comes closer to the choice's own value as fast as errors fall; nor is it made while too few are covered.
@@ -176,7 +232,7 @@ def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_set
     reverse, log_term = plan.reverse, plan.schedule.log_term
     value = reverse.total_weight * covered / n_sets + float(reverse.certain[chosen].sum())
     factor = 2
-    while factor * n_sets < plan.max_sets:
+    while factor < _MOST_FACTOR and factor * n_sets < plan.max_sets:
         # Errors fall as one over the root of the number of sets.
         bound = value + (optimum - value) / math.sqrt(factor)
         if factor * covered >= plan.least_hits and _is_shown(
@@ -224,7 +280,7 @@ def _validated(
     for last in (n_sets // 8, n_sets // 4, n_sets // 2, n_sets):
         more, examined = count_hits(reverse, plan.keys[1], done, last, owners, plan.threads)
         hits, arcs, done = hits + more, arcs + examined, last
-        if done and n_sets < plan.max_sets and not is_final:
+        if done and not is_final:
             share, error = estimate(hits, done, 1.0)
             at_best = min(n_sets, math.ceil((share + 2.0 * error) * n_sets))
             if not _is_shown(reverse, chosen, at_best, n_sets, log_term, goal):
@@ -236,13 +292,16 @@ def count_hits(
     reverse: ReverseGraph, key: int, first: int, last: int, owners: AnyArray, threads: int = 1
 ) -> tuple[int, int]:
     """Return how many of the sets ``first..last - 1`` hold a component with an owner, and what it took."""
-    from oracles.diffusion._threads import in_parts
-
     n, no_ends = reverse.n_components, np.empty(0, np.int64)
 
     def counted(start: int, stop: int) -> tuple[int, int]:
         pool, stamps = np.empty(n, np.int32), np.zeros(n, np.int32)
-        return reverse.draw(key, start, stop, owners, no_ends, pool, stamps)[1:]
+        done, hits, arcs = 0, 0, 0
+        while start + done < stop:
+            upto = reverse.step_from(start + done, stop, arcs, done)
+            drawn, more, examined = reverse.draw(key, start + done, upto, owners, no_ends, pool, stamps)
+            done, hits, arcs = done + drawn, hits + more, arcs + examined
+        return hits, arcs
 
     parts = in_parts(threads, first, last, counted)
     return sum(part[0] for part in parts), sum(part[1] for part in parts)

@@ -58,7 +58,7 @@ def plain(row: Row, seed: int) -> np.ndarray[Any, Any]:
     while True:
         first.grow(n_sets)
         second.grow(n_sets)
-        seeds, _, coverage = cover(Index(first.ends, first.pool, *first.index()), K, everybody, nobody)
+        seeds, _, coverage, _ = cover(Index(first.ends, first.pool, *first.index()), K, everybody, nobody)
         hits = count_covered(*second.index(), seeds, np.zeros(n_sets, np.bool_))
         secured = (math.sqrt(hits + 2 * a / 9) - math.sqrt(a / 2)) ** 2 - a / 18
         optimum = min((math.sqrt(coverage + a / 2) + math.sqrt(a / 2)) ** 2, n_sets)

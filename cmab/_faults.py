@@ -1,0 +1,133 @@
+"""How a command ends: a fault as one sentence, warnings as lines, the traceback only with ``--debug``."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from cmab._streams import printable
+
+# The option that asks for the traceback of a fault.
+DEBUG = "--debug"
+# Worker processes inherit this variable and print warnings as the command does.
+_PLAIN = "CMAB_PLAIN_WARNINGS"
+_LONGEST = 2_000
+_ADVICE = {
+    errno.EACCES: "change the permissions, or name another place",
+    errno.EPERM: "change the permissions, or name another place",
+    errno.EROFS: "name a place that can be written",
+    errno.ENOSPC: "free some space and run the command again",
+    errno.EDQUOT: "free some space and run the command again",
+    errno.EFBIG: "free some space and run the command again",
+    errno.EIO: "check that the disk works and run the command again",
+    errno.ENOENT: "check the name",
+    errno.ENOTDIR: "check the name",
+    errno.ELOOP: "check the name",
+    errno.EISDIR: "name a file in place of the folder",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`), or use fewer workers",
+    errno.ENOMEM: "use a smaller problem or fewer workers",
+}
+
+
+def sentence(error: Exception) -> str:
+    """Return what went wrong and what to do, without a traceback.
+
+    Faults of files, arguments, packages and memory are told in their own words. Every other exception is a
+    bug of cmab or of a plug-in, which the sentence says.
+    """
+    if isinstance(error, MemoryError):
+        what = str(error) or "an array does not fit"
+        return f"not enough memory: {what}; use a smaller problem, fewer workers, or a machine with more"
+    if isinstance(error, OSError):
+        return _of_a_file(error)
+    text = str(error)
+    if text and isinstance(error, ValueError | ImportError):
+        return text
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    return (
+        f"{type(error).__name__}{where}: {text or 'no message'}; this is a bug of cmab or of a plug-in and"
+        f" no fault of your input: {DEBUG} shows the traceback, please report it"
+    )
+
+
+def of_pieces(failures: int, first: str, trace: str) -> str:
+    """Return what is told of pieces that failed: the first traceback says why."""
+    lines = trace.rstrip().split("\n")
+    last = max((at for at, text in enumerate(lines) if text.startswith("  File ")), default=-1)
+    # Below the last frame and its source stand the exception, and its notes.
+    why = next((text for text in lines[last + 1 :] if text[:1].strip()), "no message")
+    if why.startswith("MemoryError"):
+        why = sentence(MemoryError(why.partition(": ")[2]))
+    failed = "1 piece failed and is" if failures == 1 else f"{failures:,} pieces failed and are"
+    return (
+        f"{failed} not stored, the first one {first}: {why}; all other pieces are stored; run again to try"
+        f" again ({DEBUG} shows the traceback)"
+    )
+
+
+def line(message: str) -> str:
+    """Return a message of the command as one printable line."""
+    text = " ".join(part.strip() for part in message.splitlines() if part.strip())
+    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+    return f"cmab: {printable(short)}"
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print warnings as lines of the command, here and in workers, without source code."""
+    before, inherited = warnings.formatwarning, os.environ.get(_PLAIN)
+    warnings.formatwarning = _plain
+    os.environ[_PLAIN] = "1"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
+        if inherited is None:
+            with suppress(KeyError):
+                del os.environ[_PLAIN]
+
+
+def follow_the_command() -> None:
+    """Print the warnings of a worker process as its command does, if a command started it."""
+    if os.environ.get(_PLAIN):
+        warnings.formatwarning = _plain
+
+
+def _plain(
+    message: Warning | str,
+    category: type[Warning],  # noqa: ARG001
+    filename: str,  # noqa: ARG001
+    lineno: int,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> str:
+    return f"{_warned(str(message))}\n"
+
+
+def _warned(message: str) -> str:
+    return line(f"warning: {message}")
+
+
+def show_traceback(error: Exception, stream: TextIO) -> None:
+    """Print the traceback of an exception, and those of workers that it holds."""
+    told = "".join(traceback.format_exception(error))
+    print("\n".join(map(printable, told.rstrip().split("\n"))), file=stream)
+
+
+def _of_a_file(error: OSError) -> str:
+    """Return what went wrong with which file, and what to do."""
+    if error.strerror is None:
+        return str(error) or type(error).__name__
+    advice = _ADVICE.get(error.errno or 0)
+    told = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    if error.filename is None and error.errno == errno.ENOSPC:
+        told += f", where the output goes, in /dev/shm, or in {tempfile.gettempdir()}"
+    return told if advice is None else f"{told}; {advice}"
