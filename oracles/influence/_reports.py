@@ -65,8 +65,8 @@ def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable:
         name = oracle.graph.label(int(lost[0]))
         raise ValueError(
             f"joined must be people to whom edges in carried lead from the seeds, got {name!r} besides. Add"
-            f" the edge that told {name!r} to carried; if it is not known, list all who may have told"
-            f" {name!r} in unseen"
+            f" the edge that told {name!r} to carried; if it is not known, report steps,"
+            " joined={name: step}, without carried"
         )
 
 
