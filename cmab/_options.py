@@ -34,9 +34,10 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
             settings |= {"choices": get_args(kind)}
         elif kind is bool and name in _OPPOSITES:
             about = described.get(name, "").replace("%", "%%")
-            parser.add_argument(f"--{name}", action="store_true", help=about, **settings)
+            either = parser.add_mutually_exclusive_group()
+            either.add_argument(f"--{name}", action="store_true", help=about, **settings)
             opposite = {"dest": name, "action": "store_false", "help": f"Not --{name}"}
-            parser.add_argument(f"--{_OPPOSITES[name]}", **settings | opposite)
+            either.add_argument(f"--{_OPPOSITES[name]}", **settings | opposite)
             continue
         elif kind is bool:
             # --quick and --no-quick.

@@ -320,7 +320,8 @@ class Session(Generic[State]):
             raise ValueError(f"ticket must be one of this session, got number {ticket.number} of another one")
         number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)
         if number not in self._open:
-            raise ValueError(f"ticket must be pending, one of {shown(list(self._open))}, got {number}")
+            pending = f"one of {shown(list(self._open))}" if self._open else "but none is"
+            raise ValueError(f"ticket must be pending, {pending}, got {number}")
         found = self._open[number]
         if isinstance(ticket, Ticket) and ticket.session != found.session:
             raise ValueError(

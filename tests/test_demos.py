@@ -183,6 +183,12 @@ def test_bad_input_is_named(arguments, message, capsys, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())  # no folder of a run that was none
 
 
+def test_ties_go_one_way_or_both(capsys):
+    with pytest.raises(SystemExit):
+        main(["demo", "influence", "--graph", "friends.csv", "--undirected", "--directed"])
+    assert "--directed: not allowed with argument --undirected" in capsys.readouterr().err
+
+
 def test_a_list_from_a_log(tmp_path, capsys):
     """More of the log promises more, not more than there is, and estimates are near the truth."""
     assert main(["demo", "offline", "--replications", "3", "--out", str(tmp_path)]) == 0

@@ -109,7 +109,12 @@ def test_json_graph6_and_names_of_nodes(tmp_path):
 @pytest.mark.parametrize(
     ("text", "asked", "directed", "words"),
     [
-        ("a b\nb c\n", None, True, "for the file says nothing else (--undirected"),
+        (
+            "a b\nb c\n",
+            None,
+            True,
+            "because the file says nothing else (both ways: --undirected, directed=False)",
+        ),
         ("a b\nb c\n", False, False, "both ways, as asked for"),
         ("# Undirected graph (each unordered pair once)\n0 1\n", None, False, "its first lines say so"),
         ("# Directed graph\n0 1\n", None, True, "its first lines say so"),

@@ -246,3 +246,49 @@ def test_arms_that_are_new_are_counted_in_words(tmp_path):
     (only,) = running.summary().people
     assert only == ("news", 1, 1, 1.0)
     assert math.isclose(running.summary().reward, 1.0)
+
+
+def test_a_wrong_report_is_refused_with_the_way_to_tell_it(tmp_path):
+    running = Campaign(
+        HierarchicalCTS(InfluenceMaximization(FRIENDS, k=1)), tmp_path / "journal.jsonl", rng=0
+    )
+    assert f"0 of {len(TIES)} ties seen" in str(running.summary())
+    assert "A tie is written with both names" in told_wrong(running, outcomes={"ann": 1.0})
+    assert "nothing of this name" not in told_wrong(running, outcomes=[("ann", "bob")])
+    for outcome in (None, float("nan")):
+        assert "('ann', 'bob'): leave out" in told_wrong(running, outcomes={("ann", "bob"): outcome})
+    assert "got both outcomes and joined" in told_wrong(running, outcomes={}, joined=[])
+    assert "got neither" in told_wrong(running)
+    request = running.ask()
+    with pytest.raises(ValueError, match=r"got .*, which is still pending: tell"):
+        running.correct({}, request)
+    running.tell({}, request, reward=2.0)
+    for ticket in (request, request.number):
+        with pytest.raises(ValueError, match=r"told before: correct\(\) replaces"):
+            running.tell({}, ticket)
+        with pytest.raises(ValueError, match=r"told before: correct\(\) replaces"):
+            running.cancel(ticket)
+    for number in running.pending:
+        running.cancel(number)
+    for number in (0, 99):
+        with pytest.raises(ValueError, match="pending, but none is, got"):
+            running.cancel(number)
+    elsewhere = Campaign(
+        HierarchicalCTS(InfluenceMaximization(FRIENDS, k=1)), tmp_path / "other.jsonl", rng=0
+    )
+    strange = [elsewhere.ask() for _ in range(request.number + 1)][-1]
+    with pytest.raises(ValueError, match="of another one"):
+        running.tell({}, strange)
+
+
+def test_another_k_is_said_without_the_repr_that_repeats_it(tmp_path):
+    Campaign(InfluenceMaximization(FRIENDS, k=1), tmp_path / "journal.jsonl")
+    with pytest.raises(ValueError, match=r"oracle\.k 1 in the file, 2 here") as error:
+        Campaign(InfluenceMaximization(FRIENDS, k=2), tmp_path / "journal.jsonl")
+    assert "repr" not in str(error.value)
+
+
+def test_a_picture_calls_ties_what_they_are(tmp_path):
+    running = Campaign(InfluenceMaximization(FRIENDS, k=1), tmp_path / "journal.jsonl", rng=0)
+    running.tell(dict.fromkeys(FRIENDS.out_edges("ann"), 1.0), running.ask(available=["ann"]))
+    assert "1 of the 3 ties that were seen" in running.plot(most=1).get_title(loc="left")

@@ -72,6 +72,8 @@ def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bo
         found = _words(fold, kept, last, ("new",)) + differences(last["policy"], present["policy"])
     else:
         found = _differences_by_name(fold, kept, present, last)
+    # The repr repeats the parameters, cut off before the one that differs.
+    found = [word for word in found if not word.startswith("oracle.repr ")] or found
     if found and not accept_changes:
         raise ValueError(
             f"{fold.path} must be of this campaign, got other names or parameters:"

@@ -40,8 +40,15 @@ def feedback_of(
             f"costs must be told beside outcomes by name, or in the Feedback, got {shown(costs)}"
         )
     if (outcomes is None) == (not seen):
-        given = "both" if seen else "neither: {} says that nothing was seen, and keeps the reward alone"
-        raise ValueError(f"outcomes, or a report in the oracle's words, must be told, got {given}")
+        given = (
+            f"both outcomes and {', '.join(seen)}"
+            if seen
+            else "neither; outcomes={} says that nothing was seen, and keeps only the reward"
+        )
+        raise ValueError(
+            "a report must be outcomes, such as {name: 1.0}, or keywords of the oracle, such as joined and"
+            f" carried for influence, got {given}"
+        )
     if seen:
         if isinstance(fold.policy, Explorer):
             raise ValueError(f"outcomes must be told to an explorer, got {', '.join(seen)}")
@@ -55,6 +62,11 @@ def feedback_of(
     arms = [fold.arms.find(read(name)) for name, _ in pairs]
     values = [outcome for _, outcome in pairs]
     if of.pulls == 1:
+        for name, outcome in pairs:
+            if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):
+                raise ValueError(
+                    f"outcomes must be numbers, got {outcome} of {shown(name)}: leave out what was not seen"
+                )
         rows = None if costs is None else _rows(fold, arms, costs)
         return Feedback(arms, values, reward=reward, costs=rows or None)
     for name, drawn_of in pairs:
@@ -103,13 +115,29 @@ def by_name(fold: Fold[Any], of: Ticket) -> Iterator[None]:
         ) from None
 
 
+def pending_ticket(fold: Fold[Any], ticket: Ticket | int | None) -> Ticket:
+    """Return the pending ticket that is meant, or say how the report of a told one is changed."""
+    try:
+        return fold.current._find(ticket)
+    except ValueError:
+        number = ticket.number if isinstance(ticket, Ticket) else ticket
+        if not isinstance(number, int) or number not in fold.told:
+            raise
+        if isinstance(ticket, Ticket) and ticket.session != fold.tickets[number].session:
+            raise
+    raise ValueError(
+        f"ticket must be pending, got {number}, which was told before: correct() replaces its report"
+    )
+
+
 def told_ticket(fold: Fold[Any], ticket: Ticket | int | None) -> Ticket:
     """Return the told ticket that is meant."""
     if ticket is None:
         raise ValueError("ticket must be a Request, a Ticket or its number, got None")
     number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)
     if number not in fold.told:
-        raise ValueError(f"ticket must be one that was told, got {shown(number)}")
+        why = ", which is still pending: tell() reports it" if number in fold.current.pending else ""
+        raise ValueError(f"ticket must be one that was told, got {shown(number)}{why}")
     of = fold.tickets[number]
     if isinstance(ticket, Ticket) and ticket.session != of.session:
         raise ValueError(f"ticket must be one of this campaign, got number {number} of another one")

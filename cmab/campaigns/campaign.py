@@ -15,7 +15,7 @@ from cmab.campaigns._admission import admit, beginning, changed, learner_of
 from cmab.campaigns._records import Records
 from cmab.campaigns._rows import last_to_undo, row_of
 from cmab.campaigns._schema import Event
-from cmab.campaigns._words import by_name, feedback_of, restricted, told_ticket
+from cmab.campaigns._words import by_name, feedback_of, pending_ticket, restricted, told_ticket
 from cmab.campaigns.request import Request, ticket_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.context import Context
@@ -219,7 +219,7 @@ class Campaign:
         """
         with self._records.up_to_date() as fold:
             session = fold.current
-            of = session._find(ticket_of(ticket))
+            of = pending_ticket(fold, ticket_of(ticket))
             feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
             event = fold.reported("tell", of.number, feedback)
             with by_name(fold, of):
@@ -243,7 +243,7 @@ class Campaign:
             session = fold.current
             if ticket is None:
                 raise ValueError("ticket must be a Request, a Ticket or its number, got None")
-            of = session._find(ticket_of(ticket))
+            of = pending_ticket(fold, ticket_of(ticket))
             event: Event = {"event": "cancel", "ticket": of.number}
             self._records.act(lambda: session.cancel(of), lambda _: event)
 

@@ -56,6 +56,8 @@ class Summary:
         If base arms are ties, everybody who was asked in a round that was told, or of whose ties something
         was seen: ``name``; ``asked``, in how many of these rounds; ``tried``, how many outcomes of ties from
         this person were seen; ``carried``, the sum of these outcomes. The most often asked first.
+    noun : str
+        What base arms are called: ``"ties"`` or ``"base arms"``.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Summary:
     n_arms: int
     learned: tuple[Learned, ...]
     people: tuple[Person, ...] = ()
+    noun: str = "base arms"
 
     def __str__(self) -> str:
         parts = [
@@ -96,7 +99,7 @@ class Summary:
         if people:
             lines += _listed("people: how often asked, and how many of their ties carried", people)
         lines += _listed(
-            f"{len(self.learned):,} of {self.n_arms:,} {'ties' if self.people else 'base arms'} seen",
+            f"{len(self.learned):,} of {self.n_arms:,} {self.noun} seen",
             [(str(written(arm.name)), f"mean {arm.mean:.3f}, seen {arm.seen:,}") for arm in self.learned],
         )
         return "\n".join(lines)
@@ -124,6 +127,7 @@ def summary_of(fold: Fold[Any]) -> Summary:
         n_arms=len(fold.arms.own),
         learned=_learned(fold.arms.own, seen),
         people=_people(fold, seen),
+        noun="ties" if fold.tie_names else "base arms",
     )
 
 
@@ -150,7 +154,7 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
         )
         axes.set_xlabel("Mean outcome and its standard error")
         of = (
-            f"\n{len(arms):,} of the {len(summary.learned):,} base arms that were seen"
+            f"\n{len(arms):,} of the {len(summary.learned):,} {summary.noun} that were seen"
             if len(summary.learned) > most
             else ""
         )

@@ -145,7 +145,11 @@ def _seeds_from(kept: Any) -> Any:
         *(key if isinstance(key, list) else [-1]),
     ]
     for entry in entries:
-        integer("entropy and spawn_key of seed_seq", entry, 0)
+        # Not by `integer`, because the entropy that numpy draws for a generator without a seed has 128 bits.
+        if type(entry) is not int or entry < 0:
+            raise ValueError(
+                f"entropy and spawn_key of seed_seq must hold integers of at least 0, got {shown(entry)}"
+            )
     integer("pool_size of seed_seq", kept["pool_size"], 4, _LARGEST_POOL)
     integer("n_children_spawned of seed_seq", kept["n_children_spawned"], 0, _MOST_CHILDREN)
     return np.random.SeedSequence(**{**kept, "spawn_key": tuple(key)})

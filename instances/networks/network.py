@@ -221,7 +221,7 @@ def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[b
         return asked, f"{one_way if asked else both}, as asked for"
     if table.directed is not None:
         return table.directed, f"{one_way if table.directed else both}: {table.why}"
-    return True, f"{one_way}, for the file says nothing else (--undirected: both ways)"
+    return True, f"{one_way}, because the file says nothing else (both ways: --undirected, directed=False)"
 
 
 def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:

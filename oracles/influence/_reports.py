@@ -63,7 +63,11 @@ def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable:
     lost = active[~reached[active]]
     if len(lost):
         name = oracle.graph.label(int(lost[0]))
-        raise ValueError(f"joined must be people whom the edges that carried lead to, got {name!r} besides")
+        raise ValueError(
+            f"joined must be people to whom edges in carried lead from the seeds, got {name!r} besides. Add"
+            f" the edge that told {name!r} to carried; if it is not known, report steps,"
+            " joined={name: step}, without carried"
+        )
 
 
 def _check_steps(oracle: Spreading, since: IntArray, live: BoolArray, usable: BoolArray) -> None:
@@ -95,7 +99,9 @@ def _steps_of(oracle: Spreading, seeds: IntArray, joined: Mapping[Hashable, int]
     steps = [integer(f"the step of {name!r}", step, 0, last) for name, step in joined.items()]
     since[_numbers("joined", joined, oracle.graph.node_numbers)] = steps
     if (since[seeds] > 0).any() or (np.delete(since, seeds) == 0).any():
-        raise ValueError(f"seeds alone must join in step 0, got {shown(joined)}")
+        raise ValueError(
+            f"seeds alone must join in step 0, and whom they tell in step 1, got {shown(joined)}"
+        )
     since[seeds] = 0
     return since
 
@@ -110,8 +116,9 @@ def feedback_of_steps(
     graph = oracle.graph
     if not isinstance(joined, Mapping):
         raise ValueError(
-            "joined must say in which step each person joined, a mapping of names to integers, unless carried"
-            f" is given, got {shown(joined)}"
+            "joined must say in which step each person joined, such as {name: 1}, unless carried is given,"
+            f" got {shown(joined)}. If neither steps nor edges are known, tell {{}} and, as reward, the"
+            " number of people who joined, seeds included: nothing is learned of the edges"
         )
     hidden, since = _flags(oracle, "unseen", unseen), _steps_of(oracle, seeds, joined)
     active = since != _NEVER
@@ -130,7 +137,8 @@ def feedback_of_steps(
         name = graph.label(int(untold[0]))
         raise ValueError(
             f"joined must be people whom somebody can have told in the step before, got {name!r} in step"
-            f" {since[untold[0]]}"
+            f" {since[untold[0]]}: no edge of the graph leads to {name!r} from a person of step"
+            f" {since[untold[0]] - 1}. Correct the steps, or add the edge to the graph"
         )
     # An edge tries its head in the step after its tail joined, unless the head had joined by then.
     tries = np.flatnonzero((tails != _NEVER) & ((heads == _NEVER) | (heads > tails)))

@@ -314,7 +314,9 @@ class InfluenceOracle(Oracle):
         joined : collection or mapping
             Names of the people who joined, or the step of each, which `carried` must agree with.
         carried : collection, optional
-            Names of the edges that carried the message, whether or not their head had joined already.
+            Names of all edges that carried the message, whether or not their head had joined already. If only
+            the edge that told each person first is known, leave `carried` out and give steps. Otherwise the
+            other edges between people who joined count as failures, and their estimated means are too low.
         unseen : collection
             Names of people of whom nothing is known, but that they may have joined; with `carried`, of people
             out of whom nobody looked at the edges.
