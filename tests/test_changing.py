@@ -237,7 +237,8 @@ def test_the_threshold_is_that_of_the_paper():
         else:
             expected = 3.0 * (y - math.log(math.log(1.5)))
         assert calibration(x) == pytest.approx(expected, rel=1e-9)
-    assert change_threshold(10**400, delta=5e-324, is_proven=False) == pytest.approx(2127.1, abs=0.1)
+    level = math.log(3.0) + (1.5 * 62 + 1074) * math.log(2.0)  # 5e-324 is 2^-1074
+    assert change_threshold(2**62, delta=5e-324, is_proven=False) == pytest.approx(level)
 
 
 # What they are for.
