@@ -339,7 +339,7 @@ def knapsack_sets() -> list[tuple[int, ...]]:
 
 # Parallel roads, a cycle, a dead end; and an acyclic plan with a chord.
 ROADS = nx.MultiGraph([(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 1), (3, 4)])
-ENDS = ["a", "d", "e"]
+TERMINALS = ["a", "d", "e"]
 TOWN = nx.relabel_nodes(ROADS, dict(enumerate("abcde")))
 PLAN = nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (3, 4), (2, 4)])
 
@@ -503,11 +503,11 @@ ORACLES = [
     ),
     OracleCase("min_cost_flow", lambda: MinCostFlow(DEPOTS, LOADS), lambda: flows(DEPOTS, LOADS)),
     OracleCase("minimum_cut", lambda: MinimumCut(PLAN, 0, 4), lambda: cuts(PLAN, 0, 4), -1.0, 1.0),
-    OracleCase("steiner_tree", lambda: SteinerTree(TOWN, ENDS), lambda: networks(TOWN, ENDS), -1.0, 1.0),
+    OracleCase("steiner_tree", lambda: SteinerTree(TOWN, TERMINALS), lambda: networks(TOWN, ENDS), -1.0, 1.0),
     OracleCase(
         "steiner_tree_nearly",
-        lambda: SteinerTree(TOWN, ENDS, method="approximate"),
-        lambda: networks(TOWN, ENDS),
+        lambda: SteinerTree(TOWN, TERMINALS, method="approximate"),
+        lambda: networks(TOWN, TERMINALS),
     ),
     OracleCase("reliable_path", lambda: MostReliablePath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
     OracleCase("matching", lambda: Matching(FRIENDS, method="pulp"), lambda: edge_sets(FRIENDS)),

@@ -196,8 +196,9 @@ def test_the_checks_have_no_false_alarm_at_any_scale(attraction):
 def test_the_checks_have_no_false_alarm_for_rare_and_constant_arms(start, length):
     """Coins, rare outcomes, one outcome and an outcome of probability 10^-4, in intervals of many lengths.
 
-    Beyond 1e77 the squares of variances overflow, and the checks do not end. Constant samples lack the rare outcomes, and their means are rounded where `start` is not 0. The checks
-    state false alarms below 1e-8 in all for each of the 18 environments; ``rng=0``.
+    Beyond 1e77 the squares of variances overflow, and the checks do not end. Constant samples lack the rare
+    outcomes, and their means are rounded if `start` is not 0. The checks state false alarms below 1e-8 in all
+    for each of the 18 environments; ``rng=0``.
     """
     low, high = start * length, start * length + length
     samples = [[low, high], [low] * 9 + [high], [low, 0.7 * low + 0.3 * high, high], [high]]
