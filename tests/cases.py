@@ -503,7 +503,9 @@ ORACLES = [
     ),
     OracleCase("min_cost_flow", lambda: MinCostFlow(DEPOTS, LOADS), lambda: flows(DEPOTS, LOADS)),
     OracleCase("minimum_cut", lambda: MinimumCut(PLAN, 0, 4), lambda: cuts(PLAN, 0, 4), -1.0, 1.0),
-    OracleCase("steiner_tree", lambda: SteinerTree(TOWN, TERMINALS), lambda: networks(TOWN, ENDS), -1.0, 1.0),
+    OracleCase(
+        "steiner_tree", lambda: SteinerTree(TOWN, TERMINALS), lambda: networks(TOWN, TERMINALS), -1.0, 1.0
+    ),
     OracleCase(
         "steiner_tree_nearly",
         lambda: SteinerTree(TOWN, TERMINALS, method="approximate"),
