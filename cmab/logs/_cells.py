@@ -22,7 +22,8 @@ _WRITTEN = 1e-6
 def as_list(argument: str, given: str | Sequence[str], width: int | None = None) -> list[str]:
     """Return columns as a list, as many as there are entries in a row; one at least where that is open."""
     # numpy's array without dimensions says that it is iterable.
-    if not isinstance(given, Iterable) or (not isinstance(given, str) and np.ndim(given) == 0):  # type: ignore[redundant-expr]
+    columns: object = given
+    if not isinstance(columns, Iterable) or (isinstance(columns, np.ndarray) and columns.ndim == 0):
         raise TypeError(f"{argument} must be a column or a list of columns, got {shown(given)}")
     listed = [given] if isinstance(given, str) else list(given)
     if width is None and not listed:
