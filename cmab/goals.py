@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, require_oracle
-from cmab.validation import integer, listed, real, real_array
+from cmab.validation import integer, listed, real, real_array, vector
 
 
 def bandits(arms_per_bandit: Sequence[int]) -> list[IntArray]:
@@ -43,6 +43,12 @@ def bandit_sizes(arms_per_bandit: Sequence[int]) -> list[int]:
     ------
     ValueError
         If there is no bandit, or one has fewer than two arms.
+
+    Examples
+    --------
+    >>> from cmab.goals import bandit_sizes
+    >>> bandit_sizes((2, 3))
+    [2, 3]
     """
     return [integer("n_arms of each bandit in arms_per_bandit", size, 2) for size in _sizes(arms_per_bandit)]
 
@@ -56,8 +62,9 @@ def best_of_each(values: FloatArray, arms_per_bandit: Sequence[int], *, k: int) 
     >>> best_of_each([0.9, 0.4, 0.5, 0.3, 0.8], arms_per_bandit=[2, 3], k=1)
     array([0, 4])
     """
-    array = real_array("values", values)
-    return np.concatenate([arms[best_k(array[arms], k)] for arms in bandits(arms_per_bandit)])
+    parts = bandits(arms_per_bandit)
+    array = vector("values", values, sum(map(len, parts)))
+    return np.concatenate([arms[best_k(array[arms], k)] for arms in parts])
 
 
 def _slack(means: FloatArray, epsilon: float) -> float:
@@ -65,9 +72,9 @@ def _slack(means: FloatArray, epsilon: float) -> float:
     return 1e-12 * (float(np.abs(means).max(initial=0.0)) + epsilon)
 
 
-def _check_goal(k: int, epsilon: float) -> None:
-    integer("k", k, 1)
-    real("epsilon", epsilon, 0.0)
+def _check_goal(goal: ExploreM | ExploreEach | AggregateTopK) -> None:
+    object.__setattr__(goal, "k", integer("k", goal.k, 1))
+    object.__setattr__(goal, "epsilon", real("epsilon", goal.epsilon, 0.0))
 
 
 class Goal(ABC):
@@ -104,7 +111,7 @@ class ExploreM(Goal):
     epsilon: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_goal(self.k, self.epsilon)
+        _check_goal(self)
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether there are `k` arms and each is good enough."""
@@ -134,7 +141,7 @@ class ExploreEach(Goal):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms_per_bandit", tuple(bandit_sizes(self.arms_per_bandit)))
-        _check_goal(self.k, self.epsilon)
+        _check_goal(self)
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether every bandit has `k` arms and each is good enough."""
@@ -162,7 +169,7 @@ class AggregateTopK(Goal):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _check_goal(self.k, self.epsilon)
+        _check_goal(self)
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether there are `k` arms and their average is good enough."""
@@ -188,7 +195,7 @@ class BestSuperArm(Goal):
 
     def __post_init__(self) -> None:
         require_oracle(self.oracle)
-        real("epsilon", self.epsilon, 0.0)
+        object.__setattr__(self, "epsilon", real("epsilon", self.epsilon, 0.0))
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether `arms` is feasible and good enough."""
@@ -211,5 +218,8 @@ def best_k(values: ArrayLike, k: int) -> IntArray:
     array([1])
     """
     # Negated rather than reversed: a stable order then keeps the lower index first among ties.
-    order = np.argsort(-real_array("values", values), kind="stable")
+    array = real_array("values", values)
+    if array.ndim != 1:
+        raise ValueError(f"values must be a 1-D array, got shape {array.shape}")
+    order = np.argsort(-array, kind="stable")
     return np.sort(order[: integer("k", k, 0)])

@@ -15,7 +15,7 @@ from cmab.compiled.forms import Kernel, is_current
 from cmab.context import Context
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.guards import Check, checks_itself, generator, guard, unguarded
+from cmab.guards import Check, checks_itself, generator, guard, unguarded, with_plain_numbers
 from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
@@ -73,8 +73,10 @@ class Policy(ABC, Generic[State]):
     may_rest: ClassVar[bool] = False
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Guard all methods that take a state, or a generator after it."""
+        """Guard all methods that take a state, or a generator after it, and convert numpy's numbers."""
         super().__init_subclass__(**named)
+        if "__post_init__" in vars(cls):
+            cls.__post_init__ = with_plain_numbers(vars(cls)["__post_init__"])  # type: ignore[attr-defined]
         guard(cls, {name: takes for name, method in vars(cls).items() if (takes := _takes(name, method))})
 
     def __repr__(self) -> str:

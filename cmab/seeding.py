@@ -6,6 +6,8 @@ from enum import IntEnum
 
 import numpy as np
 
+from cmab.validation import shown
+
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
@@ -40,7 +42,9 @@ def root(rng: Seed) -> np.random.SeedSequence:
     if rng is None:
         return np.random.SeedSequence()
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)) or rng < 0:  # type: ignore[redundant-expr]
-        raise ValueError(f"rng must be a nonnegative integer, a Generator or a SeedSequence, got {rng!r}")
+        raise ValueError(
+            f"rng must be a nonnegative integer, a Generator or a SeedSequence, got {shown(rng)}"
+        )
     return np.random.SeedSequence(int(rng))
 
 

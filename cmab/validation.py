@@ -196,8 +196,10 @@ def check_vector(
 
 
 def listed(name: str, values: Iterable[Entry], of: str) -> list[Entry]:
-    """Return the entries of `values`, refused unless there are such."""
+    """Return the entries of `values`, refused unless there are such; a text is no list of its letters."""
     try:
+        if isinstance(values, str | bytes):
+            raise TypeError
         return list(values)
     except TypeError:
         raise ValueError(f"{name} must be a list of {of}, got {shown(values)}") from None

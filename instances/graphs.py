@@ -245,7 +245,16 @@ def weighted_cascade(graph: DirectedGraph) -> FloatArray:
     >>> weighted_cascade(DirectedGraph.from_edges([0, 1, 0], [2, 2, 1]))
     array([0.5, 0.5, 1. ])
     """
+    _check_graph(graph)
     return 1.0 / graph.in_degrees[graph.heads]
+
+
+def _check_graph(graph: object) -> None:
+    if not isinstance(graph, DirectedGraph):
+        raise TypeError(
+            f"graph must be a DirectedGraph, got {shown(graph)}: DirectedGraph(graph) makes one of a networkx"
+            " graph"
+        )
 
 
 def constant_probabilities(graph: DirectedGraph, probability: float) -> FloatArray:
@@ -265,6 +274,7 @@ def constant_probabilities(graph: DirectedGraph, probability: float) -> FloatArr
     >>> constant_probabilities(DirectedGraph.from_edges([0, 1], [1, 2]), 0.01)
     array([0.01, 0.01])
     """
+    _check_graph(graph)
     return np.full(graph.n_arcs, real("probability", probability, 0.0, 1.0))
 
 
@@ -290,7 +300,11 @@ def trivalency(
     >>> trivalency(DirectedGraph.from_edges([0, 1], [1, 2]), np.random.default_rng(0))
     array([0.001, 0.01 ])
     """
-    return rng.choice(vector("values", values, low=0.0, high=1.0), graph.n_arcs)
+    _check_graph(graph)
+    chances = vector("values", values, low=0.0, high=1.0)
+    if not len(chances):
+        raise ValueError(f"values must hold at least one probability, got {shown(values)}")
+    return rng.choice(chances, graph.n_arcs)
 
 
 def uniform_probabilities(
@@ -315,5 +329,6 @@ def uniform_probabilities(
     >>> uniform_probabilities(DirectedGraph.from_edges([0, 1], [1, 2]), np.random.default_rng(0)).round(3)
     array([0.064, 0.027])
     """
+    _check_graph(graph)
     low = real("low", low, 0.0, 1.0)
     return rng.uniform(low, real("high", high, low, 1.0), graph.n_arcs)

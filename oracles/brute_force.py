@@ -151,7 +151,7 @@ class BruteForceReward(Oracle):
         self.n_arms = integer("n_arms", n_arms, 1)
         self.super_arms = _family(super_arms, self.n_arms)
         if not callable(reward):
-            raise ValueError(f"reward must be callable, got {reward!r}")
+            raise ValueError(f"reward must be callable, got {shown(reward)}")
         self.reward = reward
         self.sense = one_of("sense", sense, ("max", "min"))
 

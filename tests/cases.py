@@ -339,6 +339,7 @@ def knapsack_sets() -> list[tuple[int, ...]]:
 
 # Parallel roads, a cycle, a dead end; and an acyclic plan with a chord.
 ROADS = nx.MultiGraph([(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 1), (3, 4)])
+TERMINALS = ["a", "d", "e"]
 TOWN = nx.relabel_nodes(ROADS, dict(enumerate("abcde")))
 PLAN = nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (3, 4), (2, 4)])
 
@@ -502,11 +503,13 @@ ORACLES = [
     ),
     OracleCase("min_cost_flow", lambda: MinCostFlow(DEPOTS, LOADS), lambda: flows(DEPOTS, LOADS)),
     OracleCase("minimum_cut", lambda: MinimumCut(PLAN, 0, 4), lambda: cuts(PLAN, 0, 4), -1.0, 1.0),
-    OracleCase("steiner_tree", lambda: SteinerTree(TOWN, "ade"), lambda: networks(TOWN, "ade"), -1.0, 1.0),
+    OracleCase(
+        "steiner_tree", lambda: SteinerTree(TOWN, TERMINALS), lambda: networks(TOWN, TERMINALS), -1.0, 1.0
+    ),
     OracleCase(
         "steiner_tree_nearly",
-        lambda: SteinerTree(TOWN, "ade", method="approximate"),
-        lambda: networks(TOWN, "ade"),
+        lambda: SteinerTree(TOWN, TERMINALS, method="approximate"),
+        lambda: networks(TOWN, TERMINALS),
     ),
     OracleCase("reliable_path", lambda: MostReliablePath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
     OracleCase("matching", lambda: Matching(FRIENDS, method="pulp"), lambda: edge_sets(FRIENDS)),
@@ -615,7 +618,7 @@ ORACLES = [
     ),
     OracleCase(
         "partition_matroid",
-        lambda: PartitionMatroid("abacba", {"a": 2, "b": 1, "c": 0}),
+        lambda: PartitionMatroid(list("abacba"), {"a": 2, "b": 1, "c": 0}),
         lambda: bases(
             6, lambda arms: 3 not in arms and not {1, 4} <= set(arms) and not {0, 2, 5} <= set(arms)
         ),
@@ -637,7 +640,7 @@ ORACLES = [
     ),
     OracleCase(
         "submodular_matroid",
-        lambda: SubmodularOracle(6, PartitionMatroid("aabbcc"), reward=any_hit),
+        lambda: SubmodularOracle(6, PartitionMatroid(list("aabbcc")), reward=any_hit),
         lambda: [(i, j, k) for i in (0, 1) for j in (2, 3) for k in (4, 5)],
     ),
     OracleCase(

@@ -22,7 +22,7 @@ def any_hit(means, arms):
 FAMILIES = {
     "all pairs": TopK(N_ARMS, 2),
     "cheapest": TopK(N_ARMS, 2, sense="min"),
-    "matroid": PartitionMatroid("aabbba", 1),
+    "matroid": PartitionMatroid(list("aabbba"), 1),
     "reward": BruteForceReward(N_ARMS, PAIRS, reward=any_hit),
 }
 

@@ -16,7 +16,7 @@ GRAPH = nx.complete_graph(5)
 FAMILIES = {
     "tree": lambda: GraphicMatroid(GRAPH),
     "tree_min": lambda: GraphicMatroid(GRAPH, "min"),
-    "partition": lambda: PartitionMatroid("aaabbbbccc", {"a": 1, "b": 2, "c": 1}),
+    "partition": lambda: PartitionMatroid(list("aaabbbbccc"), {"a": 1, "b": 2, "c": 1}),
     "any_sets": lambda: BruteForce(10, [(0, 1, 2), (3, 4), (5, 6, 7, 8), (0, 9), (2, 4, 6, 8)]),
 }
 
@@ -53,7 +53,7 @@ def test_partition_of_one_class_is_best_k():
         environment = GaussianArms(np.random.default_rng(seed).random(10), sigma=0.5)
         runs = [
             explore(CSAR(oracle, budget=500), environment, np.random.default_rng(seed))
-            for oracle in (TopK(10, 3), PartitionMatroid("a" * 10, {"a": 3}))
+            for oracle in (TopK(10, 3), PartitionMatroid(list("a" * 10), {"a": 3}))
         ]
         assert runs[0][0].tolist() == runs[1][0].tolist()
         assert runs[0][1] == runs[1][1]

@@ -84,20 +84,29 @@ class LoggedRound:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        integer("number", self.number, 0)
-        integer("pulls", self.pulls, 1)
+        # Logs have 10^5 rounds: the full checks, which take microseconds, run for unusual values only.
+        if type(self.number) is not int or self.number < 0:
+            object.__setattr__(self, "number", integer("number", self.number, 0))
+        if type(self.pulls) is not int or self.pulls < 1:
+            object.__setattr__(self, "pulls", integer("pulls", self.pulls, 1))
         reward: object = self.reward
-        if not (isinstance(reward, float) and math.isnan(reward)):  # unknown
+        if not isinstance(reward, float) or math.isinf(reward):  # nan: unknown
             real("reward", reward)
-        if self.propensity is not None:
+        if self.propensity is not None and not _are_chances((self.propensity,)):
             real("propensity", self.propensity, 0.0, 1.0)
-        for name in ("by_position", "by_prefix"):
-            if (chances := getattr(self, name)) is not None:
-                vector(name, chances, low=0.0, high=1.0)
+        if self.by_position is not None and not _are_chances(self.by_position):
+            vector("by_position", self.by_position, low=0.0, high=1.0)
+        if self.by_prefix is not None and not _are_chances(self.by_prefix):
+            vector("by_prefix", self.by_prefix, low=0.0, high=1.0)
 
     def before(self) -> LoggedRound:
         """Return the round as it was before the choice: its number, context and facts, and nothing else."""
         return LoggedRound(self.number, "pending", (), {}, context=self.context, facts=self.facts)
+
+
+def _are_chances(values: object) -> bool:
+    """Return whether `values` is a tuple of plain floats in [0, 1]; the full check decides on the others."""
+    return type(values) is tuple and all(type(value) is float and 0.0 <= value <= 1.0 for value in values)
 
 
 class Log(Sequence[LoggedRound]):

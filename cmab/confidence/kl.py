@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.validation import integer, real, vector
+from cmab.validation import integer, per_arm, real, vector
 
 #: Share of a mean up to which another one is close to it.
 _CLOSE = 1e-3
@@ -15,6 +15,9 @@ _CLOSE = 1e-3
 
 def bernoulli_divergence(p: float, q: float) -> float:
     """Return the relative entropy ``kl(p, q)`` of Bernoulli(p) to Bernoulli(q).
+
+    The arguments must lie in [0, 1]. They are not checked, because searches call this function in their inner
+    loops.
 
     Examples
     --------
@@ -57,7 +60,7 @@ def kl_bounds(means: ArrayLike, counts: IntArray | int, *, rate: float) -> tuple
     Raises
     ------
     ValueError
-        If a mean lies outside [0, 1], or `rate` is negative.
+        If a mean lies outside [0, 1], or a count or `rate` is negative.
 
     Examples
     --------
@@ -74,8 +77,8 @@ def kl_bounds(means: ArrayLike, counts: IntArray | int, *, rate: float) -> tuple
 
     array = vector("means", means, low=0.0, high=1.0)
     lower, upper = np.empty(len(array)), np.empty(len(array))
-    whole = np.ascontiguousarray(np.broadcast_to(np.asarray(counts, np.int64), array.shape))
-    kl_bounds_of(np.array(array), whole, real("rate", rate, 0.0), lower, upper)
+    whole = per_arm("counts", counts, len(array), 0.0, 2.0**62).astype(np.int64)
+    kl_bounds_of(array, whole, real("rate", rate, 0.0), lower, upper)
     return lower, upper
 
 

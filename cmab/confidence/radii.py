@@ -11,19 +11,32 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer, one_of, per_arm, real, vector
+from cmab.validation import check_vector, integer, interval, listed, one_of, per_arm, real, real_array, vector
 
 Mode = Literal["faithful", "paper", "heuristic"]
 MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
 
 
 def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
-    """Return ``sqrt(log_term / counts)``, infinite where `counts` is 0."""
+    """Return ``sqrt(log_term / counts)``, infinite where `counts` is 0.
+
+    Raises
+    ------
+    ValueError
+        If a count or `log_term` is negative or not finite.
+
+    Examples
+    --------
+    >>> from cmab.confidence import scaled_radius
+    >>> scaled_radius([0, 4], 1.0)
+    array([inf, 0.5])
+    """
     from cmab.confidence._kernels_radii import scaled_radii
 
-    plain = np.ascontiguousarray(counts, np.float64)
+    plain = np.ascontiguousarray(real_array("counts", counts))
+    check_vector("counts", plain.ravel(), low=0.0)
     radii = np.empty(plain.shape)
-    scaled_radii(plain.ravel(), log_term, radii.ravel())
+    scaled_radii(plain.ravel(), real("log_term", log_term, 0.0), radii.ravel())
     return radii
 
 
@@ -81,12 +94,18 @@ class LogRadius:
 def c_epsilon(epsilon: float) -> float:
     """Return the constant of the lil lemma, ``(2 + e) / e (1 / ln(1 + e))^(1 + e)``.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
     Examples
     --------
     >>> from cmab.confidence.radii import c_epsilon
     >>> round(c_epsilon(0.01), 1)
     21153.4
     """
+    epsilon = real("epsilon", epsilon, 1e-150)  # the constant grows with the square of its inverse
     # Jiang, Li and Qiao (2017), Lemma 2.1.
     return (2.0 + epsilon) / epsilon * math.pow(math.log1p(epsilon), -(1.0 + epsilon))
 
@@ -177,6 +196,11 @@ def bernstein_radii(
 ) -> FloatArray:
     """Return UGapE-V's radius after `t` samples, infinite below two outcomes; see `UGapEcV`.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
     Examples
     --------
     >>> from cmab import ArmStatistics, Feedback
@@ -189,14 +213,20 @@ def bernstein_radii(
     from cmab.confidence._kernels_radii import bernstein_radii as write
     from cmab.confidence._kernels_radii import bernstein_rate
 
+    low, high = interval("support", support)
     counts, radii = state.counts, np.empty(state.n_arms)
-    rate = bernstein_rate(len(counts), t, delta)
-    write(counts, state.deviations, rate, support[1] - support[0], radii)
+    rate = bernstein_rate(len(counts), integer("t", t, 0), real("delta", delta, 0.0, 1.0, inside=True))
+    write(counts, state.deviations, rate, high - low, radii)
     return radii
 
 
 def mixture_threshold(x: float) -> float:
     """Return C_G(x), the Gaussian mixture threshold: the least ``(g(l) + x) / l`` over l in (1/2, 1).
+
+    Raises
+    ------
+    ValueError
+        If `x` is no finite number.
 
     Examples
     --------
@@ -210,6 +240,7 @@ def mixture_threshold(x: float) -> float:
     """
     from scipy.special import zeta
 
+    x = real("x", x)
     # Any l gives a valid threshold, so a grid is safe; this one is within 1e-6 of the least value.
     grid = 0.5 + 0.5 * np.linspace(0.0, 1.0, 4002)[1:-1]
     # g(l) = 2l - 2l ln(4l) + ln zeta(2l) - ln(1 - l) / 2, from memory.
@@ -223,6 +254,11 @@ def pair_threshold(n_pairs: int, *, delta: float) -> float:
     With ``2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)`` on top, all pairs whose order is wrong stay below it for
     ever with probability at least ``1 - delta``.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
     Examples
     --------
     >>> from cmab.confidence.radii import pair_threshold
@@ -234,11 +270,25 @@ def pair_threshold(n_pairs: int, *, delta: float) -> float:
     E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
     """
     # For two arms at once: |A| C_G(ln(1 / w) / |A|) with |A| = 2 and w = delta / n_pairs, from memory.
+    n_pairs, delta = integer("n_pairs", n_pairs, 1), real("delta", delta, 1e-301, 1.0, inside=True)
     return 2.0 * mixture_threshold(math.log(n_pairs / delta) / 2.0)
 
 
 def largest_level(error: Callable[[float], float], delta: float) -> float:
-    """Return a level w in (0, 1) with ``error(w) <= delta``, nearly the largest; `error` increases."""
+    """Return a level w in (0, 1) with ``error(w) <= delta``, nearly the largest; `error` increases.
+
+    Raises
+    ------
+    ValueError
+        If `delta` is no finite number above 0.
+
+    Examples
+    --------
+    >>> from cmab.confidence import largest_level
+    >>> round(largest_level(lambda w: 4.0 * w, 0.1), 6)
+    0.025
+    """
+    delta = real("delta", delta, 0.0, inside=True)
     # In the exponent, for levels span hundreds of orders of magnitude: exp(-700) is just above 0.
     low, high = -700.0, 0.0
     for _ in range(100):
@@ -255,18 +305,32 @@ def lil_parameters(
     Only one-sided deviations can do harm, of `size` arms on each of `sides`; their union meets `delta`
     exactly in mode "faithful". Mode "paper" takes the cruder ``c_e w = delta``, "heuristic" the unproven
     ``e = 0, w = delta``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab.confidence import lil_parameters
+    >>> lil_parameters("heuristic", (2, 3), delta=0.1, n_sides=2.0)
+    (0.0, 0.1)
     """
     one_of("mode", mode, MODES)
+    sizes = [integer("sides", size, 1) for size in listed("sides", sides, "numbers of arms")]
+    delta, n_sides = real("delta", delta, 0.0, 1.0, inside=True), real("n_sides", n_sides, 0.0, inside=True)
     if mode == "heuristic":
         return 0.0, delta
     epsilon = 0.01  # the number of samples is flat around it, see the sample bounds of Theorem 3.1
     # Theorem 3.1 errs with probability at most c_e w: the exponent 1 + e, and the union, are given away.
+    constant = c_epsilon(epsilon)
     if mode == "paper":
-        return epsilon, delta / c_epsilon(epsilon)
+        return epsilon, delta / constant
 
     def error(w: float) -> float:
         # Lemma 2.1 for each of `size` arms at its level, one-sided, summed over the sides.
-        failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sides)
-        return c_epsilon(epsilon) * failing
+        failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sizes)
+        return constant * failing
 
     return epsilon, largest_level(error, delta)

@@ -21,7 +21,9 @@ _WRITTEN = 1e-6
 
 def as_list(argument: str, given: str | Sequence[str], width: int | None = None) -> list[str]:
     """Return columns as a list, as many as there are entries in a row; one at least where that is open."""
-    if not isinstance(given, Iterable):
+    # numpy's array without dimensions says that it is iterable.
+    columns: object = given
+    if not isinstance(columns, Iterable) or (isinstance(columns, np.ndarray) and columns.ndim == 0):
         raise TypeError(f"{argument} must be a column or a list of columns, got {shown(given)}")
     listed = [given] if isinstance(given, str) else list(given)
     if width is None and not listed:

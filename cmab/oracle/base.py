@@ -346,7 +346,8 @@ class Oracle(ABC):
         if type(self).labels is not Oracle.labels or self.n_choices != self.n_arms:
             raise TypeError(f"names must be for base arms that have none, got {self!r}, which has its own")
         given: object = names
-        listed = tuple(given) if isinstance(given, Iterable) else ()
+        # A text would be read letter by letter.
+        listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else ()
         for name in listed:
             check_name(name)
         if not len(set(listed)) == len(listed) == self.n_arms:

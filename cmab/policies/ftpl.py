@@ -15,7 +15,7 @@ from cmab.oracle import LinearOracle
 from cmab.policy import IndexPolicy, best_within
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, integer, interval
+from cmab.validation import arm_indices, integer, interval, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,9 @@ class FTPL(IndexPolicy):
         if self.horizon is not None:
             integer("horizon", self.horizon, 1)
         if not (isinstance(self.oracle, LinearOracle) and self.oracle.least_mean == -np.inf):
-            raise ValueError(f"oracle must be linear for FTPL, for means of any sign, got {self.oracle!r}")
+            raise ValueError(
+                f"oracle must be linear for FTPL, for means of any sign, got {shown(self.oracle)}"
+            )
 
     def memory(self) -> FloatArray:
         """Return the estimated losses before the first round."""

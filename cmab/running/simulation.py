@@ -202,7 +202,9 @@ def check_rounds(checkpoints: Sequence[int] | IntArray | None, horizon: int) -> 
     rounds = as_array("checkpoints", checkpoints)
     listed = rounds.ndim == 1 and rounds.size > 0 and rounds.dtype.kind in "iu"
     if not listed or (np.diff(rounds) <= 0).any() or rounds[0] < 1 or rounds[-1] > horizon:
-        raise ValueError(f"checkpoints must be increasing integers in [1, {horizon}], got {checkpoints!r}")
+        raise ValueError(
+            f"checkpoints must be increasing integers in [1, {horizon}], got {shown(checkpoints)}"
+        )
     return rounds.astype(np.int64)
 
 

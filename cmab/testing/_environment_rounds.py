@@ -10,7 +10,7 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._environment_draws import require_same_draws
 from cmab.testing._environment_subject import TIMES, Subject
-from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, require_mean
+from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, rare_spread, require_mean
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
 _ARMS = 50
@@ -65,9 +65,11 @@ def check_outcomes(subject: Subject) -> Finding:
     tested = np.unique(arms)[:_ARMS]
     for arm in tested:
         sample, mean = outcomes[arms == arm], float(subject.environment.means[arm])
-        require_mean("outcomes", f"outcomes of arm {arm}", sample, mean)
-        widest = max(widest, mean_margin(sample))
-        if abs(sample.mean() - mean) > _SUSPECTED * sample.std() / np.sqrt(len(sample)):
+        rare = rare_spread(sample, subject.environment.support)
+        require_mean("outcomes", f"outcomes of arm {arm}", sample, mean, rare)
+        widest = max(widest, mean_margin(sample, rare))
+        rounding = 1e-14 * float(np.abs(sample).max())
+        if abs(sample.mean() - mean) > _SUSPECTED * sample.std() / np.sqrt(len(sample)) + rounding:
             doubted.append(int(arm))
     longer, level = _look_longer(subject, doubted)
     # Each arm is judged twice at most: by the normal law, and by the bound for outcomes in an interval.
@@ -81,6 +83,8 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
     if not doubted or not np.isfinite([low, high]).all():
         return "", 0.0
     rng = np.random.default_rng((13, subject.seed))
+    # Of sums of outcomes far from 0, in parts of the support.
+    rounding = 1e-12 * max(abs(low), abs(high)) / (high - low) if low < high else np.inf
     for arm in doubted:
         # On [0, 1], where `bounded_level` holds for every law: means near an end are far from normal.
         claimed = (float(subject.environment.means[arm]) - low) / (high - low)
@@ -93,7 +97,7 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
             if not count:
                 break
             mean = (total / count - low) / (high - low)
-            possible = bounded_level(mean, claimed, count) >= _LEVEL
+            possible = abs(mean - claimed) <= rounding or bounded_level(mean, claimed, count) >= _LEVEL
             text = "outcomes of arm {} average {:.6g} over {:.0f}, claimed {:.6g}"
             told = (arm, total / count, count, float(subject.environment.means[arm]))
             require(possible, "outcomes", text, *told)

@@ -27,6 +27,12 @@ def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
     return 7 * float(sample.std()) / math.sqrt(n) + 20 * spread / n + 1e-9
 
 
+def rare_spread(sample: FloatArray, support: tuple[float, float]) -> float:
+    """Return the length of the support if the sample is constant and may lack rare outcomes; otherwise 0."""
+    length = support[1] - support[0]
+    return length if len(sample) and not np.ptp(sample) and math.isfinite(length) else 0.0
+
+
 def require_mean(fault: str, what: str, sample: FloatArray, claimed: float, spread: float = 0.0) -> None:
     """Compare a sample mean with its claim; samples of fewer than 30 say nothing and pass.
 

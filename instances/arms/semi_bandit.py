@@ -46,7 +46,7 @@ class SemiBandit(Environment):
 
     def __init__(self, arms: Arms, oracle: LinearOracle) -> None:
         if not getattr(oracle, "is_linear", False):
-            raise ValueError(f"oracle must be a LinearOracle, got {oracle!r}")
+            raise ValueError(f"oracle must be a LinearOracle, got {shown(oracle)}")
         if not isinstance(arms, Arms):
             raise TypeError(f"arms must be Arms such as BernoulliArms({shown(arms)}), got {shown(arms)}")
         if arms.n_arms != oracle.n_arms:

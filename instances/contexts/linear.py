@@ -52,7 +52,8 @@ class LinearSemiBandit(SemiBandit):
         d = len(self.coefficients)
         # By symmetry all features have one mean.
         usual = float(_directions(1000, d, np.random.default_rng(0)).mean())
-        means = np.full(oracle.n_arms, min(1.0, usual * float(self.coefficients.sum())))
+        # What is no oracle is refused by `SemiBandit`.
+        means = np.full(getattr(oracle, "n_arms", 1), min(1.0, usual * float(self.coefficients.sum())))
         super().__init__(BernoulliArms(means), oracle)
 
     def __repr__(self) -> str:

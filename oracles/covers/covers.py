@@ -65,10 +65,11 @@ class SetCover(Cover):
         held: dict[Hashable, list[int]] = {}
         for arm, elements in enumerate(given):
             name = f"sets[{self._arm_names[arm]!r}]"
-            for element in listed(name, elements, "elements"):
+            own = listed(name, elements, "elements")
+            for element in own:
                 if not isinstance(element, Hashable):
                     raise ValueError(f"{name} must hold elements that are hashable, got {shown(element)}")
-            for element in dict.fromkeys(elements):
+            for element in dict.fromkeys(own):
                 held.setdefault(element, []).append(arm)
         if not held:
             raise ValueError(f"sets must hold an element, got {shown(sets)}")

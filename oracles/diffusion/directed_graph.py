@@ -135,12 +135,16 @@ class DirectedGraph:
             raise ValueError(f"node numbers must lie in range(n_nodes), n_nodes = {n}, got {largest}")
         if len(tails) > _MOST:
             raise ValueError(f"a graph must have at most {_MOST} arcs, got {len(tails)}")
+        if isinstance(labels, str | bytes):
+            raise ValueError(
+                f"labels must be a list of names, got {shown(labels)}: list(labels) has its letters"
+            )
+        if labels is not None and len(labels) != n:
+            raise ValueError(f"labels must name each of {n} nodes, got {len(labels)}")
         loops = np.flatnonzero(tails == heads)
         if len(loops):
             node = tails[loops[0]] if labels is None else labels[int(tails[loops[0]])]
             raise ValueError(f"self-loops must be left out, got {len(loops)}, the first at node {node!r}")
-        if labels is not None and len(labels) != n:
-            raise ValueError(f"labels must name each of {n} nodes, got {len(labels)}")
         self.tails, self.heads = tails.astype(np.int32), heads.astype(np.int32)
         self.n_nodes, self.n_arcs = n, len(tails)
         self.probabilities = (

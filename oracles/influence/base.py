@@ -16,7 +16,7 @@ from cmab.feedback import Feedback
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
-from cmab.validation import arm_indices, frozen, integer, real, vector
+from cmab.validation import arm_indices, frozen, integer, real, shown, vector
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
 from oracles.diffusion.groups import in_degree_groups
 from oracles.diffusion.reverse_sets import MODELS, Model
@@ -101,7 +101,7 @@ class InfluenceOracle(Oracle):
             raise ValueError(f"node_weights must have a finite sum, got {self.node_weights.max()} among them")
         self.k = integer("k", k, 1, int(self.candidates.sum()))
         if model not in MODELS:
-            raise ValueError(f"model must be one of {MODELS}, got {model!r}")
+            raise ValueError(f"model must be one of {MODELS}, got {shown(model)}")
         self.model: Model = model
         # For the regret bounds. Under linear thresholds, edges out of a node are not seen together.
         self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)

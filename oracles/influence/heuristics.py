@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.validation import integer
+from cmab.validation import integer, shown
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.spread import MOST_CASCADES, estimated_spread
 from oracles.influence.base import InfluenceOracle
@@ -64,7 +64,7 @@ class DegreeHeuristic(InfluenceOracle):
     ) -> None:
         super().__init__(graph, k, candidates=candidates)
         if rule not in _RULES:
-            raise ValueError(f"rule must be one of {_RULES}, got {rule!r}")
+            raise ValueError(f"rule must be one of {_RULES}, got {shown(rule)}")
         self.rule: Rule = rule
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002

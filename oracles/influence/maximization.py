@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.validation import integer, real
+from cmab.validation import integer, real, shown
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler, SetCollection
 from oracles.influence._choosing import choose_some
@@ -146,7 +146,7 @@ class InfluenceMaximization(InfluenceOracle):
         super().__init__(graph, k, node_weights=node_weights, candidates=candidates, model=model)
         self._promise(greedy_ratio(self.k), epsilon, delta, max_rr_sets, quality, first_rr_sets)
         if sampler not in SAMPLERS:
-            raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
+            raise ValueError(f"sampler must be one of {SAMPLERS}, got {shown(sampler)}")
         self.time_limit = None if time_limit is None else real("time_limit", time_limit, 0.0, inside=True)
         self._uses_all_time = quality is None
         self.sampler, self.threads = sampler, integer("threads", threads, 1)

@@ -64,7 +64,7 @@ class Matroid(LinearOracle):
         self, n_arms: int, is_independent: Callable[[IntArray], bool], *, sense: Sense = "max"
     ) -> None:
         if not callable(is_independent):
-            raise ValueError(f"is_independent must be callable, got {is_independent!r}")
+            raise ValueError(f"is_independent must be callable, got {shown(is_independent)}")
         if not is_independent(np.empty(0, np.int64)):
             raise ValueError("is_independent must accept the empty set, got False for it")
         self._test = is_independent

@@ -23,6 +23,7 @@ def check_model(problem: Any, variables: Any) -> list[Any]:
     if not all(hasattr(problem, name) for name in ("variables", "constraints", "sense")):
         raise ValueError(f"problem must be a pulp.LpProblem, got {shown(problem)}")
     listed = not isinstance(variables, Mapping | str) and isinstance(variables, Iterable)
+    listed = listed and not (isinstance(variables, np.ndarray) and variables.ndim == 0)
     arms = list(variables) if listed else []
     if not listed or not all(hasattr(arm, name) for arm in arms for name in ("name", "cat", "lowBound")):
         hint = "; list(variables.values()) makes it so" if isinstance(variables, Mapping) else ""
