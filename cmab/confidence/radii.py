@@ -151,7 +151,7 @@ def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> Floa
     --------
     >>> from cmab.confidence import lucb1_radii
     >>> lucb1_radii([10, 40], 50, delta=0.1, sigma=0.5).round(3)
-    array([0.97 , 0.485])
+    array([0.971, 0.486])
     """
     from cmab.confidence._kernels_radii import lucb1_rate
 
@@ -171,7 +171,7 @@ def anytime_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> Fl
     --------
     >>> from cmab.confidence import anytime_radii
     >>> anytime_radii([10, 40], 50, delta=0.1, sigma=0.5).round(3)
-    array([0.9, 0.4])
+    array([0.898, 0.449])
     """
     from cmab.confidence._kernels_radii import anytime_rate
 

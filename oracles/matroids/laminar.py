@@ -95,7 +95,7 @@ class LaminarMatroid(Matroid):
             if len(pair) != 2:
                 raise ValueError(f"sets[{i}] must be arms and capacity, got {shown(pair)}")
         pairs = [
-            (arm_indices(f"sets[{i}][0]", arms, n_arms), integer(f"sets[{i}][1]", capacity, 0))
+            (arm_indices(f"sets[{i}][0]", arms, n_arms), _capacity(f"sets[{i}][1]", capacity))
             for i, (arms, capacity) in enumerate(given)
         ]
         pairs.sort(key=lambda pair: -len(pair[0]))
@@ -188,13 +188,18 @@ class PartitionMatroid(LaminarMatroid):
                 raise ValueError(f"classes must be names, which can be keys, got {shown(name)} for arm {arm}")
             members.setdefault(name, []).append(arm)
         if not isinstance(capacities, Mapping):
-            capacities = dict.fromkeys(members, integer("capacities", capacities, 0))
+            capacities = dict.fromkeys(members, _capacity("capacities", capacities))
         if capacities.keys() != members.keys():
             wrong = sorted(map(repr, capacities.keys() ^ members.keys()))
             raise ValueError(f"capacities must name the classes of the arms, got a difference in {wrong}")
-        rooms = [integer(f"capacities[{name!r}]", capacities[name], 0) for name in members]
+        rooms = [_capacity(f"capacities[{name!r}]", capacities[name]) for name in members]
         sets = [np.array(arms, np.int64) for arms in members.values()]
         self._set_up(sets, rooms, integer("the number of classes", len(classes), 1), sense)
 
     def __repr__(self) -> str:
         return described(self, rank=self.rank, classes=len(self._members), capacities=self._room)
+
+
+def _capacity(name: str, value: object) -> int:
+    """Return a capacity; integers of more than 64 bits bind nothing, and are cut."""
+    return integer(name, min(value, 2**62) if type(value) is int else value, 0)
