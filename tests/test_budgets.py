@@ -210,7 +210,7 @@ def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path
     """A round at its worst is that of its own super arm: not of what is left of it, nor of another k."""
 
     def begin(names, k):
-        rule = PrimalDualCUCB(TopK(len(names), k).named(names), [20.0], horizon=50)
+        rule = PrimalDualCUCB(TopK(len(names), k).named(list(names)), [20.0], horizon=50)
         return Campaign(rule, tmp_path / "journal.jsonl", rng=0, accept_changes=True)
 
     campaign = begin("abcd", 4)
@@ -235,7 +235,7 @@ def test_a_saved_session_of_a_campaign_knows_who_is_gone(tmp_path):
     """Of a ticket of two arms, one gone since, both may be used up, in a file of the session, too."""
 
     def rule(names):
-        return PrimalDualCUCB(TopK(len(names), 2).named(names), [20.0], horizon=50)
+        return PrimalDualCUCB(TopK(len(names), 2).named(list(names)), [20.0], horizon=50)
 
     request = Campaign(rule("abc"), tmp_path / "journal.jsonl", rng=0).ask()
     rest = [name for name in "abc" if name != request.names[0]]
