@@ -139,14 +139,15 @@ def test_names_are_those_of_base_arms():
     assert oracle.arm_labels() == [0, 1, 2]
     assert MemoisedOracle(named).arm_labels() == named.arm_labels()
     for other in (Knapsack([1, 1, 1], 2), UniformMatroid(3, 1)):
-        assert other.named("abc").arm_labels() == ["a", "b", "c"]
-    for names, message in (("ab", "3 different"), ("abb", "3 different"), ([[], 1, 2], "texts, numbers")):
+        assert other.named(["a", "b", "c"]).arm_labels() == ["a", "b", "c"]
+    refused = (list("ab"), "3 different"), (list("abb"), "3 different"), ("abc", "must be a list of names")
+    for names, message in (*refused, ([[], 1, 2], "texts, numbers")):
         with pytest.raises(ValueError, match=message):
             oracle.named(names)
     edges = Matching(nx.path_graph(4))
     for graph in (edges, MemoisedOracle(edges)):
         with pytest.raises(TypeError, match="names must be for base arms that have none"):
-            graph.named("abc")
+            graph.named(list("abc"))
 
 
 def test_a_file_of_a_session_knows_the_names(tmp_path):

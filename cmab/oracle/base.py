@@ -17,7 +17,7 @@ from cmab.feedback import Feedback
 from cmab.guards import guard, unguarded
 from cmab.oracle._arguments import TAKES, entries_available, finite_means
 from cmab.smoothness import Smoothness
-from cmab.validation import arm_indices, check_name, check_vector, real_array, shown
+from cmab.validation import arm_indices, check_name, check_vector, listed, real_array, shown
 
 Sense = Literal["max", "min"]
 
@@ -345,17 +345,15 @@ class Oracle(ABC):
         """
         if type(self).labels is not Oracle.labels or self.n_choices != self.n_arms:
             raise TypeError(f"names must be for base arms that have none, got {self!r}, which has its own")
-        given: object = names
-        # A text would be read letter by letter.
-        listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else ()
-        for name in listed:
+        given = tuple(listed("names", names, "names, one for each base arm"))
+        for name in given:
             check_name(name)
-        if not len(set(listed)) == len(listed) == self.n_arms:
+        if not len(set(given)) == len(given) == self.n_arms:
             raise ValueError(
                 f"names must be {self.n_arms} different ones, one for each base arm, got {shown(names)}"
             )
         other = copy.copy(self)
-        other._given_names = listed
+        other._given_names = given
         return other
 
     def arm_labels(self) -> list[Hashable]:
