@@ -154,7 +154,10 @@ class Journal:
         """
         text = json.dumps(event, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
         written: Event = json.loads(text)
-        self._check_event(written)  # what is written can be opened again
+        try:
+            self._course.check(written)  # what is written can be opened again
+        except ValueError as error:
+            raise ValueError(f"{self.path} cannot keep the event {shown(event)}: {error}") from None
         body = text.encode()[:-1]
         check = self._check_of(body)
         line = body + _MARK + check + b'"}\n'
@@ -207,19 +210,15 @@ class Journal:
                 raise ValueError(f"something behind the event, {shown(text[end:])}")
         except (ValueError, RecursionError) as error:
             raise self._wrong(f"must be an event in JSON, got {type(error).__name__} {error}") from None
-        self._check_event(event)
-        self._course.note(event)
-        self._advance(size, line[-_DIGITS - 2 : -2])
-        return event
-
-    def _check_event(self, event: Event) -> None:
-        """Refuse what cannot be the next event."""
         try:
             self._course.check(event)
         except ValueError as error:
             raise self._wrong(
                 f"must be an event that can follow the lines before it, got {shown(event)}: {error}"
             ) from None
+        self._course.note(event)
+        self._advance(size, line[-_DIGITS - 2 : -2])
+        return event
 
     def _wrong(self, why: str) -> ValueError:
         """Return the error that names the next line, what is wrong with it, and how to go on."""
