@@ -22,7 +22,7 @@ from cmab.campaigns._course import Course
 from cmab.campaigns._locks import lock
 from cmab.campaigns._schema import Event
 from cmab.saving._atomic import sync_folder
-from cmab.saving._faults import in_words
+from cmab.saving._faults import in_words, told
 from cmab.validation import shown
 
 _DECODER = json.JSONDecoder()
@@ -67,7 +67,9 @@ def events(path: str | os.PathLike[str]) -> list[Event]:
     ['campaign', 'ask']
     """
     journal = Journal(path)
-    found, _ = journal.parse(journal.path.read_bytes())
+    with told(journal.path):
+        data = journal.path.read_bytes()
+    found, _ = journal.parse(data)
     if not found:
         raise ValueError(f"{journal.path} must be the journal of a campaign, got no whole line")
     return found
