@@ -30,6 +30,10 @@ class Spawning(Noisy):
         self.update(state, feedback)
 
 
+class Seeds(np.random.SeedSequence):
+    """A class of a user, which makes the same numbers."""
+
+
 SPAWNING = {"spawning": lambda: Spawning(TopK(5, k=2))}
 
 
@@ -94,11 +98,12 @@ def test_a_campaign_resumes_at_every_cut(name, tmp_path):
         [1, 2**70],
         np.random.SeedSequence().entropy,
         np.int64(7),
-        [[1, 2], "0x3"],
+        [1, "0x3", "5"],
         np.random.SeedSequence(7, pool_size=8).spawn(2)[1],
-        np.random.SeedSequence(7, spawn_key=((1, 2**70), 3)),
+        np.random.SeedSequence(7, spawn_key=(1, 2**70)),
+        Seeds(7),
     ],
-    ids=["number", "list", "fresh", "numpy", "nested", "spawned", "key"],
+    ids=["number", "list", "fresh", "numpy", "texts", "spawned", "key", "own"],
 )
 def test_generators_of_every_kind_resume(bits, seed, tmp_path):
     file, path = tmp_path / "session.npz", tmp_path / "campaign.jsonl"

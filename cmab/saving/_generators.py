@@ -35,6 +35,8 @@ _FLAGS = {"has_uint32": 1, "uinteger": 2**32 - 1}
 #: Largest value of each number of a seed sequence that has a largest one.
 _MOST_CHILDREN, _LARGEST_POOL = 2**32 - 1, 2**20
 _SEEDS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
+#: The methods of a seed sequence that make numbers and children.
+_MAKES = ("generate_state", "spawn")
 Position = dict[str, Any]
 
 
@@ -126,7 +128,10 @@ def _check_state(name: str, state: dict[str, Any]) -> None:
 
 def _seeds_of(seeds: Any) -> dict[str, Any] | None:
     """Return a seed sequence for a file, None if the generator has none that is numpy's own."""
-    if type(seeds) is not np.random.SeedSequence:
+    own = np.random.SeedSequence
+    if not isinstance(seeds, own) or any(
+        getattr(type(seeds), part) is not getattr(own, part) for part in _MAKES
+    ):
         return None
     kept: dict[str, Any] = dict(seeds.state)
     return kept | {name: _words_of(kept[name]) for name in ("entropy", "spawn_key")}
