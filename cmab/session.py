@@ -388,11 +388,14 @@ class Session(Generic[State]):
             why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
             raise ValueError(f"{path} must hold a session of this policy: {why}") from None
         session.state = _state.fill(file, policy.initial_state())
-        if is_same and file.header.get("is_learned", False):
+        if is_same and not accept_changes and file.header.get("is_learned", False):
             try:
                 check_learned(session.state, session.support, session._closed)
             except ValueError as error:
-                raise ValueError(f"{path} must hold a session of this policy: {error}") from None
+                raise ValueError(
+                    f"{path} must hold a session of this policy: {error}. If that was right for the policy of"
+                    " that time, Session.load(..., accept_changes=True) takes it as it stands"
+                ) from None
         check_budgets(policy, session.state)
         return session
 

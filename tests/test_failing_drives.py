@@ -234,3 +234,19 @@ def save_until_full(_, folder):
 
 def test_a_session_that_finds_the_disk_full_leaves_the_last_file(tmp_path):
     assert isolated(save_until_full, str(tmp_path))
+
+
+def test_what_is_read_and_drawn_names_the_path_and_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    away = tmp_path / "away"
+    campaign = Campaign(learner(), tmp_path / "campaign.jsonl", rng=0)
+    serve(campaign, 2, [])
+    for name, call in {
+        "campaign.jsonl": read_journal,
+        "session.npz": lambda path: Session.load(path, learner()),
+        "log.csv": read_journal(tmp_path / "campaign.jsonl").to_csv,
+        "picture.png": lambda path: campaign.plot(path=path),
+    }.items():
+        with pytest.raises(FileNotFoundError) as caught:
+            call(away / name)
+        assert is_sentence(caught.value, away / name)

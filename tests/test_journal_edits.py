@@ -3,6 +3,8 @@
 An interpreter of events that shares no code with `cmab` says which of the two it is.
 """
 
+import copy
+import pickle
 import re
 from itertools import islice
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 from journal_edits import KINDS, Impossible, ImpossibleHere, Interpreter, edits, played, read, written
 
-from cmab import CTS, CUCB, Campaign, read_journal
+from cmab import CTS, CUCB, Campaign, Context, Feedback, Session, read_journal
 from oracles import TopK
 
 
@@ -135,3 +137,48 @@ def test_a_declared_support_may_be_infinite(support, tmp_path):
     path = tmp_path / "campaign.jsonl"
     Campaign(CTS(TopK(3, k=1)), path, rng=0, support=support)
     assert Campaign(CTS(TopK(3, k=1)), path, support=support).session.support == support
+
+
+def test_all_that_a_context_holds_is_kept(tmp_path):
+    """Any finite numbers, however large."""
+    path, learner = tmp_path / "journal.jsonl", CTS(TopK(3, k=1))
+    running = Campaign(learner, path, rng=0)
+    numbers = [1e300, 1.7e308, 5e-324]
+    request = running.ask(Context(values=numbers, costs=numbers))
+    opened = Campaign(learner, path).session._open[request.number].context
+    assert opened.values.tolist() == opened.costs.tolist() == numbers
+    assert len(read_journal(path)) == 1
+
+
+def test_what_cannot_be_kept_is_no_damage_of_the_file(tmp_path):
+    deep = "tea"
+    for _ in range(60):
+        deep = (deep,)
+    with pytest.raises(ValueError, match=r"cannot keep the event.*names") as caught:
+        Campaign(CTS(TopK(2, k=1).named([deep, "milk"])), tmp_path / "journal.jsonl")
+    assert "copy of the file" not in str(caught.value)
+
+
+def test_reports_for_a_class_that_was_changed_since_are_taken_if_that_is_said(tmp_path, monkeypatch):
+    path, file, learner = tmp_path / "journal.jsonl", tmp_path / "session.npz", CUCB(TopK(3, k=1))
+    monkeypatch.setattr(TopK, "triggered_arms", lambda oracle, _: np.arange(oracle.n_arms))
+    running = Campaign(learner, path, rng=0)
+    running.tell(dict.fromkeys(range(3), 1.0), running.ask())
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"line 3.*feedback\.arms must be arms.*accept_changes=True"):
+        Campaign(learner, path)
+    again = Campaign(learner, path, accept_changes=True)
+    for one in (again, copy.copy(again), pickle.loads(pickle.dumps(again))):
+        assert one.session.state.counts.tolist() == [1, 1, 1]
+    again.correct({again.history()[1]["names"][0]: 1.0}, 0)
+    assert again.session.state.counts.sum() == 1
+    # In a session file only the support of that time can be another one.
+    wide = CUCB(TopK(3, k=1), support=(0.0, 5.0))
+    session = Session(wide, rng=0)
+    ticket = session.ask()
+    session.tell(Feedback(ticket, [5.0]), ticket)
+    session.save(file)
+    monkeypatch.setattr("cmab.session.support_of", lambda *_: (0.0, 1.0))
+    with pytest.raises(ValueError, match=r"state\.means must lie in the support.*accept_changes=True"):
+        Session.load(file, wide)
+    assert Session.load(file, wide, accept_changes=True).state.means.max() == 5.0

@@ -200,3 +200,14 @@ def test_outcomes_must_be_of_the_family():
 def test_bad_parameters(name, given, said):
     with pytest.raises(ValueError, match=said):
         RULES[name](3, delta=0.1, **given)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("shift", [0.0, 1e-17, 1e-16, 1e-15, 1e-13, 1e-11, 1e-9, 1e-8, 1e-7, 1e-6])
+def test_proportions_of_means_that_differ_by_rounding_are_proportions(shift, epsilon):
+    for top in (*np.linspace(0.0, 1.0, 41), 23 / 53, 50 / 99):
+        for other in (top - shift, top - epsilon - shift, np.nextafter(top, 0.0)):
+            found = np.empty(4)
+            coin_proportions(np.array([top, 0.2, max(other, 0.0), 0.1]), epsilon, found)
+            assert np.all(found >= 0.0)
+            assert found.sum() == pytest.approx(1.0)

@@ -3,11 +3,12 @@
 import json
 import math
 import re
+from itertools import islice
 
 import networkx as nx
 import numpy as np
 import pytest
-from cases import ITEMS, JOINT, POLICIES, UNIFORM, assert_same_state
+from cases import ITEMS, JOINT, ORACLES, POLICIES, UNIFORM, assert_same_state
 
 from cmab import (
     CTS,
@@ -16,6 +17,7 @@ from cmab import (
     Campaign,
     Feedback,
     HierarchicalCTS,
+    MemoisedOracle,
     Session,
     read_journal,
     simulate,
@@ -23,7 +25,7 @@ from cmab import (
 from cmab.saving import _state
 from cmab.saving._state import seal
 from instances import IndependentCascade
-from oracles import DegreeHeuristic, InfluenceMaximization, MaxCoverage
+from oracles import DegreeHeuristic, InfluenceMaximization, InfluenceOracle, MaxCoverage
 
 TIES = [
     ("ann", "bob"),
@@ -292,3 +294,36 @@ def test_a_picture_calls_ties_what_they_are(tmp_path):
     running = Campaign(InfluenceMaximization(FRIENDS, k=1), tmp_path / "journal.jsonl", rng=0)
     running.tell(dict.fromkeys(FRIENDS.out_edges("ann"), 1.0), running.ask(available=["ann"]))
     assert "1 of the 3 ties that were seen" in running.plot(most=1).get_title(loc="left")
+
+
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_what_an_oracle_explains_is_triggered(case):
+    """Reports that pass without a search are a part of those that pass with one."""
+    oracle, rng = case.make(), np.random.default_rng(2)
+    family = [range(min(2, oracle.n_choices))] if case.super_arms is None else case.super_arms()
+    super_arms = [np.array(list(chosen), np.int64) for chosen in islice(family, 6)]
+    for super_arm in super_arms:
+        triggered = set(oracle.triggered_arms(super_arm).tolist())
+        for share in (0.1, 0.3, 1.0):
+            arms = np.flatnonzero(rng.random(oracle.n_arms) < share)
+            assert set(arms.tolist()) <= triggered or not oracle._explains(super_arm, arms)
+
+
+@pytest.mark.parametrize("wrapped", [lambda oracle: oracle, MemoisedOracle], ids=["plain", "memoised"])
+def test_whole_reports_open_without_a_search(wrapped, tmp_path, monkeypatch):
+    """A search of the network for each line would make the opening of a long journal take minutes."""
+    path = tmp_path / "journal.jsonl"
+    learner = CUCB(wrapped(DegreeHeuristic(FRIENDS, k=2)))
+    running = Campaign(learner, path, rng=0)
+    for _ in range(4):
+        request = running.ask()
+        joined = sorted({"ann": ["bob"], "bob": ["dan"]}.get(request.names[0], []))
+        carried = [(request.names[0], name) for name in joined]
+        running.tell(ticket=request, joined=joined, carried=carried)
+    state, searched = running.session.state, []
+    search = DegreeHeuristic.triggered_arms
+    monkeypatch.setattr(
+        InfluenceOracle, "triggered_arms", lambda *args: searched.append(args) or search(*args)
+    )
+    assert_same_state(Campaign(learner, path).session.state, state)
+    assert not searched

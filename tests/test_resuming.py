@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from test_campaigns import Noisy
-from test_session_files import LEARNERS, answer
+from test_session_files import LEARNERS, answer, played
 
-from cmab import Campaign, Session
+from cmab import CTS, Campaign, Session
 from cmab.running._batched_replications import BatchCallback
 from cmab.saving._generators import generator_from, generator_state
 from oracles import TopK
@@ -28,6 +28,10 @@ class Spawning(Noisy):
     def learn(self, state, ticket, feedback, rng):
         rng.spawn(2)
         self.update(state, feedback)
+
+
+class Seeds(np.random.SeedSequence):
+    """A class of a user, which makes the same numbers."""
 
 
 SPAWNING = {"spawning": lambda: Spawning(TopK(5, k=2))}
@@ -87,7 +91,20 @@ def test_a_campaign_resumes_at_every_cut(name, tmp_path):
 
 
 @pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("seed", [3, [1, 2**70], np.random.SeedSequence(7, pool_size=8).spawn(2)[1]])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        3,
+        [1, 2**70],
+        np.random.SeedSequence().entropy,
+        np.int64(7),
+        [1, "0x3", "5"],
+        np.random.SeedSequence(7, pool_size=8).spawn(2)[1],
+        np.random.SeedSequence(7, spawn_key=(1, 2**70)),
+        Seeds(7),
+    ],
+    ids=["number", "list", "fresh", "numpy", "texts", "spawned", "key", "own"],
+)
 def test_generators_of_every_kind_resume(bits, seed, tmp_path):
     file, path = tmp_path / "session.npz", tmp_path / "campaign.jsonl"
 
@@ -103,6 +120,17 @@ def test_generators_of_every_kind_resume(bits, seed, tmp_path):
     Campaign(Spawning(TopK(5, k=2)), path, rng=generator())
     asked = steps(None, 5, lambda _: Campaign(Spawning(TopK(5, k=2)), path))
     assert [entry[:2] for entry in asked] == [entry[:2] for entry in expected]
+
+
+def test_what_began_without_a_seed_resumes(tmp_path):
+    """Fresh entropy has 128 bits."""
+    learner, file, path = CTS(TopK(5, k=2)), tmp_path / "session.npz", tmp_path / "campaign.jsonl"
+    session = Session(learner)
+    session.save(file)
+    assert played(session, 5) == played(Session.load(file, learner), 5)
+    running = Campaign(learner, path)
+    running.ask()
+    assert played(running.session, 5) == played(Campaign(learner, path).session, 5)
 
 
 def test_a_generator_without_a_seed_sequence_has_none_afterwards():

@@ -9,7 +9,7 @@ from typing import Any, Generic
 import numpy as np
 
 from cmab._ask_tell import check_feedback, interval_of
-from cmab.arrays import BoolArray
+from cmab.arrays import BoolArray, IntArray
 from cmab.campaigns._names import Names, nouns
 from cmab.campaigns._schema import Event
 from cmab.context import Context
@@ -40,8 +40,17 @@ def rewritten(events: list[Event]) -> tuple[set[int], dict[int, Event]]:
 class Fold(Generic[State]):
     """The session of a journal, made by going through its events with the policy of today."""
 
-    def __init__(self, policy: Policy[State], path: Path, present: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy[State],
+        path: Path,
+        present: dict[str, Any] | None = None,
+        *,
+        is_same: bool = True,
+    ) -> None:
         self.policy, self.path = policy, path
+        #: Whether the code of the policy and its oracle is taken for that of the time of the reports.
+        self.is_same = is_same
         #: The fingerprint of the policy, taken over if another fold of the same policy has it.
         self.present = fingerprint(policy) if present is None else present
         oracle = getattr(policy, "oracle", None)
@@ -69,7 +78,7 @@ class Fold(Generic[State]):
         self.undone: set[int] = set()
         self._drawn: Any = None
         #: Whether this policy has written all of the journal: only then reports can be checked by its oracle.
-        self._is_own = True
+        self._is_own = self.is_same
         self._triggered: dict[bytes, BoolArray] = {}
         self._corrected: dict[int, Event] = {}
 
@@ -104,9 +113,10 @@ class Fold(Generic[State]):
                 if line not in self.undone and event["event"] in _TAKES:
                     _TAKES[event["event"]](self, line, stands)
             except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+                why = error if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
                 raise ValueError(
                     f"{self.path}, line {line}, must be an event that {self.policy!r} can take in, got"
-                    f" {shown(event)}: {type(error).__name__} {error}"
+                    f" {shown(event)}: {why}"
                 ) from error
         self._catch_up()
 
@@ -156,13 +166,21 @@ class Fold(Generic[State]):
         if not self._is_own:
             return
         support = self.current.support
-        if isinstance(self.policy, Explorer) or not self._can_trigger(ticket)[feedback.arms].all():
-            check_feedback(feedback, ticket, self.policy, support)
-        elif support is not None:
-            check_outcomes(feedback, support)
+        try:
+            if isinstance(self.policy, Explorer) or not self._can_trigger(ticket, feedback.arms):
+                check_feedback(feedback, ticket, self.policy, support)
+            elif support is not None:
+                check_outcomes(feedback, support)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}. If it was right for the learner of that time, Campaign(..., accept_changes=True)"
+                " takes it as it stands"
+            ) from None
 
-    def _can_trigger(self, ticket: Ticket) -> BoolArray:
-        """Return which base arms a ticket can trigger; super arms come again, and a search takes long."""
+    def _can_trigger(self, ticket: Ticket, arms: IntArray) -> bool:
+        """Return whether a ticket can trigger these arms; super arms come again, and a search takes long."""
+        if self.policy.oracle._explains(ticket.super_arm, arms):
+            return True
         key = ticket.super_arm.tobytes()
         found = self._triggered.get(key)
         if found is None:
@@ -171,7 +189,7 @@ class Fold(Generic[State]):
             found = np.zeros(len(self.arms.own), np.bool_)
             found[unguarded(self.policy.oracle.triggered_arms)(ticket.super_arm)] = True
             self._triggered[key] = found
-        return found
+        return bool(found[arms].all())
 
     def _catch_up(self) -> None:
         """Bring the generator to where the last ask left it."""

@@ -20,9 +20,9 @@ Done = TypeVar("Done")
 class Records:
     """A journal and what its events add up to; nothing is changed in one that is not in the other."""
 
-    def __init__(self, policy: Policy[Any], path: Any) -> None:
+    def __init__(self, policy: Policy[Any], path: Any, *, is_same: bool) -> None:
         self._policy, self._journal = policy, Journal(path)
-        self.fold = Fold(policy, self._journal.path)
+        self.fold = Fold(policy, self._journal.path, is_same=is_same)
         self._is_whole = True
         self.lock = threading.RLock()
         self._file = -1
@@ -45,13 +45,17 @@ class Records:
             if not self._is_whole:
                 # A call was broken off between memory and file: the file counts.
                 self._journal.rewind()
-                self.fold = Fold(self._policy, self.path, self.fold.present)
+                self.fold = self._fold()
             self._is_whole = False
             self.fold.extend(self._journal.read(self._file))
             if len(self.fold) == 0:
                 raise ValueError(f"{self.path} must be the journal of a campaign, got an empty file")
             self._is_whole = True
             yield self.fold
+
+    def _fold(self) -> Fold[Any]:
+        """Return an empty fold of the same policy."""
+        return Fold(self._policy, self.path, self.fold.present, is_same=self.fold.is_same)
 
     def act(self, act: Callable[[], Done], event: Callable[[Done], Event]) -> Done:
         """Change the session and write it down, or neither."""
@@ -67,7 +71,7 @@ class Records:
 
     def rewrite(self, event: Event) -> None:
         """Write down a change of the past, after it was tried on a copy."""
-        changed_past = Fold(self._policy, self.path, self.fold.present)
+        changed_past = self._fold()
         changed_past.extend([*self.fold.events, event])
         self._is_whole = False
         # In place, for the correction stands in what it corrects too.

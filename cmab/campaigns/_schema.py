@@ -63,6 +63,14 @@ def _are_numbers(values: Any) -> bool:
     return not values or lie_in(values, -LARGEST, LARGEST)
 
 
+def _are_finite(values: Any) -> bool:
+    return type(values) is list and all(map(_is_number, values))
+
+
+def _are_features(rows: Any) -> bool:
+    return type(rows) is list and all(map(_are_finite, rows)) and len(set(map(len, rows))) <= 1
+
+
 def _is_table(rows: Any) -> bool:
     return type(rows) is list and all(map(_are_numbers, rows)) and len(set(map(len, rows))) <= 1
 
@@ -138,9 +146,9 @@ def _is_possible(check: Callable[[Any], object]) -> Callable[[Any], bool]:
 
 _CONTEXT: dict[str, Callable[[Any], bool]] = {
     "available": lambda values: type(values) is list and set(map(type, values)) <= {bool},
-    "features": _is_table,
-    "values": _are_numbers,
-    "costs": _are_numbers,
+    "features": _are_features,
+    "values": _are_finite,
+    "costs": _are_finite,
 }
 _COUNT = Entry(_is_count, "an integer of at least 0")
 _LINE = Entry(lambda value: type(value) is int and value >= 1, "the number of a line, at least 1")
@@ -165,7 +173,7 @@ _REPORT = {"ticket": _COUNT, "arms": _PLACES, "outcomes": _OUTCOMES}
 _BESIDES = {
     "reward": Entry(_is_number, "a finite number"),
     "pulls": _PLACES,
-    "squares": Entry(lambda values: type(values) is list and all(map(_is_number, values)), "finite numbers"),
+    "squares": Entry(_are_finite, "finite numbers"),
     "costs": _TABLE,
     "used": _OUTCOMES,
 }

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Collection, Hashable, Mapping
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ class Campaign:
         As in `Session`; one that goes on has its own.
     accept_changes : bool
         Whether another k or scale, people and edges that are new, and ones that are gone are right. What was
-        learned is matched by name; a mere change of their order needs no word.
+        learned is matched by name; a mere change of their order needs no word. Reports that the learner would
+        refuse today, because its class has changed, are taken in as they stand in the file.
 
     Raises
     ------
@@ -96,7 +98,7 @@ class Campaign:
         # What cannot be is refused before there is a file.
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         support_of(self.policy, interval_of(support))
-        self._records = Records(self.policy, path)
+        self._records = Records(self.policy, path, is_same=not accept_changes)
         is_there = self._records.path.exists()
         first = None if is_there else beginning(self._records.fold, generator, support)
         with self._records.begun() as events:
@@ -114,7 +116,8 @@ class Campaign:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies, also in other processes, are campaigns on the same file.
-        return Campaign, (self.policy, str(self._records.path))
+        made = partial(Campaign, accept_changes=not self._records.fold.is_same)
+        return made, (self.policy, str(self._records.path))
 
     def __repr__(self) -> str:
         return f"Campaign({self.policy!r}, {str(self._records.path)!r})"

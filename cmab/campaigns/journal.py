@@ -22,7 +22,7 @@ from cmab.campaigns._course import Course
 from cmab.campaigns._locks import lock
 from cmab.campaigns._schema import Event
 from cmab.saving._atomic import sync_folder
-from cmab.saving._faults import in_words
+from cmab.saving._faults import in_words, told
 from cmab.validation import shown
 
 _DECODER = json.JSONDecoder()
@@ -67,7 +67,9 @@ def events(path: str | os.PathLike[str]) -> list[Event]:
     ['campaign', 'ask']
     """
     journal = Journal(path)
-    found, _ = journal.parse(journal.path.read_bytes())
+    with told(journal.path):
+        data = journal.path.read_bytes()
+    found, _ = journal.parse(data)
     if not found:
         raise ValueError(f"{journal.path} must be the journal of a campaign, got no whole line")
     return found
@@ -154,7 +156,10 @@ class Journal:
         """
         text = json.dumps(event, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
         written: Event = json.loads(text)
-        self._check_event(written)  # what is written can be opened again
+        try:
+            self._course.check(written)  # what is written can be opened again
+        except ValueError as error:
+            raise ValueError(f"{self.path} cannot keep the event {shown(event)}: {error}") from None
         body = text.encode()[:-1]
         check = self._check_of(body)
         line = body + _MARK + check + b'"}\n'
@@ -207,19 +212,15 @@ class Journal:
                 raise ValueError(f"something behind the event, {shown(text[end:])}")
         except (ValueError, RecursionError) as error:
             raise self._wrong(f"must be an event in JSON, got {type(error).__name__} {error}") from None
-        self._check_event(event)
-        self._course.note(event)
-        self._advance(size, line[-_DIGITS - 2 : -2])
-        return event
-
-    def _check_event(self, event: Event) -> None:
-        """Refuse what cannot be the next event."""
         try:
             self._course.check(event)
         except ValueError as error:
             raise self._wrong(
                 f"must be an event that can follow the lines before it, got {shown(event)}: {error}"
             ) from None
+        self._course.note(event)
+        self._advance(size, line[-_DIGITS - 2 : -2])
+        return event
 
     def _wrong(self, why: str) -> ValueError:
         """Return the error that names the next line, what is wrong with it, and how to go on."""

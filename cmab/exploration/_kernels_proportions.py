@@ -11,11 +11,11 @@ _EDGE = 1e-9
 
 
 @part
-def _share_equally(means: FloatArray, out: FloatArray) -> None:
-    """Give all samples to the arms that are tied for the best."""
+def _share_equally(means: FloatArray, out: FloatArray, apart: float) -> None:
+    """Give all samples to the arms that are at most `apart` from the best."""
     top = means.max()
     for i in range(means.shape[0]):
-        out[i] = 1.0 if means[i] == top else 0.0
+        out[i] = 1.0 if means[i] >= top - apart else 0.0
     out /= out.sum()
 
 
@@ -33,7 +33,7 @@ def gaussian_proportions(means: FloatArray, epsilon: float, out: FloatArray) -> 
         if i != leader:
             least = min(least, (top - means[i]) ** 2)
     if least == 0.0:
-        _share_equally(means, out)
+        _share_equally(means, out, 0.0)
         return
     z = 0.5  # where the closest arm's own share is 1: at or beyond the root of a convex function
     for _ in range(60):
@@ -97,7 +97,7 @@ def coin_proportions(means: FloatArray, epsilon: float, out: FloatArray) -> None
         if i != leader:
             rival = max(rival, min(max(means[i], _EDGE), 1.0 - _EDGE))
     if rival - epsilon >= top or epsilon >= 1.0:
-        _share_equally(means, out)
+        _share_equally(means, out, 0.0)
         return
     # No number of samples makes a rival cost more than kl(top, m_a - epsilon).
     low, high = 0.0, divergence(top, rival - epsilon) if rival > epsilon else divergence(top, _EDGE)
@@ -113,4 +113,8 @@ def coin_proportions(means: FloatArray, epsilon: float, out: FloatArray) -> None
         mean = min(max(means[i], _EDGE), 1.0 - _EDGE)
         x = _mean_of_cost(0.5 * (low + high), top, mean, epsilon)
         out[i] = 1.0 if i == leader else max(0.0, _cost_at(x, top, mean, epsilon)[0])
-    out /= out.sum()
+    total = out.sum()
+    if total < np.inf:
+        out /= total
+    else:  # Means that differ by rounding alone cost 0, and 0 / 0 is no proportion.
+        _share_equally(means, out, 1e-7)

@@ -288,6 +288,10 @@ class Oracle(ABC):
         """
         return np.arange(self.n_arms)
 
+    def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:  # noqa: ARG002
+        """Return whether `arms` are certainly among `triggered_arms`; False if only a search can tell."""
+        return False
+
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
         """Return the probability with which `super_arm` triggers each base arm if these are the means.
 

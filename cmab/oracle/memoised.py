@@ -164,6 +164,9 @@ class MemoisedOracle(Oracle):
         """Return what the wrapped oracle says."""
         return self.oracle.triggered_arms(super_arm)
 
+    def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:
+        return self.oracle._explains(super_arm, arms)
+
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return what the wrapped oracle says."""
         return self.oracle.triggering_probabilities(super_arm, means)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cmab.saving._faults import told
+
 Result = TypeVar("Result")
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; dashes and markers tell them in print.
@@ -106,7 +108,7 @@ def written(axes: Any, path: str | os.PathLike[str] | None) -> Any:
     if path is not None:
         # Dates would make another file of the same figure.
         undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(Path(path).suffix.lower())
-        with style():
+        with style(), told(path):
             axes.figure.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=undated)
     return axes
 

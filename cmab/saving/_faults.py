@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _FULL = "the drive is full. Free some space and call again"
 _CLOSED = "the file cannot be written. Make the file and its folder writable, or choose another path"
@@ -29,3 +31,12 @@ def in_words(error: OSError, path: str | os.PathLike[str]) -> OSError:
         return error
     reason = os.strerror(error.errno or 0)
     return OSError(error.errno, f"{reason}: {remedy}. Nothing that was saved before is lost", str(path))
+
+
+@contextmanager
+def told(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise errors of the file system with their path and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise in_words(error, path) from error

@@ -35,6 +35,8 @@ _FLAGS = {"has_uint32": 1, "uinteger": 2**32 - 1}
 #: Largest value of each number of a seed sequence that has a largest one.
 _MOST_CHILDREN, _LARGEST_POOL = 2**32 - 1, 2**20
 _SEEDS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
+#: The methods of a seed sequence that make numbers and children.
+_MAKES = ("generate_state", "spawn")
 Position = dict[str, Any]
 
 
@@ -126,11 +128,23 @@ def _check_state(name: str, state: dict[str, Any]) -> None:
 
 def _seeds_of(seeds: Any) -> dict[str, Any] | None:
     """Return a seed sequence for a file, None if the generator has none that is numpy's own."""
-    if type(seeds) is not np.random.SeedSequence:
+    own = np.random.SeedSequence
+    if not isinstance(seeds, own) or any(
+        getattr(type(seeds), part) is not getattr(own, part) for part in _MAKES
+    ):
         return None
     kept: dict[str, Any] = dict(seeds.state)
-    kept["entropy"] = np.array(kept["entropy"], object).tolist()  # integers of any size, or a list of them
-    return kept | {"spawn_key": [int(key) for key in kept["spawn_key"]]}
+    return kept | {name: _words_of(kept[name]) for name in ("entropy", "spawn_key")}
+
+
+def _words_of(entropy: Any) -> int | list[int]:
+    """Return entropy as one integer or a flat list of them, from which numpy makes the same words."""
+    if isinstance(entropy, str):  # numpy reads these in lists
+        return int(entropy, 16 if entropy.startswith("0x") else 10)
+    if np.ndim(np.asarray(entropy, object)) == 0:
+        return int(entropy)
+    parts = map(_words_of, entropy)
+    return [word for part in parts for word in (part if isinstance(part, list) else [part])]
 
 
 def _seeds_from(kept: Any) -> Any:
@@ -140,16 +154,12 @@ def _seeds_from(kept: Any) -> Any:
     if not isinstance(kept, dict) or set(kept) != set(_SEEDS):
         raise ValueError(f"seed_seq must have the entries {', '.join(_SEEDS)}, got {shown(kept)}")
     entropy, key = kept["entropy"], kept["spawn_key"]
-    entries = [
-        *(entropy if isinstance(entropy, list) else [entropy]),
-        *(key if isinstance(key, list) else [-1]),
-    ]
-    for entry in entries:
-        # Not by `integer`, because the entropy that numpy draws for a generator without a seed has 128 bits.
-        if type(entry) is not int or entry < 0:
-            raise ValueError(
-                f"entropy and spawn_key of seed_seq must hold integers of at least 0, got {shown(entry)}"
-            )
+    words = [*(entropy if type(entropy) is list else [entropy]), *(key if type(key) is list else [-1])]
+    # They may have more than 64 bits: fresh entropy has 128.
+    if not all(type(word) is int and word >= 0 for word in words):
+        raise ValueError(
+            f"entropy and spawn_key of seed_seq must be integers of at least 0, got {shown(words)}"
+        )
     integer("pool_size of seed_seq", kept["pool_size"], 4, _LARGEST_POOL)
     integer("n_children_spawned of seed_seq", kept["n_children_spawned"], 0, _MOST_CHILDREN)
     return np.random.SeedSequence(**{**kept, "spawn_key": tuple(key)})

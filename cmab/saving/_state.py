@@ -21,6 +21,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray
 from cmab.saving._atomic import write_bytes
+from cmab.saving._faults import told
 from cmab.validation import shown
 
 _DIGITS = 64
@@ -67,7 +68,8 @@ def read(path: Path) -> File:
     """
     if path.exists() and not path.is_file():  # to read a pipe may wait for ever
         raise ValueError(f"{path} must be a file that Session.save wrote, got a folder, pipe or device")
-    data = path.read_bytes()
+    with told(path):
+        data = path.read_bytes()
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} must be a file that Session.save wrote, got something else")
     # Before anything is unpacked: no part of a damaged file is looked at.

@@ -257,6 +257,21 @@ class InfluenceOracle(Oracle):
         _, reached = reachable(offsets, arms, self.graph.heads, usable, super_arm)
         return np.flatnonzero(reached[self.graph.tails])
 
+    def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:
+        """Return whether `arms` alone lead from the seeds to all their tails.
+
+        It takes time in the size of a report, not of the graph, and whole reports of a cascade pass.
+        """
+        if type(self).triggered_arms is not InfluenceOracle.triggered_arms:
+            return False
+        heads: dict[int, list[int]] = {}
+        for tail, head in zip(self.graph.tails[arms].tolist(), self.graph.heads[arms].tolist(), strict=True):
+            heads.setdefault(tail, []).append(head)
+        reached: list[int] = super_arm.tolist()
+        while reached and heads:
+            reached += heads.pop(reached.pop(), ())
+        return not heads
+
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return the probability that the tail of each edge becomes active.
 
