@@ -4,6 +4,7 @@ import io
 import warnings
 from collections import Counter
 
+import networkx as nx
 import numpy as np
 import pytest
 from cases import ORACLES, POLICIES
@@ -12,7 +13,7 @@ from scaled import SCALED, fits, made, seen_arms
 import cmab.oracle.linear as linear
 from cmab import CTS, OLSUCB, Explored, Feedback, Session
 from cmab.running import _bars
-from oracles import TopK
+from oracles import Matching, TopK
 
 QUESTIONS = ("solve", "solve_constrained", "solve_within", "is_feasible")
 
@@ -163,26 +164,42 @@ def test_an_exploring_round_plays_another_super_arm(scaled):
             assert len(np.setdiff1d(chosen, other)) == 1
 
 
-def test_exchanges_of_a_tree_are_equally_likely():
-    """Pearson's statistic of the exchanges of one tree, false alarm 1e-6."""
+def test_exchanges_of_a_tree():
+    """A random edge, then a random one that fits: Pearson's statistic, false alarm 1e-6."""
     from scipy.stats import chi2
 
     case = next(case for case in ORACLES if case.name == "graphic_matroid")
     oracle = case.make()
     policy, rng = Explored(CTS(oracle), form="last"), np.random.default_rng(0)
     chosen = oracle.solve(rng.random(oracle.n_arms), rng)
-    last = next(
-        place
-        for place in reversed(range(len(chosen)))
-        if any(set(np.delete(chosen, place)) < set(arms) != set(chosen) for arms in case.super_arms())
-    )
-    kept = set(np.delete(chosen, last).tolist())
-    possible = [arms for arms in case.super_arms() if kept < set(arms) and chosen[last] not in arms]
+    trees = [set(arms) for arms in case.super_arms()]
+    near = {edge: [t for t in trees if set(chosen) - t == {edge}] for edge in chosen.tolist()}
+    near = {edge: others for edge, others in near.items() if others}  # bridges cannot be exchanged
+    expected = {
+        tuple(sorted(tree)): 1_000 / len(near) / len(others) for others in near.values() for tree in others
+    }
     seen = Counter(tuple(sorted(policy._exchanged(chosen, None, rng).tolist())) for _ in range(1_000))
-    assert set(seen) <= {tuple(sorted(arms)) for arms in possible}
-    expected = 1_000 / len(possible)
-    statistic = sum((seen[tuple(sorted(arms))] - expected) ** 2 / expected for arms in possible)
-    assert statistic <= chi2.isf(1e-6, max(1, len(possible) - 1))
+    assert set(seen) <= set(expected)
+    statistic = sum((seen[tree] - count) ** 2 / count for tree, count in expected.items())
+    assert statistic <= chi2.isf(1e-6, len(expected) - 1)
+
+
+@pytest.mark.parametrize("name", ["graphic_matroid", "transversal_matroid", "perfect_matching"])
+def test_every_arm_is_explored(name):
+    """Also by a rule that plays one super arm: of perfect matchings two edges are exchanged at once."""
+    if name == "perfect_matching":
+        oracle = Matching(nx.complete_bipartite_graph(3, 3), method="assignment", perfect=True)
+        arms = set(range(9))
+    else:
+        case = next(case for case in ORACLES if case.name == name)
+        oracle, arms = case.make(), set().union(*case.super_arms())
+    policy, rng = Explored(CTS(oracle), form="last"), np.random.default_rng(0)
+    chosen = oracle.solve(rng.random(oracle.n_arms), rng)
+    shown = set(chosen.tolist())
+    # The probability of each exchange is at least 1 / 12: 300 draws miss one of them by less than 1e-9.
+    for _ in range(300):
+        shown |= set(policy._exchanged(chosen, None, rng).tolist())
+    assert shown == arms
 
 
 class Terminal:

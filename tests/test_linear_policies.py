@@ -18,6 +18,7 @@ from cmab import (
     simulate,
 )
 from cmab.cli import main
+from cmab.linear.factors import cholesky, inverses, solve_definite
 from instances import BernoulliArms, LinearSemiBandit, SemiBandit
 from oracles import InfluenceMaximization, TopK
 
@@ -339,3 +340,17 @@ dimension = 2
 def test_study_files_say_them(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]) == 0
+
+
+@pytest.mark.parametrize("dimension", [3, 63, 64, 90])
+def test_factors_of_large_and_small_matrices(dimension):
+    """The inverse of the factor, and the solution, whichever routine gives them."""
+    rng = np.random.default_rng(dimension)
+    rows = rng.normal(size=(2, dimension, dimension))
+    matrices = np.eye(dimension) + rows @ rows.transpose(0, 2, 1)
+    factors = cholesky(matrices)
+    roots = np.tril(inverses(factors))
+    assert np.allclose(roots @ factors, np.eye(dimension), atol=1e-8)
+    assert np.array_equal(inverses(factors)[1], inverses(factors[1:])[0])
+    right = rng.normal(size=dimension)
+    assert np.allclose(matrices[0] @ solve_definite(matrices[0], right), right, atol=1e-6)

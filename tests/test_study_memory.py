@@ -1,6 +1,8 @@
 """Changes that no file of code shows: those in memory, and those of data and of variables."""
 
+import functools
 import importlib
+import importlib.machinery
 import os
 import sys
 import textwrap
@@ -21,8 +23,8 @@ from cmab import Environment, Feedback
 
 LIFT = 0.0
 
-def bias(extra=0.0):
-    return LIFT + extra
+def bias(extra=0.0, *, more=0.0):
+    return LIFT + extra + more
 
 class Base(Environment):
     tilt = 0.0
@@ -122,9 +124,24 @@ def patched_default(home):
     sys.modules["lone"].bias.__defaults__ = (0.25,)
 
 
+def patched_named_default(home):
+    sys.modules["lone"].bias.__kwdefaults__ = {"more": 0.25}
+
+
+def wrapped(home):
+    lone = sys.modules["lone"]
+    inner = lone.bias
+
+    @functools.wraps(inner)
+    def outer(*given, **named):
+        return inner(*given, **named) + 0.25
+
+    lone.bias = outer
+
+
 def patched_code(home):
-    def bias(extra=0.0):
-        return extra + 0.25
+    def bias(extra=0.0, *, more=0.0):
+        return extra + more + 0.25
 
     sys.modules["lone"].bias.__code__ = bias.__code__
 
@@ -146,6 +163,8 @@ NOTICED = {
     "a constant": patched_constant,
     "a function": patched_function,
     "a default": patched_default,
+    "a default of a keyword": patched_named_default,
+    "a wrapper": wrapped,
     "code": patched_code,
     "a class": redefined,
     "a closure": patched_closure,
@@ -217,7 +236,7 @@ def test_a_change_while_it_runs(what, home, tmp_path, monkeypatch):
     anew(declaration)
     made = study(home)
     change(home)
-    with pytest.raises(ValueError, match=r"must be made anew|must be reloaded"):
+    with pytest.raises(ValueError, match=r"must be made anew.*changed since: lone|must be reloaded"):
         made.run(tmp_path)
 
 
@@ -316,6 +335,213 @@ def test_counters_and_caches_are_no_change(home, tmp_path):
     lone = anew()
     lone.Counting.calls, lone.Counting.cache["key"] = 5, 1
     assert _live.changed(["lone"]) == {}
+
+
+# What is legal in a module, and is nothing that was changed in memory.
+ODD = """
+import abc, dataclasses, enum, functools, typing
+from odd_base import KINDS, Registered, Tagged, logged, register
+
+STATE = {"calls": 0}
+COUNT = [0]
+TEMPORARY = 3
+def _make(): return 3
+VALUE = _make() + TEMPORARY
+del TEMPORARY, _make
+register("odd")
+
+class Private:
+    __secret = 3
+    __names = ("a",)
+    def __helper(self): return self.__secret
+    def get(self): return self.__helper()
+
+class Labelled(Registered):
+    x = 3
+    def traced(self): return 3
+
+class Marked(metaclass=Tagged):
+    y = 3
+    def f(self): return 1
+
+class Colour(enum.Enum):
+    RED = 1
+    def __new__(cls, value):
+        made = object.__new__(cls)
+        made._value_ = value
+        return made
+
+class Level(enum.IntFlag):
+    LOW = 1
+
+class Row(typing.NamedTuple):
+    a: int = 3
+    def f(self): return self.a
+
+class Shape(typing.Protocol):
+    a: int = 3
+    def f(self) -> int: ...
+
+class Square(Shape):
+    b = 3
+    def f(self) -> int: return 3
+
+class Abstract(abc.ABC):
+    z = 3
+    @abc.abstractmethod
+    def f(self): ...
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    x: int = 3
+    y: list = dataclasses.field(default_factory=list)
+    def f(self): return self.x
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Frozen:
+    x: int = 3
+
+class Any:
+    def __getattr__(self, name): return self
+
+class Angry:
+    @property
+    def __wrapped__(self): raise RuntimeError
+
+class Holder:
+    anything = Any()
+    angry = Angry()
+    items = [1, 2]
+    @functools.cached_property
+    def c(self): return 3
+    @functools.singledispatchmethod
+    def s(self, x): return 1
+    @s.register
+    def _(self, x: int): return 2
+    def __class_getitem__(cls, i): return cls
+    @logged
+    def f(self): return 1
+
+class Outer:
+    class Inner:
+        v = 3
+        def g(self): return self.v
+    alias = Inner
+    for q in range(2): pass
+Outer.Inner.w = 3
+
+@functools.lru_cache
+def cached(x, seen=[0]): return x
+
+def remembering(x, seen={"a": 1}):
+    seen[x] = 1
+
+def default(a=1, *, b=2.5, c=(1, None)): return a
+
+for _name in ("one", "two"):
+    exec(f"def {_name}(): return 1")
+
+def touch():
+    cached(3)
+    remembering(3)
+    STATE["calls"] += 1
+    COUNT[0] += 1
+    Holder().c
+    Holder.items.append(3)
+    Holder.new = 3
+    for name in ("p", "q"):
+        setattr(Holder, "x" + name, 3)
+    register("again")
+"""
+ODD_BASE = """
+import functools
+KINDS = {"first": 1}
+class Tagged(type):
+    def __new__(mcs, name, bases, names):
+        made = super().__new__(mcs, name, bases, names)
+        made.tag = name.lower()
+        return made
+class Registered:
+    def __init_subclass__(cls):
+        cls.label = cls.__name__.lower()
+        cls.extra = lambda self: 3
+        cls.traced = logged(cls.traced)
+def logged(function):
+    @functools.wraps(function)
+    def inner(*given):
+        return function(*given)
+    return inner
+def register(name):
+    KINDS[name] = len(KINDS)
+"""
+
+
+@pytest.fixture
+def odd(home):
+    """Two modules with all that is legal and odd."""
+    (home / "odd.py").write_text(ODD)
+    (home / "odd_base.py").write_text(ODD_BASE)
+    importlib.invalidate_caches()
+    yield importlib.import_module("odd")
+    for name in ("odd", "odd_base"):
+        del sys.modules[name]
+
+
+def test_what_is_legal_and_odd_is_no_change(odd):
+    assert _live.changed(["odd", "odd_base"]) == {}
+    odd.touch()
+    assert _live.changed(["odd", "odd_base"]) == {}
+    # From outside it is a change.
+    odd.Private._Private__secret = 4
+    odd.default.__kwdefaults__["b"] = 3.5
+    found = _live.changed(["odd", "odd_base"])
+    assert found.keys() == {"odd.Private._Private__secret", "odd.default"}
+
+
+def test_code_that_a_loader_rewrites_is_not_compared(home):
+    class Loader(importlib.machinery.SourceFileLoader):
+        def source_to_code(self, data, path, *, _optimize=-1):
+            return super().source_to_code(data.replace(b"0.0", b"0.5"), path, _optimize=_optimize)
+
+    file = str(home / "lone.py")
+    spec = importlib.util.spec_from_file_location("lone", file, loader=Loader("lone", file))
+    sys.modules["lone"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.LIFT == 0.5
+    assert _live.changed(["lone"]) == {}
+
+
+WRITTEN = {
+    "write_text": "OUT.write_text(text)",
+    "open": "with open(OUT, 'a') as file: file.write(text)",
+    "open of a path": "with OUT.open(mode='w') as file: file.write(text)",
+    "numpy": "np.savetxt(OUT, np.zeros(len(text)))",
+    "a default": "save(text)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_file_that_a_module_writes_is_its_result(how, home, tmp_path, monkeypatch):
+    """Such a file is there in the second run, with another content; what the module reads still counts."""
+    monkeypatch.setattr(_provenance, "_AGAIN_SECONDS", 0.0)
+    text = MODULE.replace(
+        "        rng.random()\n",
+        f"        rng.random(); LOG[0] += 1; text = 'x' * LOG[0]\n        {WRITTEN[how]}\n",
+    )
+    text = text.replace(
+        "class Base", "OUT = Path(__file__).parent / 'lone_results.csv'\nLOG = [0]\nclass Base"
+    )
+    text += "def save(text, path=OUT):\n    Path(path).write_text(text)\n"
+    text += "if __name__ == '__main__':\n    print('lone_study.toml')\n"
+    (home / "lone.py").write_text(text)
+    anew()
+    study(home).run(tmp_path)
+    assert (home / "lone_results.csv").is_file()
+    (home / "lone_study.toml").write_text("title = 'another'")
+    assert study(home).missing(tmp_path) == []
+    (home / "lone_data.txt").write_text("0.25")
+    assert len(study(home).missing(tmp_path)) == 2
 
 
 def test_objects_of_this_library_in_the_place_of_tables(home, tmp_path, monkeypatch):

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dtrtri
 
 from cmab.arrays import FloatArray
+
+# From this number of features on, the call of LAPACK for each matrix costs less than it saves.
+_LARGE = 64
 
 
 def cholesky(precision: FloatArray) -> Any:
@@ -27,5 +32,15 @@ def cholesky(precision: FloatArray) -> Any:
 def solve_definite(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Return x with ``matrix @ x = right``, for one matrix and one vector."""
     factor = cholesky(matrix[None])[0]
-    solved: FloatArray = np.linalg.solve(factor.T, np.linalg.solve(factor, right))
+    solved: FloatArray = np.asarray(cho_solve((factor, True), right, check_finite=False), np.float64)
     return solved
+
+
+def inverses(factors: FloatArray) -> FloatArray:
+    """Return the inverses of lower triangular matrices, shape (groups, d, d)."""
+    identity = np.eye(factors.shape[-1])
+    if factors.shape[-1] < _LARGE:
+        solved: Any = np.linalg.solve(factors, np.broadcast_to(identity, factors.shape))
+        return np.asarray(solved, np.float64)
+    # A ninth of the operations, because the factors are known to be triangular.
+    return np.stack([dtrtri(factor, lower=1)[0] for factor in factors])

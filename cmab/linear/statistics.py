@@ -12,7 +12,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.linear.choice import choice_mode
-from cmab.linear.factors import cholesky, solve_definite
+from cmab.linear.factors import cholesky, inverses, solve_definite
 from cmab.linear.logistic import expected, posterior_mode
 from cmab.statistics import count
 from cmab.validation import integer, real, shown
@@ -230,7 +230,7 @@ class LinearStatistics:
         """Return the estimates, and the roots of the inverse precisions."""
         # By the factor, not by V: its condition is the square root of V's, so half as many digits are lost.
         factors = cholesky(self.precision)
-        roots = np.linalg.solve(factors, np.broadcast_to(np.eye(factors.shape[-1]), factors.shape))
+        roots = inverses(factors)
         roots = np.tril(roots)  # what rounding left above the diagonal
         theta = np.einsum("gij,gi->gj", roots, np.einsum("gij,gj->gi", roots, self.moment))
         return Posterior(theta, roots)

@@ -143,6 +143,12 @@ class ContextualMNLUCB(ContextualMNL):
     ValueError
         If a parameter is out of its range, or features are of a wrong shape, not finite or too long.
 
+    Notes
+    -----
+    A round takes O(s d^3 + m d^2) operations for m arms of d features each and s steps of Newton's method,
+    usually about five; the size of the super arm adds O(s k d^2). With one feature for each arm, 1,000 arms
+    take 0.1 to 0.2 s a round on one core.
+
     Examples
     --------
     >>> import numpy as np
@@ -202,6 +208,12 @@ class ContextualMNLTS(ContextualMNL):
     ------
     ValueError
         If a parameter is out of its range, or features are of a wrong shape, not finite or too long.
+
+    Notes
+    -----
+    A round takes O(s d^3 + m d^2) operations for m arms of d features each and s steps of Newton's method,
+    usually about five; the size of the super arm adds O(s k d^2). With one feature for each arm, 1,000 arms
+    take 0.1 to 0.2 s a round on one core.
 
     Examples
     --------

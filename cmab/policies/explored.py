@@ -36,11 +36,14 @@ class Explored(Policy[Any]):
     feasible, each as likely (where there is none, the entry before it), and p0 is one over their number.
     That is cheap where rewards are monotone and submodular and oracles answer in the order of the greedy
     choice, as those of influence do: the last of k seeds is worth a k-th at most, so that `c` may be k times
-    as large at the same price. If the oracle is linear, one linear problem finds the exchange. If no single
-    entry fits, as for paths and matchings, it finds the super arm without the entry that keeps most of the
-    others; p0 is then unknown, and ``"oracle"`` is the form with a guarantee. Where choosing nothing is best
-    whatever the means are, as for matchings of least cost that may be empty, nothing is ever shown, and no
-    form helps.
+    as large at the same price. If the oracle is linear, and its super arms are not all sets of k arms, a
+    random entry is replaced instead of the last one, because the order of the entries means nothing. One
+    linear problem finds the exchange. For the bases of a matroid, such as trees, p0 is at least one over the
+    size of a super arm times the number of the other arms. If no single entry fits, as for paths and
+    matchings, the linear problem finds the super arm without the entry that keeps most of the others. In
+    general p0 is then unknown, an arm may never be shown, and ``"oracle"`` is the form with a guarantee.
+    Where choosing nothing is best whatever the means are, as for matchings of least cost that may be empty,
+    nothing is ever shown, and no form helps.
 
     Parameters
     ----------
@@ -141,15 +144,14 @@ class Explored(Policy[Any]):
         self.policy.learn(state, ticket, feedback, rng)
 
     def _exchanged(self, chosen: IntArray, available: BoolArray | None, rng: np.random.Generator) -> IntArray:
-        """Return a super arm with another last entry, uniformly random among those that leave it feasible.
-
-        Where none does, as for the last edge of a tree that is a bridge, the one before it is exchanged.
-        """
+        """Return a super arm with another last entry, or, if the oracle is linear, random entry."""
         others = np.ones(self.oracle.n_choices, bool) if available is None else available.copy()
         is_simple = not self.oracle.is_linear or getattr(self.oracle, "uniform_size", None) is not None
         if is_simple:
             return self._by_trial(chosen, others, rng)
-        for place in reversed(range(len(chosen))):
+        # The order of a linear oracle's answer means nothing, and losing the same entry in each round would
+        # leave out the arms that can take the place of others only.
+        for place in rng.permutation(len(chosen)):
             without = others.copy()
             without[chosen[place]] = False
             try:

@@ -105,8 +105,13 @@ class DescribedStudy:
     def check_current(self) -> None:
         """Raise ``ValueError`` unless the code is still what the keys of the pieces say."""
         # Numbers of the new code under keys of the old one would pass for the old code's.
-        if self._origins_now() != self.origins:
-            raise ValueError("a study must be made anew when its code has changed, got one made before")
+        now = self._origins_now()
+        if now != self.origins:
+            names = {name for pair in now for name in now[pair].differences(self.origins[pair])}
+            raise ValueError(
+                "a study must be made anew when its code has changed, got one made before; changed since:"
+                f" {', '.join(sorted(names)) or 'graphs'}"
+            )
 
     def notes(self, about: Mapping[Pair, About] | None = None) -> tuple[str, str]:
         """Return the two texts that a store keeps of the study, and `recall` reads."""

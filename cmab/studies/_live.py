@@ -3,70 +3,70 @@
 from __future__ import annotations
 
 import abc
-import ast
+import enum
 import hashlib
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Set
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from cmab.studies._sources import OWN, is_installed
+from cmab.studies._written import ClassEntry, FunctionEntry, LiteralEntry, Written, written
 
 # What the base classes of this library set on classes when these are defined.
 _DERIVED = {"can_constrain", "has_membership", "triggers_surely", "_kind"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-class Written(NamedTuple):
-    """What a file defines: its functions, and its names by scope.
+class _Comparison(NamedTuple):
+    """What a module is compared with: its file, and what the files of all modules change as they run."""
 
-    Functions are told by their qualified names, and scopes by the names of their classes ("" for the module).
-    """
-
-    functions: Mapping[str, list[types.CodeType]]
-    scopes: Mapping[str, Mapping[str, Any]]
-    #: Names that the file itself assigns anew while it runs.
-    varying: frozenset[str]
-
-
-class _Function(NamedTuple):
-    """The defaults of a function that is defined once and without a decorator, where all are literals."""
-
-    defaults: tuple[Any, ...] | None
-
-
-class _Class(NamedTuple):
-    """A class that is defined once."""
-
-    is_plain: bool
-
-
-class _Literal(NamedTuple):
-    """A constant that is assigned once."""
-
-    value: Any
+    module: types.ModuleType
+    written: Written
+    assigned: frozenset[str]
+    filled: frozenset[str]
+    sets_any: bool
+    #: The top names of all modules that are compared.
+    packages: frozenset[str]
 
 
 def changed(modules: Iterable[str], *, only_functions: bool = False) -> dict[str, str]:
     """Return a hash of each function, class and constant of loaded modules that differs from its file.
 
-    A new process that makes the same changes gets the same hashes. Decorated functions, and what the file
-    itself binds several times, are not compared.
+    A new process that makes the same changes gets the same hashes. Decorated functions, what the file
+    itself binds several times, and what the files of these modules change as they run are not compared; nor
+    are modules whose code an import hook rewrites.
     """
     found: dict[str, str] = {}
-    for name in modules:
-        module = sys.modules.get(name)
-        file = Path(str(getattr(module, "__file__", None) or ""))
-        if module is None or file.suffix != ".py" or not file.is_file():
-            continue
-        facts = file.stat()
-        written = _written(file, facts.st_mtime_ns, facts.st_size)
-        for place, value in _differing(module, written):
+    files = {name: _file_of(name) for name in modules}
+    known = {name: written(*file) for name, file in files.items() if file is not None}
+    theirs = [file for name, file in known.items() if name.partition(".")[0] not in OWN]
+    assigned = frozenset[str]().union(*(file.assigned_elsewhere for file in theirs))
+    filled = frozenset[str]().union(*(file.filled for file in theirs))
+    sets_any = any(file.sets_any for file in theirs)
+    packages = frozenset(name.partition(".")[0] for name in files) | OWN
+    for name, file in known.items():
+        own = file.assigned | assigned, file.filled | filled, sets_any, packages
+        for place, value in _differing(_Comparison(sys.modules[name], file, *own)):
             if not only_functions or _function_of(value) is not None:
                 found[f"{name}.{place}"] = digest(value)
     return found
+
+
+def _file_of(name: str) -> tuple[Path, int, int] | None:
+    """Return the file of a loaded module and two facts of it; None if its code is not that of a file."""
+    module = sys.modules.get(name)
+    file = Path(str(getattr(module, "__file__", None) or ""))
+    loader = getattr(getattr(module, "__spec__", None), "loader", None)
+    # Loaders of other types may rewrite the code: those of pytest, typeguard and beartype do.
+    if type(loader) is not SourceFileLoader or file.suffix != ".py" or not file.is_file():
+        return None
+    facts = file.stat()
+    return file, facts.st_mtime_ns, facts.st_size
 
 
 def home_of(place: str) -> str | None:
@@ -88,143 +88,136 @@ def digest(value: Any) -> str:
     return hashlib.sha256(repr(_told(value, ())).encode()).hexdigest()[:16]
 
 
-def _differing(module: types.ModuleType, written: Written) -> Iterator[tuple[str, Any]]:
+def _differing(compared: _Comparison) -> Iterator[tuple[str, Any]]:
     """Yield the places and present values of what differs from the file."""
-    for scope, names in written.scopes.items():
-        owner: Any = module
+    for scope in compared.written.scopes:
+        owner: Any = compared.module
         for part in filter(None, scope.split(".")):
             owner = vars(owner).get(part)
             if not isinstance(owner, type):
                 break
         else:
-            yield from _differing_in(module, owner, scope, names, written)
+            yield from _changed_in(compared, owner, scope)
+            if scope and not _is_made_up(owner):
+                yield from _added_in(compared, owner, scope)
 
 
-def _differing_in(
-    module: types.ModuleType, owner: Any, scope: str, names: Mapping[str, Any], written: Written
-) -> Iterator[tuple[str, Any]]:
-    prefix = f"{scope}." if scope else ""
-    present = vars(owner)
-    # Named tuples, enumerations and classes with slots put descriptors in the place of constants.
-    is_odd = hasattr(owner, "_fields") or "__slots__" in present or type(owner) not in (type, abc.ABCMeta)
-    is_made_up = bool(scope) and is_odd
-    for name, entry in names.items():
+def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple[str, Any]]:
+    """Yield what is not as a module or a class of the file has it."""
+    written, present = compared.written, vars(owner)
+    above, _, own_name = scope.rpartition(".")
+    is_decorated = bool(scope) and not written.scopes[above][own_name].is_plain
+    for name, entry in written.scopes[scope].items():
+        place = f"{scope}.{name}".lstrip(".")
         value = present.get(name, NotImplemented)
-        if isinstance(entry, _Function):
-            function = _function_of(value)
-            codes = written.functions.get(f"{prefix}{name}", ())
-            same = function is not None and any(function.__code__ == code for code in codes)
-            if not same or (entry.defaults is not None and (function.__defaults__ or ()) != entry.defaults):  # type: ignore[union-attr]
-                yield f"{prefix}{name}", value
-        elif isinstance(entry, _Class):
+        if value is NotImplemented and is_decorated:
+            continue  # attrs takes the defaults of fields off the class
+        if isinstance(entry, FunctionEntry):
+            is_of_enum = isinstance(owner, enum.EnumMeta) and name == "__new__"  # replaced by Python
+            is_same = is_of_enum or _is_as_written(compared, value, entry, scope)
+        elif isinstance(entry, ClassEntry):
             home = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-            if entry.is_plain and home != (module.__name__, f"{prefix}{name}"):
-                yield f"{prefix}{name}", value
-        elif isinstance(entry, _Literal) and name not in written.varying and not is_made_up:
-            is_same = type(value) is type(entry.value) and bool(value == entry.value)
-            yield from () if is_same else ((f"{prefix}{name}", value),)
-    # Functions and values that were added to a class: they may stand for those of a base.
-    if scope and not is_made_up:
-        for name, value in present.items():
-            function = _function_of(value)
-            is_written = name in names or name in written.varying or name in _DERIVED
-            # Of dataclasses: most methods are compiled from text, and `__replace__` of Python 3.13 is shared.
-            is_made = function is not None and (
-                function.__code__.co_filename == "<string>" or function.__module__ == "dataclasses"
-            )
-            if not is_written and not is_made and (function is not None or _is_told(name, value)):
-                yield f"{prefix}{name}", value
+            is_same = not entry.is_plain or home == (compared.module.__name__, place)
+        elif isinstance(entry, LiteralEntry):
+            is_filled = isinstance(entry.value, dict | list | set) and name in compared.filled
+            is_assigned = is_filled or name in compared.assigned
+            is_same = is_assigned or (bool(scope) and _is_made_up(owner)) or entry.equals(value)
+        else:
+            continue
+        if not is_same:
+            yield place, value
+
+
+def _added_in(compared: _Comparison, owner: type, scope: str) -> Iterator[tuple[str, Any]]:
+    """Yield functions and values that were added to a class: they may stand for those of a base."""
+    known = {*compared.written.scopes[scope], *compared.assigned, *_DERIVED}
+    for name, value in vars(owner).items():
+        if name in known:
+            continue
+        layers = _layers(value)
+        if not isinstance(layers[-1], types.FunctionType):
+            is_added = _is_told(name, value) and not compared.sets_any
+        else:
+            # Base classes and decorators of other packages make methods, as those of dataclasses and attrs.
+            homes = set(map(_home, layers)) - {""}
+            is_added = any(_is_foreign(home, compared.packages) for home in homes)
+            is_made = layers[-1].__code__.co_filename.startswith("<")
+            is_added |= not is_made and bool(homes & compared.packages) and not compared.sets_any
+        if is_added:
+            yield f"{scope}.{name}", value
+
+
+def _is_made_up(owner: Any) -> bool:
+    """Return whether a class has something else in the place of its constants.
+
+    Named tuples, enumerations and classes with slots have descriptors there; metaclasses put what they like.
+    """
+    is_odd = hasattr(owner, "_fields") or "__slots__" in vars(owner)
+    return is_odd or type(owner) not in (type, abc.ABCMeta)
+
+
+def _is_as_written(compared: _Comparison, value: Any, entry: FunctionEntry, scope: str) -> bool:
+    """Return whether a function has the code and the defaults of the file, and no wrapper from elsewhere."""
+    *wrappers, function = _layers(value)
+    if not isinstance(function, types.FunctionType) or any(
+        _is_foreign(_home(wrapper), compared.packages) for wrapper in wrappers
+    ):
+        return False
+    codes = compared.written.functions.get(f"{scope}.{entry.name}".lstrip("."), ())
+    if not any(function.__code__ == code for code in codes):
+        return False
+    defaults, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+    return (
+        len(defaults) == len(entry.defaults)
+        and named.keys() == entry.named.keys()
+        and all(
+            known is None or known.equals(now) for known, now in zip(entry.defaults, defaults, strict=True)
+        )
+        and all(known is None or known.equals(named[name]) for name, known in entry.named.items())
+    )
+
+
+def _home(layer: Any) -> str:
+    """Return the top name of the module in which a function was made; "" of what is no Python function."""
+    if not isinstance(layer, types.FunctionType):
+        return ""
+    return str(layer.__globals__.get("__name__") or "").partition(".")[0]
+
+
+def _is_foreign(home: str, packages: Set[str]) -> bool:
+    """Return whether code of a module counts neither as a source of the study nor as an installed version."""
+    if not home or home in packages or home in sys.stdlib_module_names:
+        return False
+    return not is_installed(home)
+
+
+def _layers(value: Any) -> list[Any]:
+    """Return a method, a property or a wrapper, what it wraps, and so on; the function itself is the last."""
+    if isinstance(value, property):
+        value = value.fget
+    if isinstance(value, classmethod | staticmethod | types.MethodType):
+        value = value.__func__
+    found = [value]
+    # Not by `hasattr`: there are objects that have an attribute of every name.
+    while (inner := _attributes(found[-1]).get("__wrapped__")) is not None and all(
+        inner is not one for one in found
+    ):
+        found.append(inner)
+    return found
+
+
+def _attributes(value: Any) -> Mapping[str, Any]:
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _function_of(value: Any) -> types.FunctionType | None:
     """Return the innermost function of a method, a property or a wrapper, if there is one."""
-    if isinstance(value, property):
-        value = value.fget
-    value = getattr(value, "__func__", value)
-    while hasattr(value, "__wrapped__"):
-        value = value.__wrapped__
-    return value if isinstance(value, types.FunctionType) else None
-
-
-@lru_cache(maxsize=4096)
-def _written(file: Path, _time: int, _size: int) -> Written:
-    """Return what a file defines, read again if its time or size is another."""
-    try:
-        source = file.read_bytes()
-        tree = ast.parse(source)
-        code = compile(source, str(file), "exec", dont_inherit=True)
-    except (OSError, SyntaxError, ValueError):
-        return Written({}, {}, frozenset())
-    functions: dict[str, list[types.CodeType]] = {}
-    waiting = [code]
-    while waiting:
-        for const in waiting.pop().co_consts:
-            if isinstance(const, types.CodeType):
-                functions.setdefault(const.co_qualname, []).append(const)
-                waiting.append(const)
-    scopes: dict[str, dict[str, Any]] = {}
-    _read_scope(tree.body, "", scopes)
-    return Written(functions, scopes, frozenset(_varying(tree)))
-
-
-def _read_scope(body: list[ast.stmt], scope: str, scopes: dict[str, dict[str, Any]]) -> None:
-    """Note the names that a module or a class binds; None for those bound twice or in other ways."""
-    names: dict[str, Any] = {}
-    scopes[scope] = names
-    for statement in body:
-        for name, entry in _bound(statement):
-            names[name] = None if name in names else entry
-    for statement in body:
-        if isinstance(statement, ast.ClassDef) and names.get(statement.name) is not None:
-            _read_scope(statement.body, f"{scope}.{statement.name}".lstrip("."), scopes)
-
-
-def _bound(statement: ast.stmt) -> Iterator[tuple[str, Any]]:
-    """Yield the names that a statement binds, with what is known of them."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        yield statement.name, None if statement.decorator_list else _Function(_defaults(statement.args))
-    elif isinstance(statement, ast.ClassDef):
-        yield statement.name, _Class(not statement.decorator_list)
-    elif isinstance(statement, ast.Assign | ast.AnnAssign):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        for target in targets:
-            is_name = isinstance(target, ast.Name) and len(targets) == 1
-            for node in ast.walk(target):
-                if isinstance(node, ast.Name):
-                    yield node.id, _literal(statement.value) if is_name else None
-    else:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id, None
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield node.name, None
-            elif isinstance(node, ast.alias):
-                yield (node.asname or node.name).partition(".")[0], None
-
-
-def _literal(node: ast.expr | None) -> _Literal | None:
-    if node is None:
-        return None
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, MemoryError, RecursionError):
-        return None
-    # What is empty at first, and can be filled in place, is a cache.
-    return None if isinstance(value, dict | list | set) and not value else _Literal(value)
-
-
-def _defaults(arguments: ast.arguments) -> tuple[Any, ...] | None:
-    found = [_literal(node) for node in arguments.defaults]
-    return tuple(entry.value for entry in found if entry) if all(found) else None
-
-
-def _varying(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that the file assigns as attributes or as globals of functions, wherever."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
-        elif isinstance(node, ast.Global):
-            yield from node.names
+    function = _layers(value)[-1]
+    return function if isinstance(function, types.FunctionType) else None
 
 
 def _told(value: Any, within: tuple[int, ...]) -> Any:
@@ -245,8 +238,10 @@ def _told(value: Any, within: tuple[int, ...]) -> Any:
     if isinstance(value, types.CodeType):
         names = value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars
         return value.co_code, names, tuple(_told(const, within) for const in value.co_consts)
-    function = _function_of(value)
-    if function is not None:
+    *wrappers, function = _layers(value)
+    if isinstance(function, types.FunctionType):
+        if wrappers and isinstance(wrappers[0], types.FunctionType):
+            function = wrappers[0]  # what it wraps is in its closure
         cells = tuple(_cell(cell, within) for cell in function.__closure__ or ())
         defaults = _told(function.__defaults__, within), _told(function.__kwdefaults__, within)
         return type(value).__name__, _told(function.__code__, within), defaults, cells

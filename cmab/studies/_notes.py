@@ -13,7 +13,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import changes
 from cmab.studies._plan import Pair, Plan
-from cmab.studies._provenance import OWN, Code, code_of, memory_of, refresh
+from cmab.studies._provenance import Code, code_of, memory_of, refresh
+from cmab.studies._sources import OWN
 from cmab.studies._specification import classes, key_of, packages_of, unnamed
 
 _MOST_POINTS = 200
@@ -42,6 +43,15 @@ class Origin:
             told["declared"] = sorted([name.partition(": ")[0], value] for name, value in declared.items())
         alike = key_of(told)
         return key_of(full | {"alike": alike}), alike
+
+    def differences(self, other: Origin) -> set[str]:
+        """Return the names of packages, dependencies, code in memory and declarations that differ."""
+        return {
+            name
+            for kind in self.code.keys() | other.code.keys()
+            for name in self.code.get(kind, {}).keys() | other.code.get(kind, {}).keys()
+            if self.code.get(kind, {}).get(name) != other.code.get(kind, {}).get(name)
+        }
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from typing import Any
 from cmab.studies import _imports, _live, _registry
 from cmab.studies._declared import declared_again, declared_by
 from cmab.studies._objects import check_home
-from cmab.studies._sources import content_of, helpers_of, is_installed
+from cmab.studies._sources import OWN, content_of, helpers_of, is_installed
 from cmab.studies._specification import class_of, entry_of
 
 DEPENDENCIES = ("numpy", "scipy", "networkx", "numba", "highspy", "pulp")
-OWN = ("cmab", "oracles", "instances")
 Code = dict[str, dict[str, str]]
 
+_ADVICE = ". If the run itself writes a file beside these modules, write it to another folder"
 _AGAIN_SECONDS = 1.0
 # What the files held when they were last known to be what is in memory, and when that was asked.
 _known: dict[str, str] = {}
@@ -51,7 +51,7 @@ def code_of(names: Iterable[str], more: Iterable[str] = ()) -> Code:
         entry = entry_of(name)
         packages |= {entry.module.partition(".")[0]} if entry is not None else set()
     packages -= {*DEPENDENCIES, *sys.stdlib_module_names}
-    packages |= helpers_of(packages - {*OWN}, {*OWN, *DEPENDENCIES}) - {*DEPENDENCIES}
+    packages |= helpers_of(packages - OWN, OWN.union(DEPENDENCIES)) - {*DEPENDENCIES}
     # Environments call oracles for their optimum.
     if "instances" in packages:
         packages.add("oracles")
@@ -96,6 +96,7 @@ def check_code(code: Code) -> None:
     if wrong:
         raise ValueError(
             f"{platform.node()} must run the code with which the study was started, got {', '.join(wrong)}"
+            f"{_ADVICE if any('(sources)' in entry for entry in wrong) else ''}"
         )
 
 
@@ -117,7 +118,7 @@ def _changed_here(code: Code) -> tuple[dict[str, str], list[str]]:
 @lru_cache(maxsize=64)
 def _modules(packages: frozenset[str], _: int) -> list[str]:
     """Return the loaded modules of packages that are neither cmab's nor installed."""
-    wanted = {name for name in packages if name not in {*OWN, *DEPENDENCIES} and not is_installed(name)}
+    wanted = {name for name in packages if name not in OWN.union(DEPENDENCIES) and not is_installed(name)}
     return [name for name in list(sys.modules) if name.partition(".")[0] in wanted]
 
 

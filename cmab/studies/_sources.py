@@ -11,10 +11,15 @@ from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
+from cmab.studies._texts import Texts, texts_of
+
+OWN = frozenset({"cmab", "oracles", "instances"})
 _LARGE = 2**26
 _INSTALLED = {"site-packages", "dist-packages"}
 _hashes: dict[tuple[tuple[str, int, int, int], ...], str] = {}
-_said: dict[tuple[Path, int], frozenset[str]] = {}
+_CODE = {".py", ".so", ".pyd", ".dll", ".dylib"}
+_NO_TEXTS = Texts(frozenset(), frozenset())
+_said: dict[tuple[Path, int], Texts] = {}
 _imported: dict[tuple[Path, int], frozenset[str]] = {}
 
 
@@ -68,37 +73,48 @@ def _files(package: str) -> Iterator[tuple[str, Path]]:
             yield from _named_beside(origin)
         return
     for number, folder in enumerate(spec.submodule_search_locations):
-        for path in Path(folder).rglob("*"):
-            inner = path.relative_to(folder)
-            is_hidden = any(part == "__pycache__" or part.startswith(".") for part in inner.parts)
-            if not is_hidden and path.suffix != ".pyc" and path.is_file():
-                yield f"{number}/{inner.as_posix()}", path
+        paths = [path for path in Path(folder).rglob("*") if _is_content(path, Path(folder))]
+        results = _results_of(paths) if package not in OWN else frozenset()
+        for path in paths:
+            if path.suffix in _CODE or path.name not in results:
+                yield f"{number}/{path.relative_to(folder).as_posix()}", path
+
+
+def _is_content(path: Path, folder: Path) -> bool:
+    parts = path.relative_to(folder).parts
+    is_hidden = any(part == "__pycache__" or part.startswith(".") for part in parts)
+    is_result = path.suffix == ".pyc" or path.name.startswith("results.sqlite")
+    return not is_hidden and not is_result and path.is_file()
+
+
+def _results_of(paths: list[Path]) -> frozenset[str]:
+    """Return the names of files that the modules of a package write."""
+    texts = [
+        _texts(path).written for path in paths if path.suffix == ".py" and not _INSTALLED & set(path.parts)
+    ]
+    return frozenset(Path(text).name for text in frozenset[str]().union(*texts))
 
 
 def _named_beside(module: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files that a single module names in a text, as in ``with_name("data.json")``."""
-    for name in sorted(_texts(module)):
+    """Yield the files that a single module names in a text, as in ``with_name("data.json")``.
+
+    What the module writes is its result, and no part of its code.
+    """
+    texts = _texts(module)
+    for name in sorted(texts.named - texts.written):
         path = module.parent / name
         with suppress(OSError, ValueError):
             if path.is_file() and not path.samefile(module):
                 yield name, path
 
 
-def _texts(module: Path) -> frozenset[str]:
+def _texts(module: Path) -> Texts:
     """Return the texts in a module that may be relative names of files."""
     key = module, module.stat().st_mtime_ns
     if key not in _said:
-        tree = _tree(module)
-        constants = ast.walk(tree) if tree is not None and module.suffix == ".py" else ()
-        texts = {
-            node.value for node in constants if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        }
-        _said[key] = frozenset(text for text in texts if _is_name(text))
+        tree = _tree(module) if module.suffix == ".py" else None
+        _said[key] = _NO_TEXTS if tree is None else texts_of(tree)
     return _said[key]
-
-
-def _is_name(text: str) -> bool:
-    return 0 < len(text) < 256 and text.isprintable() and not Path(text).is_absolute() and ".." not in text
 
 
 def _tree(path: Path) -> ast.Module | None:
