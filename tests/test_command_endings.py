@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 import odd_arguments
 import pytest
+import scipy.stats
 
 import cmab.studies.folder
 from cmab import cli, plotting
@@ -344,6 +345,7 @@ def claims_of(found, lines, last):
         for name, value in found.values.items()
     }
     assert ("is not better than random probabilities" in text) == (not is_ahead)
+    assert ("may be chance" in text) == (is_ahead and not is_significant(found))
     if "neither is any other learner" in text:
         assert sign * random == highest
     for name, value in found.values.items():
@@ -357,6 +359,15 @@ def claims_of(found, lines, last):
         assert int(text.split("--rounds ")[1].split(".")[0]) > last
 
 
+def is_significant(found):
+    """Whether Welch's test tells the leader from random probabilities, at the fewest degrees of freedom."""
+    if found.repetitions == 1:
+        return False
+    error = np.hypot(found.errors[LEADER.name], found.errors[RANDOM])
+    difference = abs(found.values[LEADER.name] - found.values[RANDOM])
+    return difference > scipy.stats.t.ppf(0.975, found.repetitions - 1) * error
+
+
 def test_the_closing_sentences_are_true_for_any_numbers():
     rng = np.random.default_rng(0)
     seen = set()
@@ -366,7 +377,11 @@ def test_the_closing_sentences_are_true_for_any_numbers():
         # Few different numbers, so that ties are common.
         values = dict(zip(names, rng.integers(1, 30, 4) / rng.choice([1.0, 10.0]), strict=True))
         best = (min if is_cost else max)(values.values()) * float(rng.choice([0.8, 1.0, 1.3]))
-        found = Found(values, best, is_cost)
+        repetitions = int(rng.choice([1, 2, 4, 30]))
+        errors = (
+            dict.fromkeys(names, np.nan) if repetitions == 1 else dict(zip(names, rng.random(4), strict=True))
+        )
+        found = Found(values, best, is_cost, errors, repetitions)
         last, usual = int(rng.integers(1, 400)), int(rng.choice([10, 300]))
         lines = list(verdict(found, RANDOM, last, usual))
         claims_of(found, lines, last)
@@ -375,16 +390,17 @@ def test_the_closing_sentences_are_true_for_any_numbers():
 
 
 def numbers_of(out):
-    """The table of a demo by learner, and the three numbers of its closing sentence."""
+    """The table of a demo by learner, its standard errors, and the three numbers of its closing sentence."""
     lines = out.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("learner "))
     heading = lines[first].split("  ")
     rows = lines[first + 1 : lines.index("", first)]
     values = {row[:24].strip(): float(row[24:].split()[0]) for row in rows}
+    errors = {row[:24].strip(): float(row[24:].split()[1]) for row in rows}
     sentence = next(line for line in lines if line.startswith("After "))
     spoken = [float(word.strip(".,;")) for word in sentence.split() if word[0].isdigit() and "." in word[:-1]]
     assert heading
-    return values, spoken
+    return values, errors, spoken
 
 
 @pytest.mark.parametrize("rounds", [1, 3, pytest.param(10, marks=pytest.mark.slow)])
@@ -398,14 +414,14 @@ def test_the_closing_sentence_is_that_of_the_leader(rounds, unpainted, tmp_path,
     words += ["--rounds", str(rounds), "--replications", "2", "--jobs", "1", "--out", str(tmp_path / "out")]
     status, out, err = run(words)
     assert status == 0, err
-    values, (leader, random, best) = numbers_of(out)
+    values, errors, (leader, random, best) = numbers_of(out)
     assert abs(values[LEADER.name] - leader) <= 0.05
     assert abs(values[RANDOM] - random) <= 0.05
     assert f"chosen by {LEADER.words} reach" in out
     assert f"Chosen in the last round by {LEADER.name}: " in out
     known = {name: round(value, 1) for name, value in values.items() if name != "Clairvoyant"}
     lines = out.split("After ")[1].splitlines()[1:]
-    claims_of(Found(known, best, is_cost=False), lines, rounds)
+    claims_of(Found(known, best, is_cost=False, errors=errors, repetitions=2), lines, rounds)
 
 
 def test_larger_networks_are_given_fewer_rounds():
