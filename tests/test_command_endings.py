@@ -135,6 +135,9 @@ NETWORKS = {
     "long name": f"{'x' * 5000} y\n",
     "controls": "a\x1b[31m b\n",
     "formulas": "=1+1,b\nb,$c_$\n$c_$,=1+1\n",
+    "line breaks in quotes": "from,to\n" + "".join(f'"a\n\n\n{i}","b\n\n\n{i}"\n' for i in range(60)),
+    "old Mac": "a b\rb c\r",
+    "braces in names": "$x_1$,$\\frac{1}$\nb{2},c\n",
     "UTF-16": "a b\nb c\n".encode("utf-16"),
     "Windows": "é b\n".encode("latin1"),
 }
@@ -151,6 +154,10 @@ NO_NETWORKS = {
     "a word": ("from,to,p\na,b,high\n", "got 'high'"),
     "too many nodes": ("999999999999 1\n0 1\n", "must fit into memory"),
     "columns": ("a,b,1,2\nb,c,4,5\n", "--probability-column, or --weight-column"),
+    "many columns": (
+        ",".join(f"c{i}" for i in range(20_000)) + "\n" + ",".join("5" * 20_000) + "\n",
+        "several of numbers: c2, c3, c4, c5, c6, c7, c8, c9, c10, c11 and 19,988 more",
+    ),
     "ragged": ("a b\nc d e f\n", "line 2: must have 2 columns"),
     "one column": ("a\nb\nc\n", "line 1: must have 2 columns"),
     "quote": ('a,"b\nc,d\n', "line 1"),
@@ -201,6 +208,18 @@ def test_what_is_no_network(name, tmp_path):
     assert str(tmp_path / "ties.txt") in err
     assert err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes a pipe")
+@pytest.mark.parametrize("name", ["ties.csv", "ties.graphml", "ties.csv.gz"])
+def test_a_pipe_is_refused_at_once(name, tmp_path):
+    """Nobody writes into it: reading would wait without end."""
+    os.mkfifo(tmp_path / name)
+    status, _, err = run(
+        ["demo", "influence", "--graph", str(tmp_path / name), "--out", str(tmp_path / "out")]
+    )
+    assert status == 1
+    assert "must be a file that can be read more than once" in err
 
 
 @pytest.mark.parametrize("place", [".", "none", "ties.txt/none", "x" * 300, "a\0b"])

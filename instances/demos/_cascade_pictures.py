@@ -63,7 +63,8 @@ def draw_cascade(
     edges = [(graph.label(graph.tails[arm]), graph.label(graph.heads[arm])) for arm in passed]
     edges = [(u, v) for u, v in edges if u in network and v in network]
     cut = f", {len(network):,} drawn" if len(network) < len(reached) else ""
-    title = f"One cascade from {len(seeds)} seeds reaches {len(reached):,} of {graph.n_nodes:,} nodes{cut}"
+    origin = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    title = f"One cascade from {origin} reaches {len(reached):,} of {graph.n_nodes:,} nodes{cut}"
     return draw_graph(
         network,
         nodes={"Seed": names, "Activated": inside},
