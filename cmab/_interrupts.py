@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False  # the `typing` module would be imported before the handler
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 # The exit status that shells report for a program that Ctrl-C ended: 128 and the number of the signal.
 INTERRUPTED = 130

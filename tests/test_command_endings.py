@@ -24,7 +24,7 @@ from cmab.cli import main
 from cmab.results import tables
 from cmab.studies import _pieces, _registry, _warmup
 from cmab.validation import check_jobs
-from instances.demos import _comparison, influence, offline
+from instances.demos import _cascade_pictures, _comparison, influence, offline
 from instances.demos._demo import LEADER, YARDSTICK
 from instances.demos._told import Found, verdict
 from instances.experiments import commands as experiments
@@ -454,6 +454,14 @@ def test_larger_networks_are_given_fewer_rounds():
         rounds.append(influence._usual_rounds(Problem))
     assert rounds == sorted(rounds, reverse=True)
     assert (rounds[0], rounds[1], rounds[-1]) == (300, 300, 10)
+
+
+def test_long_names_stay_apart_in_pictures():
+    names = [f"{'Freiherr von und zu ' * 2}{number:03}" for number in range(200)]
+    shown = {_cascade_pictures._short(name) for name in names}
+    assert len(shown) == len(names)
+    assert max(map(len, shown)) <= _cascade_pictures._LONGEST_NAME
+    assert _cascade_pictures._short("Valjean") == "Valjean"
 
 
 def test_the_yardstick_is_explained():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Most nodes of a picture, most that are named, most letters of a name, and pictures of a film.
 _DRAWN = 250
 _NAMED = 10
-_LONGEST_NAME = 30
+_LONGEST_NAME = 21
 _FRAMES = 24
 
 
@@ -138,9 +138,12 @@ def whole_network(graph: DirectedGraph) -> nx.Graph[Any] | None:
 
 
 def _short(name: Hashable) -> str:
-    """Return a name as a picture can show it."""
+    """Return a name as a picture can show it: a long one without its middle, for many differ at the end."""
     text = "".join(letter for letter in str(name) if letter.isprintable())
-    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
+    if len(text) <= _LONGEST_NAME:
+        return text
+    end = (_LONGEST_NAME - 3) // 2
+    return f"{text[:end]}...{text[-end:]}"
 
 
 def _cascade(environment: IndependentCascade, seeds: IntArray, key: int) -> tuple[IntArray, IntArray]:
