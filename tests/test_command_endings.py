@@ -222,7 +222,7 @@ def test_a_pipe_is_refused_at_once(name, tmp_path):
     assert "must be a file that can be read more than once" in err
 
 
-@pytest.mark.parametrize("place", [".", "none", "ties.txt/none", "x" * 300, "a\0b"])
+@pytest.mark.parametrize("place", [".", "none", "a\nb", "ties.txt/none", "x" * 300, "a\0b"])
 def test_places_that_are_no_files(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ties.txt").write_text("a b\n")
@@ -234,6 +234,7 @@ def test_places_that_are_no_files(place, tmp_path, monkeypatch):
         status, out, err = run(words)
         assert_in_words(words, status, out, err)
         assert status == 1
+        assert err.count("\n") == 1
 
 
 def test_a_network_with_lines_of_its_own_weight_scale():
@@ -600,8 +601,12 @@ def test_a_learner_that_fails_keeps_the_others(unpainted, tmp_path, monkeypatch,
 def test_a_folder_that_disappears(unpainted, tmp_path, monkeypatch, capsys):
     out, replicate = tmp_path / "out", _pieces.replicate
 
+    played = []
+
     def removes(*given, **settings):
-        shutil.rmtree(out, ignore_errors=True)
+        if played:  # the study stops at once, and the first learner is finished
+            shutil.rmtree(out, ignore_errors=True)
+        played.append(given)
         return replicate(*given, **settings)
 
     monkeypatch.setattr(_pieces, "replicate", removes)
