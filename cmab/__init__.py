@@ -1,5 +1,7 @@
 """Combinatorial multi-armed bandits with graph oracles."""
 
+# First, because the command installs its handler of Ctrl-C there: the imports below take most of a second.
+from cmab import _interrupts  # noqa: F401, I001
 from importlib import import_module
 from typing import Any
 

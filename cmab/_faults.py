@@ -127,7 +127,7 @@ def _of_a_file(error: OSError) -> str:
     if error.strerror is None:
         return str(error) or type(error).__name__
     advice = _ADVICE.get(error.errno or 0)
-    told = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    told = error.strerror if error.filename is None else f"{printable(str(error.filename))}: {error.strerror}"
     if error.filename is None and error.errno == errno.ENOSPC:
         told += f", where the output goes, in /dev/shm, or in {tempfile.gettempdir()}"
     return told if advice is None else f"{told}; {advice}"

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any, NoReturn, get_args
 
 from cmab import _faults
+from cmab._interrupts import INTERRUPTED, end_at_once
 from cmab._options import parser_of, path_named
 from cmab._streams import fitted, lossy_streams, open_closed_descriptors, printable
 from cmab.plotting import Band
@@ -25,8 +26,6 @@ from cmab.studies._pieces import StudyFailed
 from cmab.studies._workers import Backend, backend
 from cmab.studies.store import STORE
 
-# What shells say of a program that Ctrl-C ended: 128 and the signal's number.
-_INTERRUPTED = 130
 # Commands that can be typed as they stand, but for the names of files.
 _EXAMPLES = """examples:
   cmab demo influence                                 learners on a small network: a table and pictures
@@ -45,7 +44,7 @@ def command() -> NoReturn:
     """Run the command as a process of its own, and end it."""
     open_closed_descriptors()
     # Where Ctrl-C is ignored, as by a script's job in the background, it stays so.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
         signal.signal(signal.SIGINT, _interrupt_once)
     status = main()
     if signal.getsignal(signal.SIGINT) is _interrupt_once:
@@ -75,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return status
         except KeyboardInterrupt:
-            return _fail("interrupted", _INTERRUPTED)
+            return _fail("interrupted", INTERRUPTED)
         except Exception as error:
             return _end(error, debug=debug)
 
@@ -234,7 +233,7 @@ def _run_study(options: argparse.Namespace) -> int:
         _finish(folder.table(), options.out)
     if failed is not None:
         raise failed
-    return _fail(message, _INTERRUPTED) if message else 0
+    return _fail(message, INTERRUPTED) if message else 0
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -316,7 +315,7 @@ def _play(played: Iterator[tables.Row | str], out: Path | None) -> int:
         _finish(rows, out)
         kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
         more = "; the same command goes on" if out is not None and (out / STORE).exists() else ""
-        return _fail(f"interrupted{kept}{more}", _INTERRUPTED)
+        return _fail(f"interrupted{kept}{more}", INTERRUPTED)
     except StudyFailed:
         _finish(rows, out, lines=lines)
         raise

@@ -66,8 +66,13 @@ def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
     )
 
 
-def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
-    """Return `value` as an ``int`` in ``[low, high]``; booleans and floats are refused."""
+def integer(
+    name: str, value: object, low: int | None = None, high: int | None = None, *, any_size: bool = False
+) -> int:
+    """Return `value` as an ``int`` in ``[low, high]``, of at most 64 bits unless `any_size`.
+
+    Booleans and floats are refused.
+    """
     try:
         # numpy's integers too, and never a float that happens to be whole.
         number = operator.index(value)  # type: ignore[arg-type]
@@ -78,7 +83,7 @@ def integer(name: str, value: object, low: int | None = None, high: int | None =
         raise ValueError(f"{name} must be an integer{bounds}, got {shown(value)}")
     if (low is not None and number < low) or (high is not None and number > high):
         raise ValueError(f"{name} must be an integer{bounds}, got {shown(value)}")
-    if abs(number) >= 2**63:
+    if not any_size and abs(number) >= 2**63:
         raise ValueError(f"{name} must be an integer of 64 bits, got {shown(value)}")
     return number
 

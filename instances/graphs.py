@@ -107,6 +107,11 @@ def text_of(file: Path) -> str:
 
 def bytes_of(file: Path) -> bytes:
     """Return what a file holds, unpacked."""
+    if file.exists() and not (file.is_file() or file.is_dir()):  # a pipe would also wait for its writer
+        raise ValueError(
+            f"{file} must be a file that can be read more than once, got a pipe or a device; save its content"
+            " as a file"
+        )
     try:
         with file.open("rb") as raw:
             is_zipped = raw.read(2) == _GZIP
@@ -119,9 +124,13 @@ def bytes_of(file: Path) -> bytes:
 def text_in(file: Path, data: bytes) -> str:
     """Return the text that the bytes of a file are."""
     try:
-        return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
+        text = data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{file} must be text in UTF-8, got {error}") from None
+        raise ValueError(
+            f"{file} must be text in UTF-8, got {error}; save a spreadsheet as CSV in UTF-8, and unpack an"
+            " archive, unless gzip made it"
+        ) from None
+    return text if "\n" in text else text.replace("\r", "\n")  # the line ends of old Macs
 
 
 def _bounded(file: Path, stream: BinaryIO | gzip.GzipFile) -> bytes:

@@ -17,7 +17,7 @@ ALLOWED = {
 }
 # The rooms of `cmab`, from the ground up: a file or a folder imports only from the floors below it.
 FLOORS = [
-    {"arrays", "description", "seeding", "_metering", "_options", "_streams"},
+    {"arrays", "description", "seeding", "_interrupts", "_metering", "_options", "_streams"},
     {"_faults", "validation", "intervals", "compiled", "guards", "spelling"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},

@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 import odd_arguments
 import pytest
+import scipy.stats
 
 import cmab.studies.folder
 from cmab import cli, plotting
@@ -23,7 +24,7 @@ from cmab.cli import main
 from cmab.results import tables
 from cmab.studies import _pieces, _registry, _warmup
 from cmab.validation import check_jobs
-from instances.demos import _comparison, influence, offline
+from instances.demos import _cascade_pictures, _comparison, influence, offline
 from instances.demos._demo import LEADER, YARDSTICK
 from instances.demos._told import Found, verdict
 from instances.experiments import commands as experiments
@@ -134,6 +135,9 @@ NETWORKS = {
     "long name": f"{'x' * 5000} y\n",
     "controls": "a\x1b[31m b\n",
     "formulas": "=1+1,b\nb,$c_$\n$c_$,=1+1\n",
+    "line breaks in quotes": "from,to\n" + "".join(f'"a\n\n\n{i}","b\n\n\n{i}"\n' for i in range(60)),
+    "old Mac": "a b\rb c\r",
+    "braces in names": "$x_1$,$\\frac{1}$\nb{2},c\n",
     "UTF-16": "a b\nb c\n".encode("utf-16"),
     "Windows": "é b\n".encode("latin1"),
 }
@@ -150,6 +154,10 @@ NO_NETWORKS = {
     "a word": ("from,to,p\na,b,high\n", "got 'high'"),
     "too many nodes": ("999999999999 1\n0 1\n", "must fit into memory"),
     "columns": ("a,b,1,2\nb,c,4,5\n", "--probability-column, or --weight-column"),
+    "many columns": (
+        ",".join(f"c{i}" for i in range(20_000)) + "\n" + ",".join("5" * 20_000) + "\n",
+        "several of numbers: c2, c3, c4, c5, c6, c7, c8, c9, c10, c11 and 19,988 more",
+    ),
     "ragged": ("a b\nc d e f\n", "line 2: must have 2 columns"),
     "one column": ("a\nb\nc\n", "line 1: must have 2 columns"),
     "quote": ('a,"b\nc,d\n', "line 1"),
@@ -202,7 +210,19 @@ def test_what_is_no_network(name, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("place", [".", "none", "ties.txt/none", "x" * 300, "a\0b"])
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes a pipe")
+@pytest.mark.parametrize("name", ["ties.csv", "ties.graphml", "ties.csv.gz"])
+def test_a_pipe_is_refused_at_once(name, tmp_path):
+    """Nobody writes into it: reading would wait without end."""
+    os.mkfifo(tmp_path / name)
+    status, _, err = run(
+        ["demo", "influence", "--graph", str(tmp_path / name), "--out", str(tmp_path / "out")]
+    )
+    assert status == 1
+    assert "must be a file that can be read more than once" in err
+
+
+@pytest.mark.parametrize("place", [".", "none", "a\nb", "ties.txt/none", "x" * 300, "a\0b"])
 def test_places_that_are_no_files(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ties.txt").write_text("a b\n")
@@ -214,6 +234,7 @@ def test_places_that_are_no_files(place, tmp_path, monkeypatch):
         status, out, err = run(words)
         assert_in_words(words, status, out, err)
         assert status == 1
+        assert err.count("\n") == 1
 
 
 def test_a_network_with_lines_of_its_own_weight_scale():
@@ -344,6 +365,7 @@ def claims_of(found, lines, last):
         for name, value in found.values.items()
     }
     assert ("is not better than random probabilities" in text) == (not is_ahead)
+    assert ("may be chance" in text) == (is_ahead and not is_significant(found))
     if "neither is any other learner" in text:
         assert sign * random == highest
     for name, value in found.values.items():
@@ -357,6 +379,15 @@ def claims_of(found, lines, last):
         assert int(text.split("--rounds ")[1].split(".")[0]) > last
 
 
+def is_significant(found):
+    """Whether Welch's test tells the leader from random probabilities, at the fewest degrees of freedom."""
+    if found.repetitions == 1:
+        return False
+    error = np.hypot(found.errors[LEADER.name], found.errors[RANDOM])
+    difference = abs(found.values[LEADER.name] - found.values[RANDOM])
+    return difference > scipy.stats.t.ppf(0.975, found.repetitions - 1) * error
+
+
 def test_the_closing_sentences_are_true_for_any_numbers():
     rng = np.random.default_rng(0)
     seen = set()
@@ -366,7 +397,11 @@ def test_the_closing_sentences_are_true_for_any_numbers():
         # Few different numbers, so that ties are common.
         values = dict(zip(names, rng.integers(1, 30, 4) / rng.choice([1.0, 10.0]), strict=True))
         best = (min if is_cost else max)(values.values()) * float(rng.choice([0.8, 1.0, 1.3]))
-        found = Found(values, best, is_cost)
+        repetitions = int(rng.choice([1, 2, 4, 30]))
+        errors = (
+            dict.fromkeys(names, np.nan) if repetitions == 1 else dict(zip(names, rng.random(4), strict=True))
+        )
+        found = Found(values, best, is_cost, errors, repetitions)
         last, usual = int(rng.integers(1, 400)), int(rng.choice([10, 300]))
         lines = list(verdict(found, RANDOM, last, usual))
         claims_of(found, lines, last)
@@ -375,16 +410,17 @@ def test_the_closing_sentences_are_true_for_any_numbers():
 
 
 def numbers_of(out):
-    """The table of a demo by learner, and the three numbers of its closing sentence."""
+    """The table of a demo by learner, its standard errors, and the three numbers of its closing sentence."""
     lines = out.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("learner "))
     heading = lines[first].split("  ")
     rows = lines[first + 1 : lines.index("", first)]
     values = {row[:24].strip(): float(row[24:].split()[0]) for row in rows}
+    errors = {row[:24].strip(): float(row[24:].split()[1]) for row in rows}
     sentence = next(line for line in lines if line.startswith("After "))
     spoken = [float(word.strip(".,;")) for word in sentence.split() if word[0].isdigit() and "." in word[:-1]]
     assert heading
-    return values, spoken
+    return values, errors, spoken
 
 
 @pytest.mark.parametrize("rounds", [1, 3, pytest.param(10, marks=pytest.mark.slow)])
@@ -398,14 +434,14 @@ def test_the_closing_sentence_is_that_of_the_leader(rounds, unpainted, tmp_path,
     words += ["--rounds", str(rounds), "--replications", "2", "--jobs", "1", "--out", str(tmp_path / "out")]
     status, out, err = run(words)
     assert status == 0, err
-    values, (leader, random, best) = numbers_of(out)
+    values, errors, (leader, random, best) = numbers_of(out)
     assert abs(values[LEADER.name] - leader) <= 0.05
     assert abs(values[RANDOM] - random) <= 0.05
     assert f"chosen by {LEADER.words} reach" in out
     assert f"Chosen in the last round by {LEADER.name}: " in out
     known = {name: round(value, 1) for name, value in values.items() if name != "Clairvoyant"}
     lines = out.split("After ")[1].splitlines()[1:]
-    claims_of(Found(known, best, is_cost=False), lines, rounds)
+    claims_of(Found(known, best, is_cost=False, errors=errors, repetitions=2), lines, rounds)
 
 
 def test_larger_networks_are_given_fewer_rounds():
@@ -419,6 +455,14 @@ def test_larger_networks_are_given_fewer_rounds():
         rounds.append(influence._usual_rounds(Problem))
     assert rounds == sorted(rounds, reverse=True)
     assert (rounds[0], rounds[1], rounds[-1]) == (300, 300, 10)
+
+
+def test_long_names_stay_apart_in_pictures():
+    names = [f"{'Freiherr von und zu ' * 2}{number:03}" for number in range(200)]
+    shown = {_cascade_pictures._short(name) for name in names}
+    assert len(shown) == len(names)
+    assert max(map(len, shown)) <= _cascade_pictures._LONGEST_NAME
+    assert _cascade_pictures._short("Valjean") == "Valjean"
 
 
 def test_the_yardstick_is_explained():

@@ -81,7 +81,7 @@ def check_generator(maker: Any, arguments: Mapping[str, Any], where: str) -> Non
             raise ValueError(
                 f"{where} must have a seed, such as seed = 0: else every process draws another graph"
             )
-        integer(f"{where}.seed", arguments["seed"], 0)
+        integer(f"{where}.seed", arguments["seed"], 0, any_size=True)
     for key, value in arguments.items():
         if key != "seed" and any(abs(number) > _MOST_NODES for number in _numbers(value)):
             raise ValueError(f"{where}.{key} must be at most {_MOST_NODES:,} for a graph, got {shown(value)}")

@@ -55,7 +55,7 @@ class Outline:
         }
         if not tables and not trials:
             raise ValueError("a study must have learners or explorers, got neither")
-        replications = integer("replications", specification.get("replications", 1), 1)
+        replications = integer("replications", specification.get("replications", 1), 1, any_size=True)
         # Counted before the grids are spread.
         _check_size(instances, tables, len(trials), replications)
         learners, explorers = (
@@ -71,7 +71,7 @@ class Outline:
         max_samples = specification.get("max_samples")
         if max_samples is not None:
             integer("max_samples", max_samples, 1, _MOST_ROUNDS)
-        seed = integer("seed", specification.get("seed", 0), 0)
+        seed = integer("seed", specification.get("seed", 0), 0, any_size=True)
         # They are for readers, and in no key.
         said = [specification.get(name, "") for name in _SAID]
         for name, value in zip(_SAID, said, strict=True):

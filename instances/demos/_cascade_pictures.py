@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Most nodes of a picture, most that are named, most letters of a name, and pictures of a film.
 _DRAWN = 250
 _NAMED = 10
-_LONGEST_NAME = 30
+_LONGEST_NAME = 21
 _FRAMES = 24
 
 
@@ -63,7 +63,8 @@ def draw_cascade(
     edges = [(graph.label(graph.tails[arm]), graph.label(graph.heads[arm])) for arm in passed]
     edges = [(u, v) for u, v in edges if u in network and v in network]
     cut = f", {len(network):,} drawn" if len(network) < len(reached) else ""
-    title = f"One cascade from {len(seeds)} seeds reaches {len(reached):,} of {graph.n_nodes:,} nodes{cut}"
+    origin = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    title = f"One cascade from {origin} reaches {len(reached):,} of {graph.n_nodes:,} nodes{cut}"
     return draw_graph(
         network,
         nodes={"Seed": names, "Activated": inside},
@@ -137,9 +138,12 @@ def whole_network(graph: DirectedGraph) -> nx.Graph[Any] | None:
 
 
 def _short(name: Hashable) -> str:
-    """Return a name as a picture can show it."""
+    """Return a name as a picture can show it: a long one without its middle, for many differ at the end."""
     text = "".join(letter for letter in str(name) if letter.isprintable())
-    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
+    if len(text) <= _LONGEST_NAME:
+        return text
+    end = (_LONGEST_NAME - 3) // 2
+    return f"{text[:end]}...{text[-end:]}"
 
 
 def _cascade(environment: IndependentCascade, seeds: IntArray, key: int) -> tuple[IntArray, IntArray]:

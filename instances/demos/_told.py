@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 from typing import Any
 
 from cmab import Study
@@ -14,6 +15,8 @@ from instances.demos._demo import LEADER, YARDSTICK, Demo, Problem
 ERROR, SHARE, SEEN, TIME = "s.e.", "% of best", "% seen", "ms a round"
 # A share of the best that leaves little to learn.
 _CLOSE = 0.9
+# The confidence at which a difference is told as one.
+_LEVEL = 0.95
 _CLAIRVOYANT = "knows the truth, and searches anew in each round as the learners do"
 
 
@@ -29,15 +32,35 @@ class Found:
         The best reward that is known.
     is_cost : bool
         Whether less is better.
+    errors : dict of str to float
+        The standard error of each value; of no use with one repetition.
+    repetitions : int
+        From how many repetitions values and errors are.
     """
 
     values: Mapping[str, float]
     best: float
     is_cost: bool
+    errors: Mapping[str, float]
+    repetitions: int
 
     def is_better(self, one: float, other: float) -> bool:
         """Return whether a reward is better than another one."""
         return one < other if self.is_cost else one > other
+
+    def is_chance(self, one: str, other: str) -> bool:
+        """Return whether chance may explain the difference of two learners.
+
+        By Welch's test, with the least degrees of freedom that it can have. If there is one repetition,
+        nothing excludes chance.
+        """
+        if self.repetitions < 2:
+            return True
+        from scipy.special import stdtrit
+
+        quantile = float(stdtrit(self.repetitions - 1, (1.0 + _LEVEL) / 2.0))
+        margin = quantile * hypot(self.errors[one], self.errors[other])
+        return abs(self.values[one] - self.values[other]) <= margin
 
     def is_close(self, value: float) -> bool:
         """Return whether a reward is near the best one."""
@@ -79,7 +102,9 @@ def closing(
     values = {row["learner"]: round(row[demo.heading], digits) for row in rows}
     shown = {name: f"{value:.{digits}f}" for name, value in values.items()}
     known = {name: value for name, value in values.items() if demo.learners_class(name) != "Clairvoyant"}
-    found = Found(known, round(optimum, digits), problem.oracle.sense == "min")
+    errors = {row["learner"]: row[ERROR] for row in rows}
+    is_cost, repetitions = problem.oracle.sense == "min", study.outline.replications
+    found = Found(known, round(optimum, digits), is_cost, errors, repetitions)
     rounds = "1 round" if last == 1 else f"{last:,} rounds"
     yield f"After {rounds}, " + demo.sentence.format(
         who=LEADER.words,
@@ -99,6 +124,8 @@ def verdict(found: Found, yardstick: str, last: int, usual: int) -> Iterator[str
     """Yield what follows from the numbers, and what to do where few rounds were played or nothing helps."""
     leader, random = found.values[LEADER.name], found.values[yardstick]
     first, is_ahead = found.first(), found.is_better(leader, random)
+    if is_ahead and found.is_chance(LEADER.name, yardstick):
+        yield _chance(found.repetitions)
     if not is_ahead:
         others = ", and neither is any other learner" if first == yardstick else ""
         yield f"{LEADER.name} is not better than random probabilities here{others}."
@@ -113,6 +140,16 @@ def verdict(found: Found, yardstick: str, last: int, usual: int) -> Iterator[str
         yield f"{played} few for this problem: try --rounds {usual if usual >= 2 * last else 10 * last}."
     else:
         yield f"More rounds may help: try --rounds {10 * last}."
+
+
+def _chance(repetitions: int) -> str:
+    """Return what follows if chance may explain that the leader is ahead, and what to do."""
+    if repetitions < 2:
+        return (
+            "The difference from random probabilities may be chance (one repetition): try --replications 4."
+        )
+    what = f"The difference from random probabilities may be chance ({100 * _LEVEL:g} % confidence)"
+    return f"{what}: try --replications {4 * repetitions}."
 
 
 def _columns(demo: Demo, problem: Problem) -> Iterator[str]:

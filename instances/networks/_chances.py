@@ -18,6 +18,8 @@ _WEIGHTS = ("weight", "weights", "w", "strength", "value", "count", "counts")
 # Columns of numbers that only tell edges apart; the last two are pandas's, without a name and read again.
 _IDS = {"id", "edgeid", "index", "edgeindex", "idx", "key", "edgekey", "line", "lineno", "linenumber"}
 _IDS |= {"row", "rowid", "rownumber", "1", "unnamed0"}
+# Columns that a sentence lists.
+_LISTED = 10
 
 
 def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> tuple[str | None, str]:
@@ -33,7 +35,7 @@ def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> 
     asked = probability if weight is None else weight
     if asked is not None:
         if asked not in table.columns:
-            known = ", ".join(table.columns) or "none beside the two names"
+            known = _listed([*table.columns]) or "none beside the two names"
             raise ValueError(f"{table.file} must have a column {asked!r}, got {known}")
         return asked, "probability" if weight is None else "weight"
     for names, kind in ((_PROBABILITIES, "probability"), (_WEIGHTS, "either")):
@@ -50,7 +52,7 @@ def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> 
     if len(numeric) > 1:
         raise ValueError(
             f"{table.file}: which column holds probabilities must be said (--probability-column, or "
-            f"--weight-column), for there are several of numbers: {', '.join(numeric)}"
+            f"--weight-column), for there are several of numbers: {_listed(numeric)}"
         )
     return (numeric[0] if numeric else None), "either"
 
@@ -102,4 +104,10 @@ def others_told(table: EdgeTable, used: str | None) -> list[str]:
         return []
     if len(rest) == 1:
         return [f"column {rest[0]} is not used"]
-    return [f"columns {', '.join(rest)} are not used"]
+    return [f"columns {_listed(rest)} are not used"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first names and how many follow."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")

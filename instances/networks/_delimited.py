@@ -8,6 +8,7 @@ import io
 import math
 import re
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ _ONE_WAY = {"from": "to", "tail": "head", "sender": "receiver", "follower": "fol
 _ENDS = _ONE_WAY | {"source": "target", "start": "end", "node1": "node2", "name1": "name2", "id1": "id2"}
 _ENDS |= {"person1": "person2", "persona": "personb", "namea": "nameb", "friend1": "friend2"}
 _DIRECTED = {"directed": True, "undirected": False}
+# What networkx writes behind the two ends of an edge. Other braces are letters of a name.
+_DATA = re.compile(r"^[^{\n]*[\s,;|]\{.*\}\s*$", re.MULTILINE)
 
 
 class _Row(NamedTuple):
@@ -90,11 +93,11 @@ def _delimiter(file: Path, text: str) -> str:
 
     But for those of a single cell, which are names without ties: these are fewer than the others.
     """
-    head = "\n".join(text.split("\n")[: 4 * _SHOWN])
     is_possible = {}
     for delimiter in _DELIMITERS:
         try:
-            widths = [len(row.fields) for row in _rows(file, head, delimiter)][:_SHOWN]
+            # Not from the first lines of the text, which may end within quotes.
+            widths = [len(row.fields) for row in islice(_rows(file, text, delimiter), _SHOWN)]
         except ValueError:
             widths = []
         if widths and widths[0] >= 2:
@@ -111,7 +114,7 @@ def _rows(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
     is_blank = delimiter == " "
     lines = (re.sub(r"[ \t]+", " ", line.strip()) for line in text.split("\n")) if is_blank else None
     source = io.StringIO(text, newline="") if lines is None else lines
-    if "{" in text:
+    if "{" in text and _DATA.search(text):
         yield from _rows_with_data(file, text, delimiter)
         return
     reader = csv.reader(source, delimiter=delimiter, skipinitialspace=True, strict=True)
@@ -137,8 +140,8 @@ def _rows_with_data(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
                 found = None
             if not isinstance(found, dict):
                 raise ValueError(
-                    f"{file}, line {number}: what stands in braces must be the data of an edge, "
-                    f"got {shown(brace + rest)}"
+                    f"{file}, line {number}: what stands in braces must be the data of an edge, as networkx"
+                    f" writes it, got {shown(brace + rest)}; use other letters in names"
                 )
             data = {str(key): value for key, value in found.items()}
         bare = bare.rstrip().removesuffix(delimiter)
@@ -151,7 +154,7 @@ def _is_header(rows: Sequence[_Row]) -> bool:
     first = rows[0].fields
     below = [row.fields for row in rows[1 : _SHOWN + 1] if len(row.fields) > 1]
     words = [_word(cell) for cell in first]
-    if any(_ENDS.get(word) in words for word in words):
+    if not {_ENDS[word] for word in words if word in _ENDS}.isdisjoint(words):
         return True
     return any(
         math.isnan(number_of(cell)) and all(not math.isnan(number_of(row[at])) for row in below)
@@ -171,9 +174,9 @@ def _names(first: Sequence[str], has_header: bool) -> list[str]:
     if not has_header:
         return [f"{at + 1}" for at in range(len(first))]
     # What has no name, or one that stood before, is called by its number.
+    place = {name: at for at, name in reversed([*enumerate(first)])}
     return [
-        name if name and name not in first[:at] else f"{name} {at + 1}".lstrip()
-        for at, name in enumerate(first)
+        name if name and place[name] == at else f"{name} {at + 1}".lstrip() for at, name in enumerate(first)
     ]
 
 
@@ -206,7 +209,7 @@ def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:
 def _places_of_ends(names: Sequence[str]) -> tuple[int, int]:
     words = [_word(name) for name in names]
     for at, word in enumerate(words):
-        if _ENDS.get(word) in words:
+        if word in _ENDS and _ENDS[word] in words:
             return at, words.index(_ENDS[word])
     return 0, 1
 

@@ -50,7 +50,10 @@ def written(file: Path, text: str, form: str) -> EdgeTable:
     except _OtherJSONError as error:
         raise ValueError(f"{file} must be {error}") from None
     except Exception as error:  # readers of other people's files raise whatever they stumble over
-        raise ValueError(f"{file} must be {form}, got {type(error).__name__}: {error}") from None
+        raise ValueError(
+            f"{file} must be {form}, got {type(error).__name__}: {error}; write it again, or as an edge list"
+            " with two names a line"
+        ) from None
     names = _names(graph)
     edges = list(graph.edges(data=True))
     keys = dict.fromkeys(key for *_, data in edges for key in data)
