@@ -161,7 +161,13 @@ def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], No
         enough = is_final or covered >= plan.least_hits
         validating = plan.validating_sets(chosen, covered, n_sets, goal, is_final=is_final) if enough else 0
         if validating:
-            seen = _validated(plan, chosen, validating, goal, is_final=is_final)
+            try:
+                seen = _validated(plan, chosen, validating, goal, is_final=is_final)
+            except MemoryError:
+                # The stored sets left no room. They are not needed any more, since this test is the last.
+                sample.release()
+                is_final = True
+                seen = _validated(plan, chosen, validating, goal, is_final=True)
             edges += seen.edges_examined
             if is_final or seen.secured >= goal:
                 break
@@ -185,6 +191,12 @@ class _Sample:
     @property
     def edges_examined(self) -> int:
         return self._sets.edges_examined
+
+    def release(self) -> None:
+        """Free the memory of the stored sets. No further choice can be made."""
+        examined = self.edges_examined
+        self._sets = self._no_sets()
+        self._sets.edges_examined = examined
 
     def choice(self, n_sets: int) -> tuple[IntArray, int, float]:
         """Return the choice from `n_sets` sets, or from the `n_sets` of this object if they do not fit.
