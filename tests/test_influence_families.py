@@ -31,7 +31,7 @@ from oracles.diffusion import _threads, reverse_sets
 from oracles.diffusion.directed_graph import as_directed_graph
 from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import estimated_spread, exact_spread
-from oracles.influence import _choosing, _reused_sets
+from oracles.influence import _choosing, _reused_sets, search
 from oracles.influence.certificate import BUDGET_RATIO, Schedule, log_binomial
 
 FACTOR, DELTA = 8, 1e-6
@@ -281,6 +281,32 @@ def test_threads_change_no_answer_whether_sentinels_stay_or_not(monkeypatch):
             for threads in (1, 2, 5)
         ]
         assert len({(tuple(answer.seeds), answer.ratio, answer.edges_examined) for answer in answers}) == 1
+
+
+def test_stored_sets_that_leave_no_room_for_a_test_are_released(monkeypatch):
+    graph = family("regular", 100)
+    means = np.full(graph.n_arcs, 0.1)
+    count, stored = search.count_hits, []
+
+    def without_room(*given):
+        if stored and stored[-1]._sets.n_sets > 0:
+            raise MemoryError
+        return count(*given)
+
+    class Watched(search._Sample):
+        def __init__(self, *given):
+            super().__init__(*given)
+            stored.append(self)
+
+    monkeypatch.setattr(search, "_Sample", Watched)
+    monkeypatch.setattr(search, "count_hits", without_room)
+    for oracle in searchers(graph, epsilon=0.02, delta=DELTA, max_rr_sets=20_000):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = oracle.solve_certified(allowed(oracle, means), np.random.default_rng(0))
+        assert oracle.is_feasible(answer.seeds)
+        assert 0.0 < answer.ratio <= 1.0
+        assert answer.edges_examined > 0
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -1,8 +1,10 @@
 """The way to numba: caching that notices edits, fall-backs, and the same answers without compilation."""
 
+import ctypes
 import importlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -271,3 +273,39 @@ def test_a_numba_that_always_counts_is_only_slower(monkeypatch):
         assert kernel(borrows(total))(np.ones(3)) == 3.0
     finally:
         _kernels._knows.cache_clear()
+
+
+@kernel
+def one_array(send, number: int) -> np.ndarray:
+    send(number)
+    return np.zeros(2)
+
+
+@kernel
+def two_arrays(send, number: int) -> tuple[np.ndarray, np.ndarray]:
+    send(number)
+    return np.zeros(2), np.ones(2)
+
+
+@kernel
+def without_annotation(send, number):
+    send(number)
+    return np.zeros(2), 1
+
+
+@kernel
+def a_number(send, number: int) -> int:
+    send(number)
+    return 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="raise is called in the C library of the process")
+@pytest.mark.parametrize("function", [one_array, two_arrays, without_annotation, a_number])
+def test_ctrl_c_during_a_kernel_is_a_keyboard_interrupt(function):
+    """Arrays of a returned tuple are made in Python code, where the interrupt takes effect first."""
+    send = ctypes.CDLL(None)["raise"]
+    send.argtypes, send.restype = [ctypes.c_int], ctypes.c_int
+    function(send, 0)  # signal 0 is none
+    with pytest.raises(KeyboardInterrupt):
+        function(send, int(signal.SIGINT))
+    function(send, 0)

@@ -204,7 +204,46 @@ def _compiled(function: Function, **more: bool) -> Function:
         # numba may change what is inside it: then each process compiles, and nothing else happens.
         with suppress(Exception):
             compiled._cache = _quick_cache(function)
+    if _returns_a_tuple(function):
+        kind: Any = type(compiled)
+        with suppress(TypeError):  # another numba
+            compiled.__class__ = _interruptible(kind)
     return cast(Function, compiled)
+
+
+def _returns_a_tuple(function: Any) -> bool:
+    """Return whether a function may return a tuple with arrays in it."""
+    returned: Any = function.__annotations__.get("return", tuple)
+    kind = get_origin(returned) or returned
+    if not isinstance(kind, type):  # an annotation that is a string, or a variable
+        return returned not in _SCALARS
+    return issubclass(kind, tuple) and not (get_args(returned) and _SCALARS.issuperset(get_args(returned)))
+
+
+@functools.cache
+def _interruptible(kind: Any) -> Any:
+    """Return a class of dispatchers that raise ``KeyboardInterrupt`` for Ctrl-C during a call.
+
+    numba makes arrays of Python's from those of a returned tuple in Python code, where a signal that came
+    during the call takes effect. It goes on with the next array, and then raises ``SystemError``.
+    """
+
+    class Interruptible(kind):  # type: ignore[misc]
+        def __call__(self, *arguments: object, **named: object) -> object:
+            try:
+                return super().__call__(*arguments, **named)
+            except SystemError as error:
+                cause: BaseException | None = error
+                while cause is not None and not isinstance(cause, KeyboardInterrupt):
+                    cause = cause.__cause__ or cause.__context__
+                if cause is None:
+                    raise
+                raise cause from None
+
+        def _reduce_class(self) -> Any:
+            return kind
+
+    return Interruptible
 
 
 def _refusing_arrays(function: Any, usual: Callable[..., Any]) -> Callable[..., Any]:

@@ -279,23 +279,29 @@ def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArr
     # All sets are uncovered at first, so a node gains as many as hold it.
     gains = _sizes(index.offsets)
     n = gains.shape[0]
-    chosen, size, covered = np.empty(n, np.int64), 0, 0
+    heap, keys = np.arange(n), np.zeros(n)
+    for v in range(n):
+        if gains[v] > 0:
+            keys[v] = gains[v] / costs[v]  # Khuller et al. 1999, modified greedy; infinite for what is free
+    heap_up(heap, keys, n)
+    chosen, size, covered, held = np.empty(n, np.int64), 0, 0, n
     covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
-    while True:
-        best, rate = -1, 0.0
-        for v in range(n):
-            if gains[v] == 0 or costs[v] > budget or (best >= 0 and gains[v] <= rate * costs[v]):
-                continue
-            best, rate = v, gains[v] / costs[v]  # Khuller et al. 1999, modified greedy
-            # Free: nothing can have a better rate, and the division gave infinity.
-            if costs[v] == 0.0:
-                break
-        if best < 0:
-            return chosen[:size], covered, gains
+    while held > 0 and keys[0] > 0.0:
+        best = heap[0]
+        if gains[best] == 0 or costs[best] > budget:  # the budget only falls
+            held = heap_drop(heap, keys, held)
+            continue
+        rate = gains[best] / costs[best]
+        if rate < keys[0]:  # a key of an earlier step, an upper bound: gains only fall (CELF)
+            keys[0] = rate
+            heap_sink(heap, keys, 0, held)
+            continue
+        held = heap_drop(heap, keys, held)
         chosen[size] = best
         size += 1
         budget -= costs[best]
         covered += _take(index, best, gains, covered_sets)
+    return chosen[:size], covered, gains
 
 
 @kernel

@@ -161,7 +161,13 @@ def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], No
         enough = is_final or covered >= plan.least_hits
         validating = plan.validating_sets(chosen, covered, n_sets, goal, is_final=is_final) if enough else 0
         if validating:
-            seen = _validated(plan, chosen, validating, goal, is_final=is_final)
+            try:
+                seen = _validated(plan, chosen, validating, goal, is_final=is_final)
+            except MemoryError:
+                # The stored sets left no room. They are not needed any more, since this test is the last.
+                sample.release()
+                is_final = True
+                seen = _validated(plan, chosen, validating, goal, is_final=True)
             edges += seen.edges_examined
             if is_final or seen.secured >= goal:
                 break
@@ -179,17 +185,26 @@ class _Sample:
         self._plan, self._choose, self._place = plan, choose, place
         self._sets = self._no_sets()
         self._last: tuple[IntArray, int, float] | None = None
+        self._halvings = 0
         self.n_sets = 0
 
     @property
     def edges_examined(self) -> int:
         return self._sets.edges_examined
 
+    def release(self) -> None:
+        """Free the memory of the stored sets. No further choice can be made."""
+        examined = self.edges_examined
+        self._sets = self._no_sets()
+        self._sets.edges_examined = examined
+
     def choice(self, n_sets: int) -> tuple[IntArray, int, float]:
         """Return the choice from `n_sets` sets, or from the `n_sets` of this object if they do not fit.
 
         The latter is the choice before, whose test has been made or left out: no further test takes its
-        place, so confidence is as before. The first choice is made from half as many sets, and so on.
+        place, so confidence is as before. The first choice is made from half as many sets, and so on. Which
+        of these sizes is used depends on the sets, so the bounds on the optimum share one more failure
+        probability of a size: half of it for one halving, a quarter for two, and so on.
         """
         while True:
             try:
@@ -201,6 +216,7 @@ class _Sample:
                     raise
                 # Without sentinels, which too few sets would choose.
                 self._sets, self._place, n_sets = self._no_sets(), None, n_sets // 2
+                self._halvings += 1
             else:
                 self.n_sets = n_sets
                 return self._last
@@ -215,7 +231,7 @@ class _Sample:
         self._sets.grow(n_sets)
         is_last = n_sets == schedule.last
         assert not (is_last and len(self._sets.sentinels)), "no test follows: sets must be complete"
-        return self._choose(self._sets, schedule.log_term, is_last)
+        return self._choose(self._sets, schedule.log_term + self._halvings * math.log(2.0), is_last)
 
     def _no_sets(self) -> SetCollection:
         return SetCollection(self._plan.reverse, self._plan.keys[0], threads=self._plan.threads)
