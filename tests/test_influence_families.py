@@ -331,3 +331,17 @@ def test_an_interrupt_ends_a_long_call_between_two_steps(monkeypatch, threads):
         sets.grow(10**7)
     assert sets.n_sets == 0
     assert steps < 10_000
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n", [60, 200])
+def test_small_networks_are_answered_without_sentinels(n, seed):
+    """An acyclic network, whose best nodes look alike in a few sets; here sentinels cost up to 4 %."""
+    edges = np.array(list(nx.gnm_random_graph(n, 3 * n, seed=seed).edges))
+    graph = as_directed_graph(nx.DiGraph(edges.tolist()))
+    for k, epsilon in ((1, 0.3), (3, 0.1)):
+        answers = [
+            InfluenceMaximization(graph, k, epsilon=epsilon, sampler=sampler).solve(np.ones(3 * n), seed)
+            for sampler in ("auto", "coins")
+        ]
+        assert np.array_equal(*answers)
