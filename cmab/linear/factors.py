@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dtrtri
 
 from cmab.arrays import FloatArray
 
@@ -31,6 +29,8 @@ def cholesky(precision: FloatArray) -> Any:
 
 def solve_definite(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Return x with ``matrix @ x = right``, for one matrix and one vector."""
+    from scipy.linalg import cho_solve
+
     factor = cholesky(matrix[None])[0]
     solved: FloatArray = np.asarray(cho_solve((factor, True), right, check_finite=False), np.float64)
     return solved
@@ -42,5 +42,7 @@ def inverses(factors: FloatArray) -> FloatArray:
     if factors.shape[-1] < _LARGE:
         solved: Any = np.linalg.solve(factors, np.broadcast_to(identity, factors.shape))
         return np.asarray(solved, np.float64)
+    from scipy.linalg.lapack import dtrtri
+
     # A ninth of the operations, because the factors are known to be triangular.
     return np.stack([dtrtri(factor, lower=1)[0] for factor in factors])
