@@ -114,12 +114,13 @@ def test_calls_go_on_after_their_limits_are_spent():
 
 def test_limits_do_not_grow_where_every_call_spends_its_own():
     """By the solver's clock: a limit that counted all calls would double, to 32 times itself at the sixth."""
-    oracle, rng = PuLPOracle(*packing(), on_limit="incumbent"), np.random.default_rng(1)
+    # Each of these takes more than half a second: fast machines reach the limit, too.
+    oracle, rng = PuLPOracle(*packing(100, 30), on_limit="incumbent"), np.random.default_rng(1)
     (program,) = oracle._pool._free
     oracle.time_limit, spent = 0.1, []
     for _ in range(6):
         before = program._highs.getRunTime()
-        assert not oracle.solve_certified(rng.random(40), rng).certified
+        assert not oracle.solve_certified(rng.random(100), rng).certified
         spent.append(program._highs.getRunTime() - before)
     assert max(spent) < 10 * oracle.time_limit
 
