@@ -17,8 +17,10 @@ ALLOWED = {
 }
 # The rooms of `cmab`, from the ground up: a file or a folder imports only from the floors below it.
 FLOORS = [
-    {"arrays", "description", "seeding", "_interrupts", "_metering", "_options", "_streams"},
-    {"_faults", "validation", "intervals", "compiled", "guards", "spelling"},
+    {"arrays", "description", "_interrupts", "_metering", "_options", "_streams"},
+    {"_faults", "validation", "intervals", "compiled", "spelling"},
+    {"seeding"},
+    {"guards"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},
     {"policy", "goals", "confidence", "linear", "saving", "offline"},
