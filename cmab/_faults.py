@@ -126,7 +126,9 @@ def _of_a_file(error: OSError) -> str:
     """Return what went wrong with which file, and what to do."""
     if error.strerror is None:
         return str(error) or type(error).__name__
-    advice = _ADVICE.get(error.errno or 0)
+    # An error that the package raised in its own words says what to do already.
+    is_plain = error.strerror == os.strerror(error.errno or 0)
+    advice = _ADVICE.get(error.errno or 0) if is_plain else None
     told = error.strerror if error.filename is None else f"{printable(str(error.filename))}: {error.strerror}"
     if error.filename is None and error.errno == errno.ENOSPC:
         told += f", where the output goes, in /dev/shm, or in {tempfile.gettempdir()}"

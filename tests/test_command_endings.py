@@ -19,9 +19,11 @@ import scipy.stats
 
 import cmab.studies.folder
 from cmab import cli, plotting
+from cmab._faults import sentence
 from cmab._options import parser_of
 from cmab.cli import main
 from cmab.results import tables
+from cmab.saving._faults import in_words
 from cmab.studies import _pieces, _registry, _warmup
 from cmab.validation import check_jobs
 from instances.demos import _cascade_pictures, _comparison, influence, offline
@@ -685,3 +687,10 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_run(tmp_path, monkey
     assert printed.err.endswith(f"got {tmp_path / 'out'}: Read-only file system; name another folder\n")
     assert printed.out == ""
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOENT, errno.EACCES, errno.EROFS])
+def test_a_fault_of_a_file_has_one_remedy(number):
+    plain = OSError(number, os.strerror(number), "journal")
+    assert sentence(plain).count(";") == 1
+    assert sentence(in_words(plain, "journal")) == f"journal: {in_words(plain, 'journal').strerror}"
