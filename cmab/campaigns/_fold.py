@@ -150,9 +150,9 @@ class Fold(Generic[State]):
         ticket = self.current._open[event["ticket"]]
         feedback = self.feedback(event)
         self._check_told(ticket, feedback)
-        if type(self.policy).learn is not Policy.learn:  # which does not draw
+        if len(VERBS["update"].names) <= taken(self.policy.update):  # which may draw
             self._catch_up()
-        self.policy.learn(self.current.state, ticket, feedback, self.current.rng)
+        self.policy.update(self.current.state, feedback, ticket, self.current.rng)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
 
