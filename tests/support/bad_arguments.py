@@ -1,8 +1,8 @@
 """Bad values for each parameter of each public callable, found from signatures, annotations and examples.
 
-Run: PYTHONPATH=.:tests python tests/support/bad_arguments.py [PREFIX]. A new public name needs no line here: its
-docstring has an example (`test_docstrings.py`), and the arguments of the first call in it are the good ones,
-in which one at a time is replaced.
+Run: PYTHONPATH=.:tests python tests/support/bad_arguments.py [PREFIX]. A new public name needs no line here:
+its docstring has an example (`test_docstrings.py`), and the arguments of the first call in it are the good
+ones, in which one at a time is replaced.
 """
 
 import contextlib
