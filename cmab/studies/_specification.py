@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from cmab.renamed import first_name, present_name, warn
 from cmab.spelling import nearest
 from cmab.studies import _registry
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
@@ -128,7 +129,7 @@ def entry_of(name: str) -> metadata.EntryPoint | None:
     """Return the entry point of a class, whatever its kind."""
     if ":" in name:
         return metadata.EntryPoint(name, name, "cmab.own")
-    found = (_registry.entries(group).get(name) for group in _GROUPS)
+    found = (_registry.entries(group).get(present_name(name)) for group in _GROUPS)
     return next((entry for entry in found if entry is not None), None)
 
 
@@ -150,7 +151,9 @@ def class_of(name: str, where: str) -> Any:
             ' a class of your own is "module:Class", or one once its package has an entry point in the group'
             " cmab.plugins"
         )
-    _registry.check_unique(name, _GROUPS)
+    if entry.name != name:
+        warn(name, entry.name)
+    _registry.check_unique(entry.name, _GROUPS)
     try:
         return entry.load()
     except Exception as error:
@@ -198,10 +201,15 @@ def classes(value: Any) -> Iterator[str]:
             yield from classes(entry)
 
 
-def unnamed(value: Any) -> Any:
-    """Return a specification without the names of files, whose graphs count and not where they lie."""
+def unnamed(value: Any, key: str = "") -> Any:
+    """Return a specification without the names of files, and with the first names of classes.
+
+    Graphs count, and not where they lie. A class that was renamed keeps its results.
+    """
     if isinstance(value, Mapping):
-        return {key: "" if key == "file" else unnamed(entry) for key, entry in value.items()}
+        return {key: "" if key == "file" else unnamed(entry, key) for key, entry in value.items()}
+    if key == "class" and isinstance(value, str):
+        return first_name(value)
     return [unnamed(entry) for entry in value] if isinstance(value, list) else value
 
 

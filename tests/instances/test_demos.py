@@ -252,7 +252,7 @@ def test_a_demo_in_a_study_file(tmp_path):
     """Its problem is an instance as any other, and its numbers are those of `simulate`."""
     (tmp_path / "edges.txt").write_text("".join(f"{u} {u + 1} 0.{u + 1}\n" for u in range(5)))
     table = {"demo": "influence", "graph": {"file": "edges.txt"}, "k": 1, "rng": 0}
-    learners = {"Random": {"class": "UniformlyRandom"}}
+    learners = {"Random": {"class": "RandomPolicy"}}
     tables = {"horizon": 10, "instances": {"chain": table}, "learners": learners}
     study = Study(tables, files=tmp_path)
     environment = study.plan.problems["chain"]
@@ -282,7 +282,7 @@ def test_a_demo_in_a_study_file(tmp_path):
     ],
 )
 def test_demos_that_cannot_be_instances(table, message, tmp_path):
-    tables = {"horizon": 1, "instances": {"x": table}, "learners": {"Random": {"class": "UniformlyRandom"}}}
+    tables = {"horizon": 1, "instances": {"x": table}, "learners": {"Random": {"class": "RandomPolicy"}}}
     with pytest.raises(ValueError, match=message):
         Study(tables, files=tmp_path)
 

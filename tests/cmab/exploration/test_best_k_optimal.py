@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binom
 
-from cmab import LUCB1, MixtureGLR, TrackAndStop, identify
+from cmab import LUCB1, BestKGLR, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.exploration._kernels_best_k_proportions import best_k_proportions
 from cmab.exploration._kernels_evidence import coin_evidence
@@ -106,12 +106,12 @@ def test_samples_tend_to_the_characteristic_time():
         / least_samples
         for rule in (
             TrackAndStop(8, k=k, delta=delta),
-            MixtureGLR(8, k, delta=delta),
+            BestKGLR(8, k, delta=delta),
             LUCB1(8, k, delta=delta),
         )
     }
     assert ratios["TrackAndStop"] < 1.15
-    assert ratios["MixtureGLR"] < 1.15
+    assert ratios["BestKGLR"] < 1.15
     assert ratios["LUCB1"] > 2.0
 
 

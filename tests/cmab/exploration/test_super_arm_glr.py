@@ -10,7 +10,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import zeta
 from scipy.stats import binom
 
-from cmab import CLUCB, Feedback, LilCLUCB, LinearOracle, MixtureGLR, SuperArmGLR, identify
+from cmab import CLUCB, BestKGLR, Feedback, LilCLUCB, LinearOracle, SuperArmGLR, identify
 from instances import BernoulliArms, GaussianArms
 from oracles import (
     GraphicMatroid,
@@ -149,7 +149,7 @@ def test_on_uniform_matroids_it_is_the_rule_for_pairs():
     arms = GaussianArms([0.9, 0.7, 0.5, 0.3, 0.1], 0.5)
     own, other = (
         identify(rule, arms, rng=1)
-        for rule in (SuperArmGLR(UniformMatroid(5, 2), delta=0.2), MixtureGLR(5, 2, delta=0.2))
+        for rule in (SuperArmGLR(UniformMatroid(5, 2), delta=0.2), BestKGLR(5, 2, delta=0.2))
     )
     assert own.samples.tolist() == other.samples.tolist()
     assert own.correct.all()

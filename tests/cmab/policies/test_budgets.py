@@ -14,10 +14,10 @@ from cmab import (
     CUCB,
     Campaign,
     Context,
-    Explored,
     Feedback,
+    ForcedExploration,
+    GLRRestart,
     PrimalDualCUCB,
-    Restarting,
     Session,
     Study,
     Ticket,
@@ -397,7 +397,7 @@ def test_oracles_that_prices_do_not_fit():
 
 
 def test_no_other_rule_stands_before_one_with_budgets():
-    for around in (Explored, Restarting):
+    for around in (ForcedExploration, GLRRestart):
         with pytest.raises(ValueError, match="policy must be one without budgets"):
             around(learner())
 

@@ -313,7 +313,7 @@ def test_names_are_shown_as_they_are(tmp_path):
             "horizon": 5,
             "replications": 2,
             "instances": {STRANGE[4]: instance},
-            "learners": {name: {"class": "UniformlyRandom"} for name in STRANGE},
+            "learners": {name: {"class": "RandomPolicy"} for name in STRANGE},
             "explorers": {
                 f"{name}!": {"class": "UniformAllocation", "budget": 8, "k": 2} for name in STRANGE
             },

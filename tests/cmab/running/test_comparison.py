@@ -17,9 +17,9 @@ from cmab import (
     Comparison,
     ComparisonInterrupted,
     Identification,
+    RandomPolicy,
     Study,
     UniformAllocation,
-    UniformlyRandom,
     compare,
     identify,
     simulate,
@@ -101,7 +101,7 @@ def test_the_table_aligns_and_names_the_best(found):
 
 def test_one_replication_tests_nothing():
     found = compare(
-        {"a": CUCB(ORACLE), "b": UniformlyRandom(ORACLE)}, ENVIRONMENT, horizon=50, rng=0, replications=1
+        {"a": CUCB(ORACLE), "b": RandomPolicy(ORACLE)}, ENVIRONMENT, horizon=50, rng=0, replications=1
     )
     assert found.headline == "Best: a. Not tested against it: b."
     assert "1 replication on" in str(found)
@@ -176,7 +176,7 @@ def test_without_an_optimum_rewards_are_compared():
     oracle = InfluenceMaximization(graph, k=1)
     world = IndependentCascade(graph, [0.9, 0.9, 0.1])
     found = compare(
-        {"CUCB": CUCB(oracle), "r": UniformlyRandom(oracle)}, world, horizon=30, replications=4, rng=0
+        {"CUCB": CUCB(oracle), "r": RandomPolicy(oracle)}, world, horizon=30, replications=4, rng=0
     )
     assert np.isnan(found["CUCB"].optimum)
     assert "regret" not in found.rows()[0]
@@ -311,7 +311,7 @@ def test_a_study_gives_the_same_object(tmp_path):
 
 
 def test_who_knows_the_means_is_no_winner():
-    learners = {"true": Clairvoyant(ORACLE, MEANS), "CUCB": CUCB(ORACLE), "r": UniformlyRandom(ORACLE)}
+    learners = {"true": Clairvoyant(ORACLE, MEANS), "CUCB": CUCB(ORACLE), "r": RandomPolicy(ORACLE)}
     found = compare(learners, ENVIRONMENT, horizon=100, replications=4, rng=0)
     assert found.best == "CUCB"
     assert found.rows()[-1]["against the best"] == "knows the means"
@@ -323,7 +323,7 @@ def test_who_knows_the_means_is_no_winner():
 
 
 def test_what_was_finished_outlives_ctrl_c(monkeypatch):
-    class Stopping(UniformlyRandom):
+    class Stopping(RandomPolicy):
         def start(self, rng):
             raise KeyboardInterrupt
 

@@ -404,19 +404,19 @@ def test_the_commands(file, tmp_path, capsys):
 def test_learners_inside_learners_get_the_oracle_too(tmp_path):
     """Behind one and behind two, with the oracle left out as for all learners, or named."""
     kinds = {"CTS": {"coupling": "shared"}, "KLCUCB": {}, "BCUCB": {}, "GaussianCTS": {}, "LLR": {}}
-    kinds |= {"HierarchicalCTS": {"groups": [0, 1, 1, 0], "mode": "mean"}, "UniformlyRandom": {}}
+    kinds |= {"HierarchicalCTS": {"groups": [0, 1, 1, 0], "mode": "mean"}, "RandomPolicy": {}}
     learners = {}
     for name, parameters in kinds.items():
-        once = {"class": "Explored", "policy": {"class": name} | parameters}
-        learners |= {f"{name} 1": once, f"{name} 2": {"class": "Explored", "policy": once, "c": 1.0}}
+        once = {"class": "ForcedExploration", "policy": {"class": name} | parameters}
+        learners |= {f"{name} 1": once, f"{name} 2": {"class": "ForcedExploration", "policy": once, "c": 1.0}}
     given = specification(learners=learners, replications=1)
     with Study(given).at(tmp_path / "out") as folder:
         folder.run()
         assert len(folder.results()) == len(learners)
     named = specification(
-        learners={"x": {"class": "Explored", "policy": {"class": "CTS", "oracle": "$oracle"}}}
+        learners={"x": {"class": "ForcedExploration", "policy": {"class": "CTS", "oracle": "$oracle"}}}
     )
     Study(named)
     inside = {"class": "LUCB1", "n_arms": 4, "k": 2, "delta": 0.1}
     with pytest.raises(ValueError, match=r"learners\.x: policy must have an oracle"):
-        Study(specification(learners={"x": {"class": "Explored", "policy": inside}}))
+        Study(specification(learners={"x": {"class": "ForcedExploration", "policy": inside}}))

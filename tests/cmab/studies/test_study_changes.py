@@ -61,7 +61,7 @@ SPECIFICATION = {
     "instances": {
         "own": {"oracle": {"class": "TopK", "n_arms": 3, "k": 1}, "environment": {"class": "Plug"}}
     },
-    "learners": {"Random": {"class": "UniformlyRandom", "support": [-20.0, 20.0]}},
+    "learners": {"Random": {"class": "RandomPolicy", "support": [-20.0, 20.0]}},
 }
 
 

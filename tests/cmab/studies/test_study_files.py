@@ -183,7 +183,7 @@ def test_an_argument_of_the_wrong_kind_is_named_with_its_place():
 
 @pytest.mark.parametrize("seed", [2**31, 2**63 - 1, 2**63, 2**64 + 1, 2**128 - 1])
 def test_seeds_of_any_size(seed, tmp_path):
-    made = Study(specification(seed=seed, learners={"R": {"class": "UniformlyRandom"}}))
+    made = Study(specification(seed=seed, learners={"R": {"class": "RandomPolicy"}}))
     made.run(tmp_path)
     assert made.missing(tmp_path) == []
     with Store(tmp_path) as store:
