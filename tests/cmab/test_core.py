@@ -35,6 +35,7 @@ def bandit(n_arms=8, k=3):
 # Statistics ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 2), st.floats(-5, 5)), min_size=1, max_size=60))
 def test_statistics_match_numpy(history):
     stats = ArmStatistics.empty(3)
@@ -219,6 +220,7 @@ for _ in range(30):
 """
 
 
+@pytest.mark.slow
 def test_a_saved_session_goes_on_in_another_process(tmp_path):
     oracle, environment = bandit()
     session = Session(CUCB(oracle), rng=0)
@@ -361,6 +363,7 @@ def test_identify_refuses_the_same_numbers_of_workers(n_jobs):
         identify(LUCB1(5, 1, delta=0.1), BernoulliArms([0.9, 0.8, 0.3, 0.2, 0.1]), n_jobs=n_jobs)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**7))
 @settings(max_examples=50)
 def test_default_checkpoints_end_at_the_horizon(horizon):

@@ -244,6 +244,7 @@ def test_the_threshold_is_that_of_the_paper():
 # What they are for.
 
 
+@pytest.mark.slow
 def test_forgetting_pays_after_a_change_and_costs_little_before():
     """An arm that looked bad rises: who remembers all has no reason to look at it again."""
     oracle = TopK(4, k=1)
@@ -262,6 +263,7 @@ def test_forgetting_pays_after_a_change_and_costs_little_before():
         assert moved[0] < 0.05 * 1000 * 0.6  # of 1,000 rounds that are worth 0.6 each
 
 
+@pytest.mark.slow
 def test_restarts_pay_after_a_change_of_all_arms():
     oracle = TopK(6, k=2)
     plain, restarted = (
@@ -289,6 +291,7 @@ def test_false_alarms_are_as_rare_as_promised():
         assert alarms <= binom.ppf(1 - 1e-4, runs, delta)
 
 
+@pytest.mark.slow
 def test_a_change_is_found_within_the_delay_of_theory():
     """With n outcomes before and d after a change by D, the ratio is 2 D^2 n d / (n + d) up to deviations."""
     policy = Restarting(CUCB(TopK(2, k=2)), 0.01, exploration=0.0, every=1)
@@ -301,6 +304,7 @@ def test_a_change_is_found_within_the_delay_of_theory():
     assert all(0 < state.restarts[0] - 200 <= 2 * needed for state in states)
 
 
+@pytest.mark.slow
 def test_studies_and_files_keep_what_was_found(tmp_path):
     oracle = TopK(2, k=2)
     worlds = [place([0.9, 0.5], oracle), place([0.1, 0.5], oracle)]
@@ -346,6 +350,7 @@ def test_studies_and_files_keep_what_was_found(tmp_path):
 # Environments.
 
 
+@pytest.mark.slow
 def test_the_world_is_as_its_changes_say():
     environment = PiecewiseStationary([place(MEANS), place(MEANS[::-1]), place(MEANS / 2)], [3, 5], period=8)
     rng = np.random.default_rng(0)
@@ -457,6 +462,7 @@ def test_parameters_out_of_range_are_refused(make, words):
 RULES = [case for case in POLICIES if case.name in ("discounted", "windowed", "restarting")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", RULES, ids=lambda case: case.name)
 def test_only_what_is_available_is_played(case):
     for oracle in (TopK(6, k=2), Matching(nx.complete_bipartite_graph(3, 3))):
@@ -479,6 +485,7 @@ def refuses_to_include(oracle):
     return False
 
 
+@pytest.mark.slow
 def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
     made = [(case, case.make()) for case in ORACLES]
     linear = [(case, oracle) for case, oracle in made if oracle.is_linear and oracle.can_constrain]

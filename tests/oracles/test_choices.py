@@ -62,6 +62,7 @@ def test_customers_buy_by_their_attractions():
     assert stats.chisquare(list(sold.values()), n * chances).pvalue > 1e-6
 
 
+@pytest.mark.slow
 def test_purchases_of_an_epoch_are_geometric_whatever_else_is_offered():
     """P(j purchases before nobody buys) = (1/(1+v)) (v/(1+v))^j: chi-square over j = 0..4+, 1e-6 for each."""
     v = np.array([0.6, 0.9, 0.2, 0.7])
@@ -92,6 +93,7 @@ def mnl_ucb(epochs, m, factor):
     return bounds
 
 
+@pytest.mark.slow
 def test_mnl_ucb_is_that_of_the_paper():
     shop = Assortment([1.0, 0.8, 0.9, 0.5], k=2)
     policy, place, rng = MNLUCB(shop, factor=0.4), MultinomialLogit([0.3, 0.9, 0.5, 0.8], shop), RNG(2)

@@ -425,6 +425,7 @@ def test_a_killed_campaign_loses_no_told_round(path, kills):
     assert found["told"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
 def test_two_processes_lose_no_round_and_remember_the_same(path):
     found = helper("share", path, 25)
@@ -509,6 +510,7 @@ def test_reports_that_cannot_be_are_refused(report, wanted):
         DegreeHeuristic(FRIENDS, 1).feedback_of([0], **report)
 
 
+@pytest.mark.slow
 def test_steps_and_ties_of_a_cascade_agree():
     """All that an environment can show is taken, live edges to people who had joined already as well."""
     rng = np.random.default_rng(1)

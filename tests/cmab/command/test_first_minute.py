@@ -63,6 +63,7 @@ def test_who_tells_it(process, quiet, is_told, clock, capsys, monkeypatch):
     assert capsys.readouterr().err.count("and again in each process") == is_told
 
 
+@pytest.mark.slow
 def test_warmup_runs_what_it_names(capsys, monkeypatch):
     entries = _registry.entries
     wanted = {"demos": {"top-k"}, "explorers": set(_warmup._EXPLORERS)}

@@ -100,6 +100,7 @@ def test_order_scale_and_sign_change_nothing():
         assert found == pytest.approx(sorted((base + unit * low, base + unit * high)), abs=1e-7 * abs(unit))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_bounded", [False, True])
 def test_intervals_hold_where_student_s_do_not(is_bounded):
     """Most of the value is earned in a fiftieth of the rounds: of 100 logs of 40, at the level 0.9.

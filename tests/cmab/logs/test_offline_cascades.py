@@ -91,6 +91,7 @@ def test_the_identity_is_exact(seed):
     assert gaps[0] < 0.2 and 8 < gaps[1] / gaps[2] < 11 and gaps[3] < 3e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_bounds_are_those_of_the_paper(seed, monkeypatch):
     """Edge by edge, in one table and in many; dividing as line 4 is printed gives others."""
@@ -117,6 +118,7 @@ def test_bounds_are_those_of_the_paper(seed, monkeypatch):
     assert clcb_cascades(oracle, told[0], without, delta=0.1).bounds.tolist() == choice.bounds.tolist()
 
 
+@pytest.mark.slow
 def test_bounds_hold_as_often_as_they_say():
     """A thousand logs, drawn as counts of outcomes; false alarm 1e-9, were the error exactly delta.
 
@@ -145,6 +147,7 @@ def test_bounds_hold_as_often_as_they_say():
     assert told > 500 and plain > 800
 
 
+@pytest.mark.slow
 def test_logs_that_say_nothing_of_an_edge():
     """Seeds that never or always are, heads always active, somebody alone, one round only: bounds of 0."""
     graph = nx.DiGraph(
@@ -167,6 +170,7 @@ def test_logs_that_say_nothing_of_an_edge():
     assert clcb_cascades(empty, [[0], [1, 1]], [[], []]).bounds.tolist() == []
 
 
+@pytest.mark.slow
 def test_arcs_back_and_forth_are_told_apart():
     oracle = MonteCarloGreedy(nx.Graph([("u", "v")]), k=1)
     seeds, active = drawn(oracle.graph, [0.9, 0.0], [0.5, 0.5], 12000, RNG(1))

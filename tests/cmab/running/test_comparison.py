@@ -141,6 +141,7 @@ def test_frame_and_latex(found, monkeypatch):
         found.to_frame()
 
 
+@pytest.mark.slow
 def test_saved_and_loaded(found, tmp_path):
     explorers = compare({"a": LUCB1(3, 1, delta=0.2)}, BernoulliArms([0.2, 0.9, 0.4]), replications=3, rng=0)
     for number, comparison in enumerate((found, explorers)):
@@ -171,6 +172,7 @@ def test_a_damaged_file_is_refused(found, tmp_path):
         Comparison.load(tmp_path / "x")
 
 
+@pytest.mark.slow
 def test_without_an_optimum_rewards_are_compared():
     graph = nx.DiGraph([(0, 1), (1, 2), (3, 2)])
     oracle = InfluenceMaximization(graph, k=1)
@@ -231,6 +233,7 @@ def test_budgets_are_compared_by_errors():
     assert found.plot().get_ylabel() == "Share of wrong answers"
 
 
+@pytest.mark.slow
 def test_explorers_are_those_of_identify():
     explorers = {"LUCB": LUCB1(5, 2, delta=0.1), "even": UniformAllocation(5, 2, budget=50)}
     found = compare(explorers, BernoulliArms(MEANS), replications=3, rng=1, max_samples=10_000)
@@ -279,6 +282,7 @@ def test_levels_and_names_are_checked(found):
         found["nobody"]
 
 
+@pytest.mark.slow
 def test_a_study_gives_the_same_object(tmp_path):
     arms = {"class": "BernoulliArms", "means": MEANS}
     study = Study(

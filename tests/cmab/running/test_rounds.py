@@ -379,6 +379,7 @@ def test_delays_that_are_none_are_refused(named, message):
         simulate(CUCB(ORACLE), PLACE, 10, rng=0, **named)
 
 
+@pytest.mark.slow
 def test_studies_tell_feedback_late(tmp_path):
     late = {"batch": 4, "delay": 7}
     study = {

@@ -512,6 +512,7 @@ def extremes(note):
     return True
 
 
+@pytest.mark.slow
 def test_no_parameter_makes_a_policy_endless():
     assert isolated(extremes, seconds=100)
 

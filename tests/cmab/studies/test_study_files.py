@@ -92,6 +92,7 @@ def changed(tables, rng):
     return tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
 def test_changed_studies_are_used_or_refused_in_words(file):
     tables, rng, refused = tomllib.loads(file.read_text(encoding="utf-8")), np.random.default_rng(0), 0
@@ -191,6 +192,7 @@ def test_seeds_of_any_size(seed, tmp_path):
     assert len(Study.open(tmp_path).results(tmp_path)["ads", "R"].seconds) == 2
 
 
+@pytest.mark.slow
 def test_results_of_a_study_are_drawn_as_they_are(tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     given = specification(explorers={"LUCB": {"class": "LUCB1", "k": 1, "delta": 0.1}}, max_samples=200)

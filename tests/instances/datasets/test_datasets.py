@@ -384,6 +384,7 @@ def test_what_cannot_be_fitted_is_refused(features, chosen, message):
         datasets.fit_logit(features, np.array(chosen))
 
 
+@pytest.mark.slow
 def test_the_ratings_are_those_of_movielens():
     films = real(datasets.movielens)
     assert (len(films.ratings), len(films.titles), len(films.occupations)) == (100_000, 1682, 943)
@@ -391,6 +392,7 @@ def test_the_ratings_are_those_of_movielens():
     assert np.bincount(films.films).max() == 583
 
 
+@pytest.mark.slow
 def test_the_baskets_are_those_of_ta_feng():
     bought = real(datasets.baskets)
     assert (len(bought.customers), len(bought.names), len(bought.products)) == (119_578, 23_812, 817_741)
@@ -401,6 +403,7 @@ def test_the_baskets_are_those_of_ta_feng():
     assert alone.optimum < shop.optimum < 3 * alone.optimum
 
 
+@pytest.mark.slow
 def test_the_flights_are_those_of_new_york():
     """Cancelled ones are left out; delays have a tail of many standard deviations."""
     seen = real(datasets.flights)
@@ -450,6 +453,7 @@ def by_position(log):
     return lambda row: chances[row.facts["position"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("campaign", ["men", "women", "all"])
 def test_the_random_log_tells_what_thompson_sampling_earned(campaign):
     """The measured click rate lies in the interval of its estimate from the other log; three of 95 %."""
@@ -465,6 +469,7 @@ def test_the_random_log_tells_what_thompson_sampling_earned(campaign):
     assert found.value == pytest.approx(sum(clicks) / len(random))
 
 
+@pytest.mark.slow
 def test_a_wrong_propensity_column_of_the_clicks_is_noticed():
     """Uniform over the items of other campaigns, a tenth too large, or the shares of Thompson sampling.
 

@@ -251,6 +251,7 @@ def test_probability_models():
         uniform_probabilities(graph, np.random.default_rng(0), low=0.5, high=0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "directed", "nodes", "arcs_read"),
     [("nethept_imm", True, 15_229, 62_752), ("nethept_chen", False, 15_233, 2 * (58_891 - 39))],

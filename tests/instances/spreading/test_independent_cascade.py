@@ -195,6 +195,7 @@ def test_too_little_memory_for_a_round_is_said_when_the_environment_is_made(monk
     assert IndependentCascade(graph, ends).play(np.array([0]), np.random.default_rng(0)).reward == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", [IndependentCascade, LinearThreshold])
 def test_too_little_memory_for_a_batch_is_said_before_it_starts(monkeypatch, environment):
     ends = np.zeros(2_000_000, np.int32)

@@ -59,6 +59,7 @@ def test_expected_reward_against_enumeration():
             assert environment.standard_error(seeds) == 0.0
 
 
+@pytest.mark.slow
 def test_rounds_and_batches_against_the_definition():
     """Three simulators and, where it is not enumerated, the pool: 12 comparisons at 5.5 errors, 5e-7."""
     rng = np.random.default_rng(1)

@@ -76,6 +76,7 @@ def test_optimum_by_enumeration():
     assert environment.optimum_is_exact
 
 
+@pytest.mark.slow
 def test_cucb_counts_the_arms_of_a_node_alike_and_learns():
     graph = random_graph(5)
     truth = np.random.default_rng(3).uniform(0.05, 0.9, graph.number_of_edges())

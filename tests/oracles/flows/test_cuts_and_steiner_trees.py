@@ -99,6 +99,7 @@ def connecting_program(graph, terminals):
     return PuLPOracle(problem, x)
 
 
+@pytest.mark.slow
 def test_trees_against_programs_and_libraries():
     """The cheapest is the integer program's; nearly the cheapest is as near as those of two libraries."""
     for seed in range(6):

@@ -211,6 +211,7 @@ def test_greedy_cover_against_a_slow_one():
         assert best <= bound <= 30
 
 
+@pytest.mark.slow
 def test_bounds_hold_as_often_as_they_say():
     """Binomial counts against their mean: 20,000 trials at failure rate 0.05, at most 0.06 observed.
 
@@ -298,6 +299,7 @@ def test_weights_and_candidates_against_enumeration():
     assert failures <= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [None, 0.1])
 def test_answers_depend_on_means_and_generator_alone(p):
     """Not on threads, nor on what the oracle did before; 0.1 is where sets are left at sentinels."""
@@ -318,6 +320,7 @@ def test_answers_depend_on_means_and_generator_alone(p):
         )
 
 
+@pytest.mark.slow
 def test_samplers_can_be_chosen():
     graph = nethept()
     small = np.full(graph.n_arcs, 0.01)
@@ -501,6 +504,7 @@ def test_the_ratio_of_greedy_is_that_of_its_worst_case(k):
     assert greedy_ratio(k) > 1 - 1 / math.e
 
 
+@pytest.mark.slow
 def test_equal_costs_are_cardinality():
     graph = nethept()
     means = weighted_cascade(graph)
@@ -621,6 +625,7 @@ def nethept():
     return read_edge_list(file, header=True)
 
 
+@pytest.mark.slow
 def test_nethept():
     """The best spread known at weighted cascade is 967: greedy at eps = 0.1 reaches nearly all of it."""
     graph = nethept()
@@ -634,6 +639,7 @@ def test_nethept():
     assert abs(answer.spread - value) < 6 * math.hypot(error, answer.standard_error)
 
 
+@pytest.mark.slow
 def test_nethept_under_optimistic_probabilities():
     """Nine edges in ten certain, the regime of CUCB's first rounds: contracted and not, the same value."""
     graph = nethept()

@@ -197,6 +197,7 @@ def test_without_positions_pbm_ucb_is_cucb():
         np.testing.assert_allclose(PBMUCB(oracle).indices(stats_, rng), wanted, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_knowing_positions_saves_regret():
     """Items are learned from all positions: far less regret than of pairs by themselves."""
     attraction, examination = np.linspace(0.1, 0.8, 6), np.array([1.0, 0.6, 0.3])

@@ -48,6 +48,7 @@ def test_by_enumeration(is_whole):
                 GeneralizedAssignment(weights, capacities, complete=True)
 
 
+@pytest.mark.slow
 def test_against_scipy():
     """Of a size that cannot be enumerated: 4 agents, 15 jobs."""
     for seed in range(3):

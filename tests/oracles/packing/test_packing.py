@@ -71,6 +71,7 @@ def test_one_row_is_the_integer_program(kind):
             assert not set(exclude) & set(one.tolist())
 
 
+@pytest.mark.slow
 def test_several_rows_by_enumeration():
     rng = np.random.default_rng(3)
     for trial in range(12):

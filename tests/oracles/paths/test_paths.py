@@ -134,6 +134,7 @@ def test_is_feasible_accepts_the_sets_of_edges_of_simple_paths_and_no_others(gra
             assert oracle.is_feasible(np.array(arms, np.int64)) == (frozenset(arms) in known), arms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [ShortestPath, MostReliablePath])
 def test_families_of_paths_can_be_listed_by_is_feasible(make):
     """The second edge of the path comes first in the graph: sorted, its edges are no walk."""

@@ -36,6 +36,7 @@ def feasible_sets(weights):
     return [arms for arms in subsets if (weights[:, arms].sum(axis=1) <= 8 + 3.5).all()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("sense", [pulp.LpMaximize, pulp.LpMinimize])
 def test_packing_against_enumeration(seed, sense):
@@ -57,6 +58,7 @@ def test_the_solver_writes_nothing(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_the_thousandth_call_is_the_first():
     """Ties and drift in between: a warm start must not choose among equal optima."""
     problem, x, _ = packing(1)
@@ -110,6 +112,7 @@ def test_a_pickled_copy_compiles_its_own_model():
     assert np.array_equal(pickle.loads(pickle.dumps(oracle)).solve(means, RNG), expected)
 
 
+@pytest.mark.slow
 def test_a_gap_is_declared():
     problem, x, weights = packing(3)
     loose = PuLPOracle(problem, x, gap=0.25)
