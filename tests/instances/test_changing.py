@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from cases import ORACLES, POLICIES, assert_same_state
+from refusals import refused
 from scipy.special import lambertw
 from scipy.stats import binom
 
@@ -375,23 +376,18 @@ def test_the_support_is_that_of_all_environments():
     assert environment.sigma == 2.0
 
 
-@pytest.mark.parametrize(
-    ("environments", "changes", "period", "words"),
-    [
-        ([], [], None, "changes must be one fewer"),
-        ([place(MEANS)], [3], None, "changes must be one fewer"),
-        ([place(MEANS)] * 2, [0], None, "changes must increase"),
-        ([place(MEANS)] * 3, [4, 3], None, "changes must increase"),
-        ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
-        ([place(MEANS)] * 2, [5], 5, "period must be"),
-        ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
-        ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
-        (place(MEANS), [], None, "environments must be a list"),
-    ],
+test_what_is_no_world_is_refused = refused(
+    ([], [], None, "changes must be one fewer"),
+    ([place(MEANS)], [3], None, "changes must be one fewer"),
+    ([place(MEANS)] * 2, [0], None, "changes must increase"),
+    ([place(MEANS)] * 3, [4, 3], None, "changes must increase"),
+    ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
+    ([place(MEANS)] * 2, [5], 5, "period must be"),
+    ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
+    ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
+    (place(MEANS), [], None, "environments must be a list"),
+    by=lambda environments, changes, period: PiecewiseStationary(environments, changes, period=period),
 )
-def test_what_is_no_world_is_refused(environments, changes, period, words):
-    with pytest.raises(ValueError, match=words):
-        PiecewiseStationary(environments, changes, period=period)
 
 
 @pytest.mark.parametrize("period", [None, 12, 20])
@@ -403,20 +399,15 @@ def test_means_move_on_straight_lines(period):
         assert environment.in_round(t, None).means == pytest.approx(expected), t
 
 
-@pytest.mark.parametrize(
-    ("path", "rounds", "period", "words"),
-    [
-        ([0.1, 0.2], [1], None, "path must be a table"),
-        ([[0.1, 1.2]], [1], None, "path must be a table"),
-        ([[0.1, 0.2]], [1, 2], None, "rounds must be as many"),
-        ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be as many"),
-        ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
-        ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
-    ],
+test_what_is_no_path_is_refused = refused(
+    ([0.1, 0.2], [1], None, "path must be a table"),
+    ([[0.1, 1.2]], [1], None, "path must be a table"),
+    ([[0.1, 0.2]], [1, 2], None, "rounds must be as many"),
+    ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be as many"),
+    ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
+    ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
+    by=lambda path, rounds, period: MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period),
 )
-def test_what_is_no_path_is_refused(path, rounds, period, words):
-    with pytest.raises(ValueError, match=words):
-        MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period)
 
 
 def test_lies_stay_within_their_budget():
@@ -439,24 +430,19 @@ def test_lies_stay_within_their_budget():
 # Refusals, sessions, availability.
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
-        (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
-        (lambda oracle: Windowed(CUCB(oracle), window=0), "window must"),
-        (lambda oracle: Windowed(RarelySwitchingCUCB(oracle), window=5), "policy must learn ArmStatistics"),
-        (lambda oracle: Windowed(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
-        (lambda oracle: Restarting(CUCB(oracle), 0.0), "delta must"),
-        (lambda oracle: Restarting(CUCB(oracle), 5e-324), "delta must"),
-        (lambda oracle: Restarting(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),
-        (lambda oracle: Restarting(CUCB(oracle), exploration=1.5), "exploration must"),
-        (lambda oracle: Restarting(CUCB(oracle), every=0), "every must"),
-    ],
+test_parameters_out_of_range_are_refused = refused(
+    (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
+    (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
+    (lambda oracle: Windowed(CUCB(oracle), window=0), "window must"),
+    (lambda oracle: Windowed(RarelySwitchingCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: Windowed(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: Restarting(CUCB(oracle), 0.0), "delta must"),
+    (lambda oracle: Restarting(CUCB(oracle), 5e-324), "delta must"),
+    (lambda oracle: Restarting(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),
+    (lambda oracle: Restarting(CUCB(oracle), exploration=1.5), "exploration must"),
+    (lambda oracle: Restarting(CUCB(oracle), every=0), "every must"),
+    by=lambda make: make(TopK(4, k=2)),
 )
-def test_parameters_out_of_range_are_refused(make, words):
-    with pytest.raises(ValueError, match=words):
-        make(TopK(4, k=2))
 
 
 RULES = [case for case in POLICIES if case.name in ("discounted", "windowed", "restarting")]

@@ -89,7 +89,7 @@ def check_never_overspent(runs, seed):
 
 
 def test_budgets_are_never_overspent_in_random_runs():
-    check_never_overspent(200, 0)  # tests/benchmarks/overspending.py makes 100,000
+    check_never_overspent(200, 0)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import zipfile
 import networkx as nx
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.optimize import linear_sum_assignment
 
 from cmab import Log, off_policy_value
@@ -370,18 +371,13 @@ def test_a_survey_and_the_offers_fitted_on_it(nowhere):
     assert slopes[0, 0] == pytest.approx(-0.05, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("features", "chosen", "message"),
-    [
-        (np.ones((3, 2, 1)), [0, 1, 0], "neither say the same nor tell all"),
-        ([[[0.0], [1.0]]] * 3, [1, 1, 1], "neither say the same nor tell all"),
-        ([[[0.0], [1.0]]] * 3, [1, 2, 1], r"chosen must be items in \[0, 1\]"),
-        ([[[0.0], [1.0]]] * 3, [1, 0], "features must have the shape"),
-    ],
+test_what_cannot_be_fitted_is_refused = refused(
+    (np.ones((3, 2, 1)), [0, 1, 0], "neither say the same nor tell all"),
+    ([[[0.0], [1.0]]] * 3, [1, 1, 1], "neither say the same nor tell all"),
+    ([[[0.0], [1.0]]] * 3, [1, 2, 1], r"chosen must be items in \[0, 1\]"),
+    ([[[0.0], [1.0]]] * 3, [1, 0], "features must have the shape"),
+    by=lambda features, chosen: datasets.fit_logit(features, np.array(chosen)),
 )
-def test_what_cannot_be_fitted_is_refused(features, chosen, message):
-    with pytest.raises(ValueError, match=message):
-        datasets.fit_logit(features, np.array(chosen))
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
+from refusals import refused
 
 from instances import read_edge_list, weighted_cascade
 from oracles import (
@@ -518,19 +519,14 @@ def test_equal_costs_are_cardinality():
     assert budgeted.solve_certified(means, np.random.default_rng(0)).ratio > budgeted.alpha
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"costs": [1.0, 0.0], "budget": 1.0}, "costs must be positive"),
-        ({"costs": [1.0, -1.0], "budget": 1.0}, "costs"),
-        ({"costs": [1.0], "budget": 1.0}, "costs|candidates"),
-        ({"costs": [1.0, 2.0], "budget": 0.5}, "budget"),
-        ({"costs": [1.0, 2.0], "budget": 2.0, "epsilon": 0.41}, "epsilon"),
-    ],
+test_budgets_refuse = refused(
+    ({"costs": [1.0, 0.0], "budget": 1.0}, "costs must be positive"),
+    ({"costs": [1.0, -1.0], "budget": 1.0}, "costs"),
+    ({"costs": [1.0], "budget": 1.0}, "costs|candidates"),
+    ({"costs": [1.0, 2.0], "budget": 0.5}, "budget"),
+    ({"costs": [1.0, 2.0], "budget": 2.0, "epsilon": 0.41}, "epsilon"),
+    by=lambda arguments: BudgetedInfluence(DirectedGraph.from_edges([0], [1]), **arguments),
 )
-def test_budgets_refuse(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        BudgetedInfluence(DirectedGraph.from_edges([0], [1]), **arguments)
 
 
 def test_a_graph_that_does_not_fit_into_memory_is_refused_beforehand(monkeypatch):
@@ -585,30 +581,24 @@ def test_a_budget_is_kept_and_reported():
     assert ready.solve_certified(means, np.random.default_rng(0)).rr_sets == free.rr_sets
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"k": 0}, "k"),
-        ({"k": 8}, "k"),
-        ({"k": 1, "epsilon": 0.0}, "epsilon"),
-        ({"k": 1, "epsilon": 1.0}, "epsilon"),
-        ({"k": 7, "epsilon": 0.7}, "epsilon"),
-        ({"k": 1, "delta": 1.0}, "delta"),
-        ({"k": 1, "max_rr_sets": 1}, "max_rr_sets"),
-        ({"k": 1, "first_rr_sets": 0}, "first_rr_sets"),
-        ({"k": 1, "sampler": "best"}, "sampler"),
-        ({"k": 1, "threads": 0}, "threads"),
-        ({"k": 1, "node_weights": [1.0, 2.0]}, "node_weights"),
-        ({"k": 1, "node_weights": [-1.0] * 7}, "node_weights"),
-        ({"k": 1, "node_weights": [0.0] * 7}, "node_weights must be positive"),
-        ({"k": 1, "candidates": [7]}, "candidates"),
-        ({"k": 2, "candidates": [3]}, "k"),
-    ],
+test_refuses = refused(
+    ({"k": 0}, "k"),
+    ({"k": 8}, "k"),
+    ({"k": 1, "epsilon": 0.0}, "epsilon"),
+    ({"k": 1, "epsilon": 1.0}, "epsilon"),
+    ({"k": 7, "epsilon": 0.7}, "epsilon"),
+    ({"k": 1, "delta": 1.0}, "delta"),
+    ({"k": 1, "max_rr_sets": 1}, "max_rr_sets"),
+    ({"k": 1, "first_rr_sets": 0}, "first_rr_sets"),
+    ({"k": 1, "sampler": "best"}, "sampler"),
+    ({"k": 1, "threads": 0}, "threads"),
+    ({"k": 1, "node_weights": [1.0, 2.0]}, "node_weights"),
+    ({"k": 1, "node_weights": [-1.0] * 7}, "node_weights"),
+    ({"k": 1, "node_weights": [0.0] * 7}, "node_weights must be positive"),
+    ({"k": 1, "candidates": [7]}, "candidates"),
+    ({"k": 2, "candidates": [3]}, "k"),
+    by=lambda arguments: InfluenceMaximization(DirectedGraph.from_edges([0], [1], n_nodes=7), **arguments),
 )
-def test_refuses(arguments, message):
-    graph = DirectedGraph.from_edges([0], [1], n_nodes=7)
-    with pytest.raises(ValueError, match=message):
-        InfluenceMaximization(graph, **arguments)
 
 
 @pytest.mark.parametrize("means", [[0.5, np.nan], [0.5, 1.1], [-0.1, 0.5], [0.5]])

@@ -7,6 +7,7 @@ import numpy as np
 import pulp
 import pytest
 from pulp_solvers import OutOfTime
+from refusals import refused
 
 from cmab.testing import check_oracle
 from oracles import PuLPOracle, SolverError
@@ -163,17 +164,12 @@ def foreign():
     return problem, [*x, OTHER.add_variable("elsewhere", cat="Binary")]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (infeasible, "feasible"),
-        (not_binary, "binary"),
-        (lambda: (packing(0)[0], []), "at least one"),
-    ],
+test_bad_models_are_refused = refused(
+    (infeasible, "feasible"),
+    (not_binary, "binary"),
+    (lambda: (packing(0)[0], []), "at least one"),
+    by=lambda make: PuLPOracle(*make()),
 )
-def test_bad_models_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        PuLPOracle(*make())
 
 
 def test_a_variable_of_another_model_with_a_name_of_its_own():
