@@ -7,6 +7,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 
 from cmab import (
@@ -243,36 +244,32 @@ def test_explorers_are_those_of_identify():
         np.testing.assert_array_equal(found[name].samples, alone.samples)
 
 
-@pytest.mark.parametrize(
-    ("learners", "settings", "message"),
-    [
-        ({}, {"horizon": 5}, "learners must hold one at least, got none"),
-        ([CUCB(ORACLE)], {"horizon": 5}, "learners must be a mapping such as"),
-        ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have names, which are texts, got 1"),
-        ({" ": CUCB(ORACLE)}, {"horizon": 5}, "learners must have names"),
-        ({"a": CUCB}, {"horizon": 5}, r"learners\['a'\]: policy must be"),
-        ({"a": CUCB(TopK(6, 2))}, {"horizon": 5}, r"learners\['a'\]: .* the same base arms, got 6 and 5"),
-        (
-            {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 3))},
-            {"horizon": 5},
-            r"learners\['b'\]: policy.oracle must choose",
-        ),
-        (
-            {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 2, sense="min"))},
-            {"horizon": 5},
-            "oracles of one sense, got",
-        ),
-        ({"a": CUCB(ORACLE)}, {}, "give the horizon for policies"),
-        ({"a": CUCB(ORACLE)}, {"horizon": 0}, "horizon must be"),
-        ({"a": CUCB(ORACLE)}, {"horizon": 5, "replications": 0}, "replications must be"),
-        ({"a": CUCB(ORACLE)}, {"horizon": 5, "max_samples": 5}, "max_samples is for explorers"),
-        ({"a": LUCB1(5, 2, delta=0.1)}, {"horizon": 5}, r"learners\['a'\]: policy must have an oracle"),
-        ({"a": LUCB1(5, 2, delta=0.1)}, {"checkpoints": [1]}, "checkpoints are for policies"),
-    ],
+test_refusals_name_the_learner = refused(
+    ({}, {"horizon": 5}, "learners must hold one at least, got none"),
+    ([CUCB(ORACLE)], {"horizon": 5}, "learners must be a mapping such as"),
+    ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have names, which are texts, got 1"),
+    ({" ": CUCB(ORACLE)}, {"horizon": 5}, "learners must have names"),
+    ({"a": CUCB}, {"horizon": 5}, r"learners\['a'\]: policy must be"),
+    ({"a": CUCB(TopK(6, 2))}, {"horizon": 5}, r"learners\['a'\]: .* the same base arms, got 6 and 5"),
+    (
+        {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 3))},
+        {"horizon": 5},
+        r"learners\['b'\]: policy.oracle must choose",
+    ),
+    (
+        {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 2, sense="min"))},
+        {"horizon": 5},
+        "oracles of one sense, got",
+    ),
+    ({"a": CUCB(ORACLE)}, {}, "give the horizon for policies"),
+    ({"a": CUCB(ORACLE)}, {"horizon": 0}, "horizon must be"),
+    ({"a": CUCB(ORACLE)}, {"horizon": 5, "replications": 0}, "replications must be"),
+    ({"a": CUCB(ORACLE)}, {"horizon": 5, "max_samples": 5}, "max_samples is for explorers"),
+    ({"a": LUCB1(5, 2, delta=0.1)}, {"horizon": 5}, r"learners\['a'\]: policy must have an oracle"),
+    ({"a": LUCB1(5, 2, delta=0.1)}, {"checkpoints": [1]}, "checkpoints are for policies"),
+    by=lambda learners, settings: compare(learners, ENVIRONMENT, rng=0, **settings),
+    error=(TypeError, ValueError),
 )
-def test_refusals_name_the_learner(learners, settings, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        compare(learners, ENVIRONMENT, rng=0, **settings)
 
 
 def test_levels_and_names_are_checked(found):
