@@ -28,6 +28,7 @@ def faults(stride):
     return found
 
 
+@pytest.mark.slow
 def test_bad_arguments():
     """Of all rows and methods; each argument of each method has more values than the stride."""
     assert faults(29) == []

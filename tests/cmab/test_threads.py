@@ -26,6 +26,7 @@ def differences(times):
     return [line for line in lines[:-1] if not line.startswith("# ")]
 
 
+@pytest.mark.slow
 def test_four_threads_answer_as_one():
     assert differences(1) == []
 
@@ -86,6 +87,7 @@ def problems():
     yield MaxCoverage(pages(), 2), Coverage(pages(), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [CTS, CUCB])
 def test_simulations_in_threads_are_those_of_one(policy):
     for oracle, environment in problems():

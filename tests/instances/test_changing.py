@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from cases import ORACLES, POLICIES, assert_same_state
+from refusals import refused
 from scipy.special import lambertw
 from scipy.stats import binom
 
@@ -244,6 +245,7 @@ def test_the_threshold_is_that_of_the_paper():
 # What they are for.
 
 
+@pytest.mark.slow
 def test_forgetting_pays_after_a_change_and_costs_little_before():
     """An arm that looked bad rises: who remembers all has no reason to look at it again."""
     oracle = TopK(4, k=1)
@@ -262,6 +264,7 @@ def test_forgetting_pays_after_a_change_and_costs_little_before():
         assert moved[0] < 0.05 * 1000 * 0.6  # of 1,000 rounds that are worth 0.6 each
 
 
+@pytest.mark.slow
 def test_restarts_pay_after_a_change_of_all_arms():
     oracle = TopK(6, k=2)
     plain, restarted = (
@@ -289,6 +292,7 @@ def test_false_alarms_are_as_rare_as_promised():
         assert alarms <= binom.ppf(1 - 1e-4, runs, delta)
 
 
+@pytest.mark.slow
 def test_a_change_is_found_within_the_delay_of_theory():
     """With n outcomes before and d after a change by D, the ratio is 2 D^2 n d / (n + d) up to deviations."""
     policy = GLRRestart(CUCB(TopK(2, k=2)), 0.01, exploration=0.0, every=1)
@@ -301,6 +305,7 @@ def test_a_change_is_found_within_the_delay_of_theory():
     assert all(0 < state.restarts[0] - 200 <= 2 * needed for state in states)
 
 
+@pytest.mark.slow
 def test_studies_and_files_keep_what_was_found(tmp_path):
     oracle = TopK(2, k=2)
     worlds = [place([0.9, 0.5], oracle), place([0.1, 0.5], oracle)]
@@ -346,6 +351,7 @@ def test_studies_and_files_keep_what_was_found(tmp_path):
 # Environments.
 
 
+@pytest.mark.slow
 def test_the_world_is_as_its_changes_say():
     environment = PiecewiseStationary([place(MEANS), place(MEANS[::-1]), place(MEANS / 2)], [3, 5], period=8)
     rng = np.random.default_rng(0)
@@ -370,23 +376,18 @@ def test_the_support_is_that_of_all_environments():
     assert environment.sigma == 2.0
 
 
-@pytest.mark.parametrize(
-    ("environments", "changes", "period", "words"),
-    [
-        ([], [], None, "changes must be one fewer"),
-        ([place(MEANS)], [3], None, "changes must be one fewer"),
-        ([place(MEANS)] * 2, [0], None, "changes must increase"),
-        ([place(MEANS)] * 3, [4, 3], None, "changes must increase"),
-        ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
-        ([place(MEANS)] * 2, [5], 5, "period must be"),
-        ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
-        ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
-        (place(MEANS), [], None, "environments must be a list"),
-    ],
+test_what_is_no_world_is_refused = refused(
+    ([], [], None, "changes must be one fewer"),
+    ([place(MEANS)], [3], None, "changes must be one fewer"),
+    ([place(MEANS)] * 2, [0], None, "changes must increase"),
+    ([place(MEANS)] * 3, [4, 3], None, "changes must increase"),
+    ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
+    ([place(MEANS)] * 2, [5], 5, "period must be"),
+    ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
+    ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
+    (place(MEANS), [], None, "environments must be a list"),
+    by=lambda environments, changes, period: PiecewiseStationary(environments, changes, period=period),
 )
-def test_what_is_no_world_is_refused(environments, changes, period, words):
-    with pytest.raises(ValueError, match=words):
-        PiecewiseStationary(environments, changes, period=period)
 
 
 @pytest.mark.parametrize("period", [None, 12, 20])
@@ -398,20 +399,15 @@ def test_means_move_on_straight_lines(period):
         assert environment.in_round(t, None).means == pytest.approx(expected), t
 
 
-@pytest.mark.parametrize(
-    ("path", "rounds", "period", "words"),
-    [
-        ([0.1, 0.2], [1], None, "path must be a table"),
-        ([[0.1, 1.2]], [1], None, "path must be a table"),
-        ([[0.1, 0.2]], [1, 2], None, "rounds must be as many"),
-        ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be as many"),
-        ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
-        ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
-    ],
+test_what_is_no_path_is_refused = refused(
+    ([0.1, 0.2], [1], None, "path must be a table"),
+    ([[0.1, 1.2]], [1], None, "path must be a table"),
+    ([[0.1, 0.2]], [1, 2], None, "rounds must be as many"),
+    ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be as many"),
+    ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
+    ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
+    by=lambda path, rounds, period: MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period),
 )
-def test_what_is_no_path_is_refused(path, rounds, period, words):
-    with pytest.raises(ValueError, match=words):
-        MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period)
 
 
 def test_lies_stay_within_their_budget():
@@ -434,32 +430,25 @@ def test_lies_stay_within_their_budget():
 # Refusals, sessions, availability.
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
-        (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
-        (lambda oracle: SlidingWindow(CUCB(oracle), window=0), "window must"),
-        (
-            lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5),
-            "policy must learn ArmStatistics",
-        ),
-        (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
-        (lambda oracle: GLRRestart(CUCB(oracle), 0.0), "delta must"),
-        (lambda oracle: GLRRestart(CUCB(oracle), 5e-324), "delta must"),
-        (lambda oracle: GLRRestart(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),
-        (lambda oracle: GLRRestart(CUCB(oracle), exploration=1.5), "exploration must"),
-        (lambda oracle: GLRRestart(CUCB(oracle), every=0), "every must"),
-    ],
+test_parameters_out_of_range_are_refused = refused(
+    (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
+    (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
+    (lambda oracle: SlidingWindow(CUCB(oracle), window=0), "window must"),
+    (lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: GLRRestart(CUCB(oracle), 0.0), "delta must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), 5e-324), "delta must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),
+    (lambda oracle: GLRRestart(CUCB(oracle), exploration=1.5), "exploration must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), every=0), "every must"),
+    by=lambda make: make(TopK(4, k=2)),
 )
-def test_parameters_out_of_range_are_refused(make, words):
-    with pytest.raises(ValueError, match=words):
-        make(TopK(4, k=2))
 
 
 RULES = [case for case in POLICIES if case.name in ("discounted", "windowed", "restarting")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", RULES, ids=lambda case: case.name)
 def test_only_what_is_available_is_played(case):
     for oracle in (TopK(6, k=2), Matching(nx.complete_bipartite_graph(3, 3))):
@@ -482,6 +471,7 @@ def refuses_to_include(oracle):
     return False
 
 
+@pytest.mark.slow
 def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
     made = [(case, case.make()) for case in ORACLES]
     linear = [(case, oracle) for case, oracle in made if oracle.is_linear and oracle.can_constrain]

@@ -140,6 +140,7 @@ def samples_of(name, rule, state):
     return {int(rule.select(state, rng)[0]) for _ in range(6)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GLR)
 def test_likelihood_ratios_stop_when_every_pair_has_enough(name):
     rng, ends, subtle = np.random.default_rng(1), [], 0

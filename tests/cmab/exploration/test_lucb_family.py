@@ -79,6 +79,7 @@ def test_lucb_plus_plus_is_lil_lucb_when_half_the_arms_are_wanted():
         assert run(pair[0], means) == run(pair[1], means)
 
 
+@pytest.mark.slow
 def test_oracles_of_one_family_give_one_run():
     means = np.linspace(0.0, 2.0, 5)
     pairs = [(i, j) for i in range(5) for j in range(i)]

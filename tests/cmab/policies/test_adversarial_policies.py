@@ -47,6 +47,7 @@ def test_marginals_minimise_the_regularised_losses(n_arms, k):
         assert found.sum() == pytest.approx(k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sense", ["max", "min"])
 def test_the_draw_has_the_marginals(sense):
     """Counts of each arm in 4,000 draws; false alarms with probability below 1e-6 by the union bound."""
@@ -78,6 +79,7 @@ def test_a_loss_is_estimated_by_its_chance(sense, losses):
     )
 
 
+@pytest.mark.slow
 def test_estimates_of_many_rounds_start_from_those_before():
     """After a run, the marginals in the memory are those that root finding gives."""
     policy = HybridFTRL(TopK(5, 2))
@@ -86,11 +88,13 @@ def test_estimates_of_many_rounds_start_from_those_before():
     assert other[5:10] == pytest.approx(marginals(one[:5], 2, 1.0, 500), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_all_arms_at_once_leave_nothing_to_choose():
     run = simulate(HybridFTRL(TopK(3, 3)), SemiBandit(BernoulliArms([0.2, 0.9, 0.4]), TopK(3, 3)), 50, rng=0)
     assert run.regret[0, -1] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("oracle", "gone"),
     [

@@ -74,6 +74,7 @@ def test_a_log_without_bias_counts_like_rounds():
     np.testing.assert_allclose(found, CUCB(oracle).indices(as_if, rng), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_log_saves_rounds():
     """400 outcomes an arm whose means are 0.02 too high; paired by seed, 10 standard errors less regret."""
     means = np.linspace(0.2, 0.8, 8)

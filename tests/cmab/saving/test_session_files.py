@@ -223,6 +223,7 @@ def test_many_edited_files_are_refused_or_play_on(name, tmp_path):
 # Who may load it -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fingerprints_tell_all_oracles_apart_and_stay_the_same_in_use(tmp_path):
     """Every row of the table against every other; two of the same row, one of them used, are equal."""
     found = {}

@@ -181,6 +181,7 @@ def test_bounds_refuse_what_they_cannot_know():
 # Theorem B -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_forced_exploration_shows_as_much_as_theorem_b_counts_on():
     """A rule that never plays an arm but the first of four, for 2,000 rounds: 59 of them should show each of
     the others, by 1.5 p0 c0 t^(2/3), and no fewer than a third of that in any run. Thirty counts together
