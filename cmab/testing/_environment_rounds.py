@@ -216,14 +216,14 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
 
 
 def check_stationarity(subject: Subject) -> Finding:
-    """Whatever was played before, a generator state gives what it gave; the truth and the environment stay."""
+    """Whatever was played before, a generator state gives what it gave; the environment stays as it is."""
     environment, played = subject.environment, sum(map(len, subject.rounds))
     pulled = subject.pulled[1].size + TIMES * subject.sums[0].size if subject.first_pulls else 0
     what = f"after {played} rounds and {pulled} pulls, the same generator state"
     require_same_draws(subject.first_draws, subject.draws_again(), "stationarity", what)
-    for (name, before), now in zip(subject.first_truth.items(), subject.truth().values(), strict=True):
-        same = np.allclose(before, now, rtol=1e-9, atol=0.0, equal_nan=True)
-        require(same, "stationarity", "the {} moved from {} to {}", name, before, now)
+    for (name, first), now in zip(subject.first_truth.items(), subject.truth().values(), strict=True):
+        same = np.allclose(first, now, rtol=1e-9, atol=0.0, equal_nan=True)
+        require(same, "stationarity", "the {} moved from {} to {}", name, first, now)
     # What is only filled at first, as a cache is, is full by now: the same rounds once more change nothing.
     before = kept(environment)
     subject.draws_again()
