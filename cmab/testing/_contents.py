@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from contextlib import suppress
 from io import BytesIO
 from operator import attrgetter
 from types import CellType, FunctionType
@@ -48,6 +50,23 @@ def parts(value: object) -> dict[str, bytes]:
     if named is None:
         return {"": content(value)}
     return {f".{name}": content(part) for name, part in named.items()}
+
+
+def kept(value: object) -> dict[str, bytes]:
+    """Return the `content` of each attribute of `value` and its class that its pickles hold."""
+    named: Any = value.__getstate__()
+    named = dict(named) if isinstance(named, dict) else {"": named}
+    for cls in type(value).__mro__:
+        if cls.__module__.split(".")[0] not in ("builtins", "abc", "cmab", "instances", "oracles"):
+            own = {name: part for name, part in vars(cls).items() if not hasattr(part, "__get__")}
+            named = {name: part for name, part in own.items() if name[:1] != "_"} | named
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of iterators, whose pickles Python 3.14 has no more
+        for name, part in named.items():
+            with suppress(Exception):  # what has no pickle, which another check tells
+                found[name] = content(part)
+    return found
 
 
 def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
