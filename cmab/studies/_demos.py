@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, get_args, get_type_hints
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, get_args, get_type_hints
 from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.oracle import Oracle
+from cmab.saving._digest import short_hash
 from cmab.studies import _registry
 from cmab.studies._graphs import inside
 from cmab.studies._specification import called
@@ -64,5 +64,5 @@ def demo_of(table: Mapping[str, Any], files: Path | None, where: str) -> Made:
         if isinstance(value, dict) or Path in (hints.get(name), *get_args(hints.get(name))):
             path = inside(value, files, f"{where}.{name}")
             given[name] = path
-            digests.append(hashlib.sha256(path.read_bytes()).hexdigest()[:16])
+            digests.append(short_hash(path.read_bytes()))
     return Made(called(demo.problem, given, where), digests, command.__module__.partition(".")[0])

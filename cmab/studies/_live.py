@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import enum
-import hashlib
 import sys
 import types
 from collections.abc import Iterable, Iterator, Set
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab.saving._digest import short_hash
 from cmab.studies._sources import OWN, is_installed
 from cmab.studies._written import ClassEntry, FunctionEntry, LiteralEntry, Written, written
 
@@ -86,7 +86,7 @@ def home_of(place: str) -> str | None:
 
 def digest(value: Any) -> str:
     """Return a hash of a function, of a class, or of a plain value; of other things of their type."""
-    return hashlib.sha256(repr(_told(value, ())).encode()).hexdigest()[:16]
+    return short_hash(repr(_told(value, ())).encode())
 
 
 def _differing(compared: _Comparison) -> Iterator[tuple[str, Any]]:

@@ -106,17 +106,6 @@ class Outcome:
     interrupted: bool = False
 
 
-def pack(task: Task) -> bytes:
-    """Return a task as bytes.
-
-    Left to the back ends, large arrays would arrive read-only, and shared by the threads of a worker.
-    """
-    import cloudpickle
-
-    packed: bytes = cloudpickle.dumps(task)
-    return packed
-
-
 def play(piece: Piece, task: Task | bytes, seed: int, code: Code) -> Outcome:
     """Play a piece; what it raises becomes part of the outcome, so that the others go on."""
     try:

@@ -15,11 +15,12 @@ from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
 from cmab.running._bars import is_shown
+from cmab.saving._digest import pickled
 from cmab.studies._compared import explorer_comparisons, policy_comparisons
 from cmab.studies._described import DescribedStudy
 from cmab.studies._grids import by_parameter
 from cmab.studies._notes import describe
-from cmab.studies._pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
+from cmab.studies._pieces import Outcome, Piece, StudyFailed, play, row, task_of
 from cmab.studies._plan import Pair
 from cmab.studies._progress import Progress
 from cmab.studies._results import (
@@ -184,8 +185,9 @@ class StudyFolder(Generic[Described]):
         tasks: dict[Pair, Any] = {}
         for pair in dict.fromkeys(piece.pair for piece in pieces):
             task = task_of(plan, pair, study.rounds, study.max_samples)
-            # Packed once a pair, not once a piece.
-            tasks[pair] = task if n_jobs == 1 else pack(task)
+            # Packed once a pair, not once a piece. Left to the back ends, large arrays would arrive
+            # read-only, and shared by the threads of a worker.
+            tasks[pair] = task if n_jobs == 1 else pickled(task)
         calls = [(piece, tasks[piece.pair], study.seed, study.origins[piece.pair].code) for piece in pieces]
         return spread(play, calls, n_jobs)
 
