@@ -24,7 +24,7 @@ from cmab.running.simulation import mean_optimum
 from cmab.seeding import root
 from cmab.studies._plan import Plan
 from cmab.studies._provenance import Code, check_code, machine
-from cmab.studies._trials import Trying
+from cmab.studies._registered import Trying
 
 
 @dataclass(frozen=True)
