@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import enum
-import hashlib
 import sys
 import types
 from collections.abc import Iterable, Iterator, Set
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab.saving._digest import short_hash
 from cmab.studies._sources import OWN, is_installed
 from cmab.studies._written import ClassEntry, FunctionEntry, LiteralEntry, Written, written
 
@@ -86,7 +86,7 @@ def home_of(place: str) -> str | None:
 
 def digest(value: Any) -> str:
     """Return a hash of a function, of a class, or of a plain value; of other things of their type."""
-    return hashlib.sha256(repr(_told(value, ())).encode()).hexdigest()[:16]
+    return short_hash(repr(_told(value, ())).encode())
 
 
 def _differing(compared: _Comparison) -> Iterator[tuple[str, Any]]:
@@ -122,7 +122,7 @@ def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple
         elif isinstance(entry, LiteralEntry):
             is_filled = isinstance(entry.value, dict | list | set) and name in compared.filled
             is_assigned = is_filled or name in compared.assigned
-            is_same = is_assigned or (bool(scope) and _is_made_up(owner)) or entry.equals(value)
+            is_same = is_assigned or (bool(scope) and _is_made_up(owner)) or _is_equal(value, entry.value)
         else:
             continue
         if not is_same:
@@ -171,9 +171,13 @@ def _is_as_written(compared: _Comparison, value: Any, entry: FunctionEntry, scop
     known = [*entry.defaults, *entry.named.values()]
     present = [*defaults, *map(named.__getitem__, entry.named)]
     for default, now in zip(known, present, strict=True):
-        if default is not None and not default.equals(now):
+        if default is not None and not _is_equal(now, default.value):
             return False
     return True
+
+
+def _is_equal(value: Any, constant: Any) -> bool:
+    return type(value) is type(constant) and bool(value == constant)
 
 
 def _home(layer: Any) -> str:

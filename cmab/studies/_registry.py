@@ -12,11 +12,12 @@ from __future__ import annotations
 import inspect
 import sys
 import tomllib
-from collections.abc import Hashable, Iterable
-from functools import cache, lru_cache
+from collections.abc import Iterable
+from functools import cache
 from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from cmab.renamed import present_name, warn
 from cmab.spelling import nearest
@@ -29,6 +30,7 @@ GROUPS = (*_COMMANDS, *CLASSES)
 _PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 #: For each name the distributions that claim it, and for what.
 _Claims = dict[str, list[tuple[str, metadata.EntryPoint]]]
+_kinds: WeakKeyDictionary[type, str | None] = WeakKeyDictionary()
 
 
 def entries(group: str) -> dict[str, metadata.EntryPoint]:
@@ -184,9 +186,16 @@ def _classes(plugin: metadata.EntryPoint, group: str) -> tuple[str, list[str]]:
     ]
 
 
-@lru_cache(maxsize=1024)
-def kind_of(thing: Hashable) -> str | None:
+def kind_of(thing: object) -> str | None:
     """Return the group of a class; None of anything else."""
+    if not isinstance(thing, type):
+        return None
+    if thing not in _kinds:
+        _kinds[thing] = _kind_of(thing)
+    return _kinds[thing]
+
+
+def _kind_of(thing: type) -> str | None:
     from cmab.environment import Environment
     from cmab.explorer import Explorer
     from cmab.oracle import Oracle
@@ -194,8 +203,6 @@ def kind_of(thing: Hashable) -> str | None:
 
     # Explorers are policies too.
     kinds = {Oracle: "oracles", Environment: "instances", Explorer: "explorers", Policy: "policies"}
-    if not isinstance(thing, type):
-        return None
     return next((group for base, group in kinds.items() if issubclass(thing, base)), None)
 
 
