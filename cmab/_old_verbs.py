@@ -49,10 +49,8 @@ def adopt(cls: Any) -> list[str]:
     """Let the old verbs that a class defines act as the new ones, and return the names of these."""
     adopted = []
     for ((old, old_takes), (new, takes)), through in zip(RENAMED.items(), _THROUGH, strict=True):
-        method = getattr(cls, old)
-        # Of a class between this one and the policies of `cmab`, or of a mixin.
-        if method is getattr(OldVerbs, old) or any(method is getattr(base, old, None) for base in cls.__bases__
-            if issubclass(base, OldVerbs)):
+        home = next(base for base in cls.__mro__ if old in vars(base))
+        if home is not cls and issubclass(home, OldVerbs):  # adopted where it is defined
             continue
         warnings.warn(
             f"{cls.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
@@ -60,7 +58,7 @@ def adopt(cls: Any) -> list[str]:
             DeprecationWarning,
             stacklevel=5,
         )
-        setattr(cls, new, through(method, getattr(cls, new)))
+        setattr(cls, new, through(vars(home)[old], getattr(cls, new)))
         adopted.append(new)
     return adopted
 
@@ -88,24 +86,23 @@ def _through_start(old: Any, previous: Any) -> Any:
 
 def _through_select_for(old: Any, previous: Any) -> Any:
     def select(self: Any, state: Any, rng: Any, context: Any = None) -> Any:
-        return _once(
-            self, "select", lambda: old(self, state, context, rng), lambda: previous(self, state, rng, context)
-        )
+        def replaced() -> Any:
+            return previous(self, state, rng, context)
+
+        return _once(self, "select", lambda: old(self, state, context, rng), replaced)
 
     return select
 
 
 def _through_learn(old: Any, previous: Any) -> Any:
     def update(self: Any, state: Any, feedback: Any, ticket: Any = None, rng: Any = None) -> None:
+        def replaced() -> None:
+            previous(self, state, feedback, ticket, rng)
+
         if ticket is None:
-            previous(self, state, feedback)
+            replaced()
         else:
-            _once(
-                self,
-                "update",
-                lambda: old(self, state, ticket, feedback, rng),
-                lambda: previous(self, state, feedback, ticket, rng),
-            )
+            _once(self, "update", lambda: old(self, state, ticket, feedback, rng), replaced)
 
     return update
 

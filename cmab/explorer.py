@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel
 from cmab.goals import Goal
-from cmab.guards import generator, verb
+from cmab.guards import Takes, generator, verb
 from cmab.policy import Policy, State, fits
 
 
@@ -69,7 +69,7 @@ class Explorer(Policy[State]):
         *("select", "step", "is_done", "update", "initial_state", "pulls", "unseen"),
     )
 
-    _takes = {
+    _takes: ClassVar[Takes] = {
         **dict.fromkeys(("step", "critical"), (fits, generator)),
         **dict.fromkeys(
             (

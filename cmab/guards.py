@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +19,8 @@ from cmab.seeding import root
 
 # Takes the object, the argument and all arguments, those before it checked already.
 Check = Callable[[Any, Any, tuple[Any, ...]], Any]
+#: By method, a check of each argument in order, or None for one that the method checks by itself.
+Takes = Mapping[str, tuple[Check | None, ...]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
 # The code of the one frame, by which methods are known that have it already.
@@ -59,25 +62,9 @@ def verb(method: Callable[..., Result]) -> Callable[..., Result]:
     return method
 
 
-def with_plain_numbers(check: Method) -> Method:
-    """Return a dataclass's ``__post_init__`` that first replaces numpy's numbers by Python's.
-
-    Arithmetic with ``numpy.int8(100)`` overflows, and that with a ``numpy.float32`` is inexact.
-    """
-
-    @functools.wraps(check)
-    def checked(self: Any) -> None:
-        for name, value in [*vars(self).items()]:
-            if isinstance(value, np.integer | np.floating):
-                object.__setattr__(self, name, value.item())
-        check(self)
-
-    return checked  # type: ignore[return-value]
-
-
 def guard(
     cls: type,
-    table: Mapping[str, tuple[Check | None, ...]],
+    table: Takes,
     verbs: Mapping[str, Verb] | None = None,
     metered: tuple[str, ...] = (),
 ) -> None:
@@ -105,7 +92,7 @@ def _guarded(
     own = code.co_varnames[1 : code.co_argcount]
     takes = len(own) if form is None else _taken(cls, method, form)
     steps = [(i, check) for i, check in enumerate(checks) if check not in (None, generator)]
-    place = checks.index(generator) if generator in checks else len(checks)
+    place = checks.index(generator) if generator in checks else sys.maxsize
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **named: Any) -> Any:
@@ -129,7 +116,7 @@ def _guarded(
                 return meter.measure(method, (self, *args), named)
         return method(self, *args, **named)
 
-    _GUARDED.add(guarded.__code__)
+    _GUARDED.add(guarded.__code__)  # type: ignore[attr-defined]
     guarded.takes = takes  # type: ignore[attr-defined]
     return guarded
 

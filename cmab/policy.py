@@ -15,19 +15,20 @@ from cmab._old_verbs import OldVerbs, adopt
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.context import Context
+from cmab.declared import Declared
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import (
     Check,
+    Takes,
     Verb,
     generator,
     generator_or_none,
     guard,
     unguarded,
     verb,
-    with_plain_numbers,
 )
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, require_oracle
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import shown
@@ -35,7 +36,7 @@ from cmab.validation import shown
 State = TypeVar("State")
 
 
-class Policy(OldVerbs, ABC, Generic[State]):
+class Policy(OldVerbs, Declared, ABC, Generic[State]):
     """A rule that chooses a super arm from what was observed so far.
 
     It holds parameters only. What it learns is in the state, a plain dataclass of arrays and numbers,
@@ -87,18 +88,22 @@ class Policy(OldVerbs, ABC, Generic[State]):
     learns: ClassVar[bool] = True
     may_rest: ClassVar[bool] = False
     #: By method, the checks of its arguments, in order: those of all classes above, and of the class itself.
-    _takes: ClassVar[dict[str, tuple[Check | None, ...]]] = {}
+    _takes: ClassVar[Takes] = {}
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Guard the methods that take a state or a generator, and convert numpy's numbers."""
+        """Guard the methods that take a state or a generator."""
         super().__init_subclass__(**named)
-        if "__post_init__" in vars(cls):
-            cls.__post_init__ = with_plain_numbers(vars(cls)["__post_init__"])  # type: ignore[attr-defined]
         if "__init__" in vars(cls):
             cls.__init__ = _told_of_dataclasses(vars(cls)["__init__"])  # type: ignore[method-assign]
         cls._takes = {name: checks for base in reversed(cls.__mro__) for name, checks in _own_table(base)}
         guard(cls, cls._takes, VERBS)
         guard(cls, {name: cls._takes[name] for name in adopt(cls)}, VERBS)
+
+    def __post_init__(self) -> None:
+        """Check the declared parameters, and that the oracle is one."""
+        super().__post_init__()
+        if "oracle" in vars(self):
+            require_oracle(self.oracle)
 
     def __repr__(self) -> str:
         return described(self)
@@ -111,8 +116,7 @@ class Policy(OldVerbs, ABC, Generic[State]):
         Parameters
         ----------
         rng : numpy.random.Generator, optional
-            The stream of a run: what the rule draws for all of it at once comes from here. Without it, nothing
-            is drawn.
+            The stream of a run, for what the rule draws for all of it at once. Without it nothing is drawn.
         """
 
     @abstractmethod
@@ -247,6 +251,11 @@ def fits(policy: Any, state: Any, _: object) -> Any:
     return state
 
 
+def draws_to_learn(policy: AnyPolicy) -> bool:
+    """Return whether the `update` of a policy takes a generator."""
+    return getattr(policy.update, "takes", 4) >= 4
+
+
 def _sizes(policy: Any) -> tuple[int, int]:
     """Return how many arms a rule has, and how much it keeps in mind; asked in every step, so remembered."""
     try:
@@ -339,7 +348,7 @@ class IndexPolicy(Policy[ArmStatistics]):
     memory_parameters: ClassVar[tuple[str, ...] | None] = None
     #: Parts of a context that the rule knows what to do with, the last two where rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
-    _takes = {"indices": (fits, generator)}
+    _takes: ClassVar[Takes] = {"indices": (fits, generator)}
 
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 # A program that tests start in a process of its own, not a module to be imported for its examples.
-collect_ignore = ["watched_studies.py"]
+collect_ignore = ["support/watched_studies.py"]
 
 # The first call of a kernel compiles; fixed examples, so that a failure on one machine is one everywhere.
 settings.register_profile("cmab", deadline=None, derandomize=True)

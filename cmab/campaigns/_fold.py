@@ -10,14 +10,14 @@ import numpy as np
 
 from cmab._ask_tell import check_feedback, interval_of
 from cmab.arrays import BoolArray, IntArray
-from cmab.campaigns._names import Names, nouns
 from cmab.campaigns._schema import Event
+from cmab.campaigns.names import Names, nouns
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
-from cmab.policy import Policy, State
+from cmab.policy import Policy, State, draws_to_learn
 from cmab.saving._fingerprint import fingerprint
 from cmab.saving._generators import generator_from, moved, position_of
 from cmab.session import Session
@@ -150,7 +150,7 @@ class Fold(Generic[State]):
         ticket = self.current._open[event["ticket"]]
         feedback = self.feedback(event)
         self._check_told(ticket, feedback)
-        if len(VERBS["update"].names) <= taken(self.policy.update):  # which may draw
+        if draws_to_learn(self.policy):
             self._catch_up()
         self.policy.update(self.current.state, feedback, ticket, self.current.rng)
         del self.current._open[ticket.number]

@@ -39,6 +39,7 @@ class WrappedPolicy(Policy[State]):
             raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
         object.__setattr__(self, "oracle", self.policy.oracle)
         object.__setattr__(self, "support", self.policy.support)
+        super().__post_init__()
 
     def _learned(self, state: State) -> Any:
         """Return the state of the other policy."""

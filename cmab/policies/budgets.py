@@ -11,6 +11,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
+from cmab.guards import Takes
 from cmab.oracle import Oracle, require_oracle
 from cmab.policy import Policy, best_within, fits, refuse_parts
 from cmab.statistics import ArmStatistics
@@ -137,7 +138,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     rate: float = 1.0
     support: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
     may_rest: ClassVar[bool] = True
-    _takes = {"budgets_left": (fits,)}
+    _takes: ClassVar[Takes] = {"budgets_left": (fits,)}
     #: Most that one round uses up of a resource.
     _worst: int = field(init=False, repr=False)
 

@@ -66,9 +66,7 @@ class ContextualMNL(LinearPolicy):
         """Return the mean of each comparison with nothing, ``v / (1 + v)``."""
         return expected(self.utilities(state, features, rng))
 
-    def update(
-        self, state: LinearStatistics, feedback: Feedback, ticket: Ticket | None = None
-    ) -> None:
+    def update(self, state: LinearStatistics, feedback: Feedback, ticket: Ticket | None = None) -> None:
         """Take in what the customer of a ticket chose, changing `state`.
 
         Without a ticket, what was offered is unknown: a purchase is compared with buying nothing alone.

@@ -10,14 +10,13 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.context import Context
+from cmab.declared import one_of, real
 from cmab.policies._wrapped import WrappedPolicy
-from cmab.validation import one_of, real, shown
-
-_FORMS: tuple[Literal["oracle", "last"], ...] = ("oracle", "last")
+from cmab.renamed import former as __getattr__  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False)
-class Explored(WrappedPolicy[Any]):
+class ForcedExploration(WrappedPolicy[Any]):
     """Another rule, with exploration in round t with probability ``min(1, c t^(-1/3))``.
 
     Rules with an informed prior, and rules that exploit, learn fast and have no frequentist guarantee: what
@@ -28,7 +27,7 @@ class Explored(WrappedPolicy[Any]):
     any approximate oracle (theorem B in the docs, ours). It plays the rule itself in all other rounds.
 
     How a round explores is `form`: ``"oracle"`` plays the oracle's answer to random means, as
-    `UniformlyRandom` does, and p0 is the least probability that an arm is in it: k / m for the k best of m
+    `RandomPolicy` does, and p0 is the least probability that an arm is in it: k / m for the k best of m
     arms. ``"last"`` plays the rule's own super arm with its last entry replaced by any other that leaves it
     feasible, each as likely (where there is none, the entry before it), and p0 is one over their number.
     That is cheap where rewards are monotone and submodular and oracles answer in the order of the greedy
@@ -66,27 +65,22 @@ class Explored(WrappedPolicy[Any]):
 
     Examples
     --------
-    >>> from cmab import Explored, Greedy, simulate
+    >>> from cmab import ForcedExploration, Greedy, simulate
     >>> from instances import BernoulliArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=2)
     >>> environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.8]), oracle)
-    >>> policy = Explored(Greedy(oracle, prior_mean=0.05, prior_weight=10.0), c=1.0, form="last")
+    >>> policy = ForcedExploration(Greedy(oracle, prior_mean=0.05, prior_weight=10.0), c=1.0, form="last")
     >>> simulate(policy, environment, horizon=1000, rng=0).states[0].counts > 20
     array([ True,  True,  True,  True])
     """
 
-    policy: AnyPolicy
-    c: float = 0.3
+    c: float = field(default=0.3, metadata=real(0.0, inside=True))
     _: KW_ONLY
-    form: Literal["oracle", "last"] = "oracle"
-    oracle: Oracle = field(init=False, repr=False)
-    support: tuple[float, float] | None = field(init=False, repr=False)
+    form: Literal["oracle", "last"] = field(default="oracle", metadata=one_of("oracle", "last"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("c", self.c, 0.0, inside=True)
-        one_of("form", self.form, _FORMS)
         rounds = getattr(self.policy.initial_state(), "rounds", None)
         if not isinstance(rounds, int):
             raise ValueError(f"policy must have a state that counts its `rounds`, got {self.policy!r}")

@@ -10,8 +10,8 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
-from cmab.guards import generator
 from cmab.feedback import Feedback
+from cmab.guards import Takes, generator
 from cmab.oracle import LinearOracle
 from cmab.policy import IndexPolicy, best_within, fits
 from cmab.statistics import ArmStatistics
@@ -80,7 +80,7 @@ class FTPL(IndexPolicy):
                 f"oracle must be linear for FTPL, for means of any sign, got {shown(self.oracle)}"
             )
 
-    _takes = {"waits": (fits, None, generator)}
+    _takes: ClassVar[Takes] = {"waits": (fits, None, generator)}
 
     def memory(self) -> FloatArray:
         """Return the estimated losses before the first round."""

@@ -11,9 +11,9 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback, check_arrays
+from cmab.guards import verb
 from cmab.linear.features import checked_features, checked_groups
 from cmab.linear.statistics import LinearStatistics, check_size
-from cmab.guards import verb
 from cmab.oracle import Oracle, require_oracle
 from cmab.policy import Policy, best_within, refuse_parts
 from cmab.ticket import Ticket

@@ -11,7 +11,8 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.feedback import Feedback
 from cmab.policies._wrapped import WrappedPolicy
-from cmab.policies.windowed import ARM, ROUND, Windowed, WindowStatistics
+from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
+from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, interval, shown
@@ -82,9 +83,9 @@ class BlockState:
 
     Examples
     --------
-    >>> from cmab import CUCB, BanditOverWindows
+    >>> from cmab import CUCB, BanditOverBandit
     >>> from oracles import TopK
-    >>> BanditOverWindows(CUCB(TopK(4, k=1)), 1000).initial_state().blocks
+    >>> BanditOverBandit(CUCB(TopK(4, k=1)), 1000).initial_state().blocks
     array([0, 0, 0, 1])
     """
 
@@ -115,12 +116,12 @@ class BlockState:
 
 
 @dataclass(frozen=True, eq=False)
-class BanditOverWindows(WrappedPolicy[BlockState]):
+class BanditOverBandit(WrappedPolicy[BlockState]):
     """Another rule in a window, whose length a second bandit chooses: EXP3, anew for each block of rounds.
 
     Nothing is known of how fast means move. It is an insurance: its regret is about the average over the
     windows that it tries, so never that of the worst, and in long runs that of the best. Where means jump,
-    `Restarting` does better; where you know about how often they do, one window does.
+    `GLRRestart` does better; where you know about how often they do, one window does.
 
     What was seen before a block counts in it as far as the window reaches, while the bound in the literature
     is for rules that forget all after each block: with as few rounds as anybody has, forgetting costs more
@@ -129,7 +130,7 @@ class BanditOverWindows(WrappedPolicy[BlockState]):
     Parameters
     ----------
     policy : Policy
-        As for `Windowed`.
+        As for `SlidingWindow`.
     horizon : int
         Rounds that are played, by which the weights are set.
     windows : array_like of int, optional
@@ -147,12 +148,12 @@ class BanditOverWindows(WrappedPolicy[BlockState]):
     TypeError
         If `policy` is no policy.
     ValueError
-        As `Windowed`; if a parameter is out of its range; or if `rewards` is left out though they are no
+        As `SlidingWindow`; if a parameter is out of its range; or if `rewards` is left out though they are no
         sums, or the rule has no bounded support.
 
     Examples
     --------
-    >>> from cmab import CUCB, BanditOverWindows, simulate
+    >>> from cmab import CUCB, BanditOverBandit, simulate
     >>> from instances import BernoulliArms, PiecewiseStationary, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=1)
@@ -161,7 +162,7 @@ class BanditOverWindows(WrappedPolicy[BlockState]):
     >>> environment = PiecewiseStationary([before, after], changes=[1000])
     >>> rule = CUCB(oracle, radius_factor=0.3)
     >>> plain = simulate(rule, environment, 2000, rng=0)
-    >>> chosen = simulate(BanditOverWindows(rule, 2000), environment, 2000, rng=0)
+    >>> chosen = simulate(BanditOverBandit(rule, 2000), environment, 2000, rng=0)
     >>> bool(plain.regret[:, -1].mean() > 1.5 * chosen.regret[:, -1].mean())
     True
 
@@ -186,7 +187,7 @@ class BanditOverWindows(WrappedPolicy[BlockState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         horizon = integer("horizon", self.horizon, 2)
-        Windowed(self.policy, window=horizon)  # which says what is wrong with the policy
+        SlidingWindow(self.policy, window=horizon)  # which says what is wrong with the policy
         root = math.ceil(math.sqrt(horizon))
         size = root if self.block is None else integer("block", self.block, 1)
         if self.windows is None:

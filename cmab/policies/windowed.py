@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.declared import integer
 from cmab.feedback import Feedback
 from cmab.policies._wrapped import WrappedPolicy
 from cmab.policy import IndexPolicy
+from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics, alike, count
-from cmab.validation import integer, shown
+from cmab.validation import shown
 
 #: Rows of the history.
 ROUND, ARM, OUTCOME = range(3)
@@ -180,12 +182,13 @@ class WindowStatistics:
 
 
 @dataclass(frozen=True, eq=False)
-class Windowed(WrappedPolicy[WindowStatistics]):
+class SlidingWindow(WrappedPolicy[WindowStatistics]):
     """Another rule, which sees the outcomes of the last `window` rounds alone.
 
-    ``Windowed(CUCB(oracle), window=w)`` is sliding-window CUCB. An arm that was not seen in the window counts
-    as never seen, and the rule's clock is the number of rounds in the window, the one that begins included.
-    Until the window is full it is the rule itself, bit for bit. Rounds count when their feedback comes in.
+    ``SlidingWindow(CUCB(oracle), window=w)`` is sliding-window CUCB. An arm that was not seen in the
+    window counts as never seen, and the rule's clock is the number of rounds in the window, the one that
+    begins included. Until the window is full it is the rule itself, bit for bit. Rounds count when their
+    feedback comes in.
 
     Parameters
     ----------
@@ -205,7 +208,7 @@ class Windowed(WrappedPolicy[WindowStatistics]):
 
     Examples
     --------
-    >>> from cmab import CUCB, Windowed, simulate
+    >>> from cmab import CUCB, SlidingWindow, simulate
     >>> from instances import BernoulliArms, PiecewiseStationary, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=1)
@@ -214,7 +217,7 @@ class Windowed(WrappedPolicy[WindowStatistics]):
     >>> environment = PiecewiseStationary([before, after], changes=[1000])
     >>> rule = CUCB(oracle, radius_factor=0.3)
     >>> plain = simulate(rule, environment, 2000, rng=0)
-    >>> windowed = simulate(Windowed(rule, window=300), environment, 2000, rng=0)
+    >>> windowed = simulate(SlidingWindow(rule, window=300), environment, 2000, rng=0)
     >>> bool(plain.regret[:, -1].mean() > 2 * windowed.regret[:, -1].mean())
     True
 
@@ -225,11 +228,10 @@ class Windowed(WrappedPolicy[WindowStatistics]):
     Environment, UAI 2021 (CUCB-SW; its window from memory).
     """
 
-    window: int
+    window: int = field(metadata=integer(1))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        integer("window", self.window, 1)
         state = self.policy.initial_state()
         if type(state) is not ArmStatistics or len(state.memory) or not _counts_plainly(self.policy):
             raise ValueError(f"policy must learn ArmStatistics, and nothing else, got {self.policy!r}")
