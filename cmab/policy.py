@@ -240,8 +240,12 @@ def fits(policy: Any, state: Any, _: object) -> Any:
     Compiled code goes by them.
     """
     if isinstance(state, ArmStatistics):
-        state.check_layout()
-        n_arms, memory = _sizes(policy)
+        if not state.is_laid_out:
+            state.check_layout()
+        try:  # asked in every step, so remembered
+            n_arms, memory = _SIZES[policy]
+        except (KeyError, TypeError):  # a policy of somebody's that has no hash
+            n_arms, memory = _sizes(policy)
         if len(state.means) != n_arms:
             raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
         if len(state.memory) != memory:
@@ -257,17 +261,12 @@ def draws_to_learn(policy: AnyPolicy) -> bool:
 
 
 def _sizes(policy: Any) -> tuple[int, int]:
-    """Return how many arms a rule has, and how much it keeps in mind; asked in every step, so remembered."""
-    try:
-        sizes = _SIZES.get(policy)
-    except TypeError:  # a policy of somebody's that has no hash
-        sizes = None
-    if sizes is None:
-        n_arms = getattr(policy, "n_arms", None)
-        n_arms = policy.oracle.n_arms if n_arms is None else n_arms
-        sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
-        with suppress(TypeError):
-            _SIZES[policy] = sizes
+    """Return how many arms a rule has, and how much it keeps in mind, remembered if it has a hash."""
+    n_arms = getattr(policy, "n_arms", None)
+    n_arms = policy.oracle.n_arms if n_arms is None else n_arms
+    sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
+    with suppress(TypeError):
+        _SIZES[policy] = sizes
     return sizes
 
 
@@ -302,7 +301,6 @@ Policy._takes = {
     "select": (fits, generator, None),
     "update": (fits, None, None, generator_or_none),
     "is_done": (fits,),
-    "reserve": (fits,),
     "propensity": (fits,),
 }
 guard(Policy, Policy._takes, VERBS)

@@ -395,13 +395,8 @@ class Oracle(ABC):
             raise ValueError(f"{name} must be feasible for {self!r}, got {chosen.tolist()}")
         return chosen
 
-    def _check_means(self, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
-        """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
-        return finite_means(self, means, low, high)
-
-    def _check_available(self, available: ArrayLike) -> BoolArray:
-        """Return `available`, refused unless it is an array of `n_choices` booleans."""
-        return entries_available(self, available)
+    _check_means = finite_means
+    _check_available = entries_available
 
     def _solve_compiled(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         """Return `solve_batch` by the compiled rule if any, for oracles that take all finite means."""
