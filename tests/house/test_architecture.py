@@ -18,7 +18,7 @@ ALLOWED = {
 FLOORS = [
     {"arrays", "description", "_interrupts", "_metering", "_options", "_streams"},
     {"_faults", "validation", "intervals", "compiled", "spelling"},
-    {"seeding"},
+    {"seeding", "edges"},
     {"guards"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},
