@@ -18,7 +18,7 @@ ALLOWED = {
 FLOORS = [
     {"arrays", "description", "renamed", "_interrupts", "_metering", "_options", "_streams"},
     {"_faults", "validation", "intervals", "compiled", "spelling"},
-    {"seeding", "declared"},
+    {"seeding", "declared", "edges"},
     {"guards"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},
