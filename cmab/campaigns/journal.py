@@ -19,11 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
+from cmab._faults import in_words, told
 from cmab.campaigns._course import Course
 from cmab.campaigns._locks import lock
 from cmab.campaigns._schema import Event
+from cmab.renamed import up_to_date
 from cmab.saving._atomic import sync_folder
-from cmab.saving._faults import in_words, told
 from cmab.validation import shown
 
 _DECODER = json.JSONDecoder()
@@ -217,6 +218,8 @@ class Journal:
             raise self._wrong(
                 f"must be an event that can follow the lines before it, got {shown(event)}: {error}"
             ) from None
+        if "policy" in event:
+            event["policy"] = up_to_date(event["policy"])
         self._course.note(event)
         self._advance(size, line[-_DIGITS - 2 : -2])
         return event

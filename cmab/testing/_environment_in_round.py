@@ -11,10 +11,10 @@ from cmab.arrays import BoolArray
 from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
 from cmab.running import _referee as referee
+from cmab.saving._digest import content
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing._checks import CheckFunction, Finding
 from cmab.testing._comparisons import require
-from cmab.testing._contents import content
 from cmab.testing._environment_subject import Subject
 
 # Early rounds, and some far ahead: whoever counts calls rather than rounds gives other answers there.

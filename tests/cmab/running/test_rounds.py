@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from cmab import (
     CTS,
@@ -340,25 +341,21 @@ class Taking:
         return next(self.numbers) % self.modulus
 
 
-@pytest.mark.parametrize(
-    ("named", "message"),
-    [
-        ({"batch": 0}, "batch must be an integer in"),
-        ({"batch": 1.5}, "batch must be an integer"),
-        ({"delay": -1}, "delay must be None, a nonnegative integer, or a function"),
-        ({"delay": "2"}, "delay must be None"),
-        ({"delay": lambda t, rng: -1}, "what delay returns must be an integer"),
-        ({"delay": lambda t, rng: 0.5}, "what delay returns must be an integer"),
-        ({"delay": lambda t, rng: None}, "what delay returns must be an integer"),
-        ({"delay": Taking(count(), modulus=7)}, "delay must return the same for the same round"),
-        ({"delay": Taking(map(int, np.random.default_rng(0).integers(9, size=99)))}, "delay must return"),
-    ],
+test_delays_that_are_none_are_refused = refused(
+    ({"batch": 0}, "batch must be an integer in"),
+    ({"batch": 1.5}, "batch must be an integer"),
+    ({"delay": -1}, "delay must be None, a nonnegative integer, or a function"),
+    ({"delay": "2"}, "delay must be None"),
+    ({"delay": lambda t, rng: -1}, "what delay returns must be an integer"),
+    ({"delay": lambda t, rng: 0.5}, "what delay returns must be an integer"),
+    ({"delay": lambda t, rng: None}, "what delay returns must be an integer"),
+    ({"delay": Taking(count(), modulus=7)}, "delay must return the same for the same round"),
+    ({"delay": Taking(map(int, np.random.default_rng(0).integers(9, size=99)))}, "delay must return"),
+    by=lambda named: simulate(CUCB(ORACLE), PLACE, 10, rng=0, **named),
 )
-def test_delays_that_are_none_are_refused(named, message):
-    with pytest.raises(ValueError, match=message):
-        simulate(CUCB(ORACLE), PLACE, 10, rng=0, **named)
 
 
+@pytest.mark.slow
 def test_studies_tell_feedback_late(tmp_path):
     late = {"batch": 4, "delay": 7}
     study = {

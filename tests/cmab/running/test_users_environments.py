@@ -12,7 +12,7 @@ import pytest
 from cases import ENVIRONMENTS
 from scipy import sparse
 
-from cmab import CUCB, Environment, Feedback, Greedy, HoeffdingRace, UniformlyRandom, identify, simulate
+from cmab import CUCB, Environment, Feedback, Greedy, HoeffdingRace, RandomPolicy, identify, simulate
 from cmab.testing import environment_checks
 from oracles import TopK
 
@@ -213,7 +213,7 @@ def test_a_scale_that_is_none_is_refused(sigma):
 def test_feedback_that_cannot_be_is_refused(shown):
     for run in (
         lambda environment: simulate(CUCB(TopK(3, 1)), environment, 5, rng=0),
-        lambda environment: simulate(UniformlyRandom(TopK(3, 1)), environment, 5, rng=0),
+        lambda environment: simulate(RandomPolicy(TopK(3, 1)), environment, 5, rng=0),
         lambda environment: identify(HoeffdingRace(3, 1, delta=0.1, max_pulls=10), environment, rng=0),
     ):
         run(Plain())
@@ -235,7 +235,7 @@ def test_what_is_unknown_or_unbounded_is_allowed():
         {"earned": 1},
         {"earned": np.float32(1.0)},
     ):
-        simulate(UniformlyRandom(TopK(3, 1)), Plain(**right), 5, rng=0)
+        simulate(RandomPolicy(TopK(3, 1)), Plain(**right), 5, rng=0)
 
 
 @pytest.mark.parametrize("kind", ["policy", "environment", "explorer"])
@@ -243,7 +243,7 @@ def test_what_cannot_go_to_workers_is_named(kind):
     class Held(Plain):
         kept = threading.Lock() if kind == "environment" else None
 
-    class Learner(UniformlyRandom):
+    class Learner(RandomPolicy):
         kept = threading.Lock() if kind == "policy" else None
 
     class Racer(HoeffdingRace):

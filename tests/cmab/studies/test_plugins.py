@@ -60,20 +60,21 @@ def install(tmp_path, monkeypatch):
             (place / file).write_text(text)
         monkeypatch.syspath_prepend(str(place))
         importlib.invalidate_caches()
-        _registry._installed.cache_clear()
+        _registry.refresh()
 
     yield installed
     monkeypatch.undo()
     for name in set(sys.modules) - before:
         if name.partition(".")[0] in {"mine", "theirs"}:
             del sys.modules[name]
-    _registry._installed.cache_clear()
+    _registry.refresh()
 
 
 def plugin(name):
     return f"[cmab.plugins]\n{name} = {name}\n"
 
 
+@pytest.mark.slow
 def test_one_entry_point_makes_the_public_classes_of_a_package_known(install):
     ours = {group: set(_registry.entries(group)) for group in _registry.GROUPS}
     install("mine", {"mine/__init__.py": PACKAGE}, plugin("mine"))

@@ -69,6 +69,7 @@ def wait_for_pieces(process, folder, more_than):
     assert process.poll() is None, process.stderr.read()
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_folder(file, tmp_path):
     both = [start(file, tmp_path / "both") for _ in range(2)]
     printed = [process.communicate(timeout=300)[1] for process in both]
@@ -92,6 +93,7 @@ def test_opened_by_many_at_the_same_moment(tmp_path):
             opened.result()
 
 
+@pytest.mark.slow
 def test_two_workers_interrupted_then_killed(tmp_path):
     """Ctrl-C reaches the workers too; SIGKILL only the parent, as the system would send it."""
     file, out = tmp_path / "study.toml", tmp_path / "out"
@@ -115,6 +117,7 @@ def test_two_workers_interrupted_then_killed(tmp_path):
     assert numbers(out) == numbers(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_policy_that_raises(faulty, file, tmp_path, capsys):
     file.write_text(file.read_text() + '[learners.Bad]\nclass = "Raises"\n')
     out = tmp_path / "out"
@@ -131,12 +134,14 @@ def test_a_policy_that_raises(faulty, file, tmp_path, capsys):
     assert [piece.instance for piece, _ in failed.value.failures] == ["ads", "tree"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies(faulty, tmp_path):
     study = Study(specification(learners={"CUCB": {"class": "CUCB"}, "Dies": {"class": "Dies"}}))
     with pytest.raises(ChildProcessError, match="a worker process died"):
         study.run(tmp_path, n_jobs=2)
 
 
+@pytest.mark.slow
 def test_disk_full(file, tmp_path, capsys, monkeypatch):
     out, opened = tmp_path / "out", StoreFile._open_to_write
 
@@ -185,6 +190,7 @@ def open_folder():
         yield folder
 
 
+@pytest.mark.slow
 def test_no_permission(open_folder, as_nobody, capsys):
     file = str(open_folder / "study.toml")
     assert main(["run", file, "--out", str(open_folder / "locked")]) == 1
@@ -195,6 +201,7 @@ def test_no_permission(open_folder, as_nobody, capsys):
     assert "readonly database; it needs permission to write" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_damaged_piece_is_played_again(file, tmp_path, capsys):
     """One bit of one curve, in the file itself."""
     file.write_text(TEXT.format(replications=2))
@@ -217,6 +224,7 @@ def test_a_damaged_piece_is_played_again(file, tmp_path, capsys):
     assert numbers(out) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 4096])
 def test_a_damaged_store(first, file, tmp_path, capsys):
     """Its header, or a page within."""
@@ -232,6 +240,7 @@ def test_a_damaged_store(first, file, tmp_path, capsys):
     assert "move it away and run again" in message
 
 
+@pytest.mark.slow
 def test_another_version_wrote_the_store(file, tmp_path, capsys):
     """Other columns or another format are no damage, and nothing of them is removed."""
     assert main(["run", str(file), "--out", str(tmp_path)]) == 0
@@ -320,6 +329,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_a_bar_and_nothing_else(monkeypatch):
     """Text or a widget; nothing when it is not wanted."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")

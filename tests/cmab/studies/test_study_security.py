@@ -45,6 +45,7 @@ def names():
     return [*callables, "generators", "__builtins__", "__class__.__base__", *dotted, "", "\0", "ü"]
 
 
+@pytest.mark.slow
 def test_only_generators_are_ever_called(monkeypatch):
     called, call = [], _specification.called
     monkeypatch.setattr(
@@ -140,6 +141,7 @@ def test_files_elsewhere_are_not_read(name, folder):
     assert "secret" not in str(refused.value).replace(repr(name), "")
 
 
+@pytest.mark.slow
 def test_files_in_the_folder_and_below_are_read(folder):
     for name in ("edges.txt", "inner/edges.txt", "./edges.txt"):
         tree = {"class": "GraphicMatroid", "graph": {"file": name}}
@@ -275,6 +277,7 @@ def test_the_watch_sees_what_it_must(folder):
     assert {"open", "subprocess.Popen", "os.mkdir", "import"} <= {event for event, _ in watched(folder)}
 
 
+@pytest.mark.slow
 def test_nothing_is_built_to_read_results(tmp_path, monkeypatch):
     made = Study(specification())
     monkeypatch.setattr(report, "_FORMATS", (".svg",))  # the others take as long, and show the same
@@ -295,6 +298,7 @@ def test_nothing_is_built_to_read_results(tmp_path, monkeypatch):
     assert "SemiBandit(BernoulliArms" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["specification", "pairs", "key"])
 def test_a_flipped_digit_in_the_noted_study(name, tmp_path, capsys):
     Study(specification()).run(tmp_path)
@@ -319,6 +323,7 @@ def test_a_noted_study_that_is_no_study(pairs, tmp_path):
         Study.open(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_name_claimed_by_two_packages_is_refused(tmp_path, monkeypatch):
     """As an installed package that registers a built-in's name, in the same group or another."""
     for group in ("policies", "oracles"):
@@ -328,10 +333,10 @@ def test_a_name_claimed_by_two_packages_is_refused(tmp_path, monkeypatch):
         (info / "entry_points.txt").write_text(f"[cmab.{group}]\nCUCB = canary_module:CUCB\n")
         with monkeypatch.context() as patched:
             patched.syspath_prepend(str(tmp_path / group))
-            _registry._installed.cache_clear()
+            _registry.refresh()
             assert _registry.entries("policies")["CUCB"].value == "cmab:CUCB"
             with pytest.raises(ValueError, match=r"CUCB must be registered by one package, got .*intruder"):
                 Study(specification())
             assert Study(specification(learners={"CTS": {"class": "CTS"}})).pieces
-        _registry._installed.cache_clear()
+        _registry.refresh()
     assert Study(specification()).pieces
