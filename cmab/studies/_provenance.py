@@ -12,7 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from cmab.studies import _imports, _live, _registry
+import cmab
+from cmab.studies import _imports, _live
 from cmab.studies._declared import declared_again, declared_by
 from cmab.studies._objects import check_home
 from cmab.studies._sources import OWN, content_of, helpers_of, is_installed
@@ -168,5 +169,5 @@ def _processor() -> str:
 
 @cache
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "cmab": _registry.version()}
+    found = {"python": platform.python_version(), "cmab": cmab.__version__}
     return found | {name: metadata.version(name) for name in DEPENDENCIES}

@@ -63,11 +63,6 @@ def load(group: str, name: str) -> Any:
     return known[name].load()
 
 
-def version() -> str:
-    """Return the version of cmab, of the checkout if that is what runs."""
-    return str(_project().get("version") or metadata.version("cmab"))
-
-
 def _claims(group: str) -> Iterator[tuple[str, metadata.EntryPoint]]:
     """Yield all things of a kind with the distributions that offer them, cmab's own first."""
     for owner, plugin in _rows("plugins"):

@@ -11,7 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from cmab.renamed import first_name, present_name, warn
+from cmab.namespaces import FORMER, renamed
+from cmab.renamed import first_name, present_name
 from cmab.spelling import nearest
 from cmab.studies import _registry
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
@@ -151,8 +152,8 @@ def class_of(name: str, where: str) -> Any:
             ' a class of your own is "module:Class", or one once its package has an entry point in the group'
             " cmab.plugins"
         )
-    if entry.name != name:
-        warn(name, entry.name)
+    if name in FORMER:
+        renamed(name)
     _registry.check_unique(entry.name, _GROUPS)
     try:
         return entry.load()
