@@ -74,12 +74,14 @@ from instances import (
     GaussianArms,
     IndependentCascade,
     LinearMultinomialLogit,
+    LinearSemiBandit,
     LinearThreshold,
     MovingMeans,
     MultinomialLogit,
     PiecewiseStationary,
     ResourceSemiBandit,
     SemiBandit,
+    SleepingSemiBandit,
 )
 from oracles import (
     Arborescence,
@@ -850,6 +852,14 @@ ENVIRONMENTS = [
         ((0, 1), (2, 4)),
     ),
     EnvironmentCase("gaussian", lambda: SemiBandit(GaussianArms(MEANS, 0.5), TopK(5, k=2)), ((0, 1), (2, 4))),
+    EnvironmentCase(
+        "sleeping",
+        lambda: SleepingSemiBandit(BernoulliArms(MEANS), Knapsack([1] * 5, 2), availability=0.6),
+        ((0, 1), (2, 4)),
+    ),
+    EnvironmentCase(
+        "linear_semi_bandit", lambda: LinearSemiBandit([0.6, 0.8], TopK(5, k=2)), ((0, 1), (2, 4))
+    ),
     EnvironmentCase("cascade_model", lambda: CascadeModel(MEANS, RankedTopK(5, k=3)), ((0, 1, 2), (4, 3, 0))),
     EnvironmentCase(
         "cascade_of_links",

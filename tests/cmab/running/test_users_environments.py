@@ -188,7 +188,10 @@ def remember(environment):
     nested.matrix.max(), nested.matrix.multiply(nested.matrix)
 
 
-@pytest.mark.parametrize("case", ENVIRONMENTS, ids=lambda case: case.name)
+# Except the one where an arm may be unavailable, which the policy of this test plays all the same.
+@pytest.mark.parametrize(
+    "case", [case for case in ENVIRONMENTS if case.name != "sleeping"], ids=lambda case: case.name
+)
 def test_caches_are_not_taken_for_a_change(case):
     """By `cached_property`, in a dict, made once, left out of pickles, with a lock: here and in parts."""
 
