@@ -40,7 +40,7 @@ from cmab.logs.off_policy import OffPolicyEstimate, off_policy_value
 from cmab.logs.open_bandit import read_open_bandit
 from cmab.logs.replay import replay_value
 from cmab.logs.tables import read_log
-from cmab.offline import OfflineChoice, clcb
+from cmab.logs.offline import OfflineChoice, clcb
 from cmab.oracle import LinearOracle, Oracle
 from cmab.oracle.memoised import MemoisedOracle
 from cmab.policies._compiled import CompiledIndexPolicy

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from cmab.campaigns._names import read
 from cmab.campaigns._schema import FORMATS, Event, check_form
+from cmab.campaigns.names import read
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.validation import shown
 

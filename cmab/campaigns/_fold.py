@@ -10,8 +10,8 @@ import numpy as np
 
 from cmab._ask_tell import check_feedback, interval_of
 from cmab.arrays import BoolArray, IntArray
-from cmab.campaigns._names import Names, nouns
 from cmab.campaigns._schema import Event
+from cmab.campaigns.names import Names, nouns
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes

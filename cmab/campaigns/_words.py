@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab._ask_tell import StrangeArms
 from cmab.campaigns._fold import Fold
-from cmab.campaigns._names import read
+from cmab.campaigns.names import read
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback

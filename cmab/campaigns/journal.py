@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from cmab._faults import in_words, told
 from cmab.campaigns._course import Course
 from cmab.campaigns._locks import lock
 from cmab.campaigns._schema import Event
 from cmab.renamed import up_to_date
 from cmab.saving._atomic import sync_folder
-from cmab.saving._faults import in_words, told
 from cmab.validation import shown
 
 _DECODER = json.JSONDecoder()

@@ -8,7 +8,7 @@ from typing import Any
 from cmab.plotting import Band, parameter_curves
 from cmab.reports._finished import Finished
 from cmab.reports._labels import drawn_names, new_axes, slugs
-from cmab.studies._grids import along, grids
+from cmab.studies._compared import along, grids
 
 _SAMPLES = " Hollow where runs were cut off: the median, and how many ended; with an arrow, at least that."
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.environment import Environment
+from cmab.saving._digest import pickled
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._contents import pickled
 from cmab.testing._environment_draws import require_same_draws
 from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, rare_spread, require_mean

@@ -47,7 +47,20 @@ class Subject:
         """Some rounds and pulls, each in a generator state of its own, before all others."""
         # Before all others, hence the assertions that ask for it: later ones are compared with an environment
         # that had not been played.
+        assert self.first_truth is not None
         return list(fixed_rounds(self.environment, self.super_arms)) + self.first_pulls
+
+    def truth(self) -> dict[str, FloatArray]:
+        """Return what regret is made of."""
+        environment = self.environment
+        rewards = [environment.expected_reward(arm.copy()) for arm in self.super_arms]
+        truth = {"means": environment.means, "optimum": environment.optimum, "expected rewards": rewards}
+        return {name: np.array(part, np.float64) for name, part in truth.items()}
+
+    @cached_property
+    def first_truth(self) -> dict[str, FloatArray]:
+        """The truth before all rounds."""
+        return self.truth()
 
     @cached_property
     def first_pulls(self) -> list[Draw]:

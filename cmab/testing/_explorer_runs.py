@@ -11,10 +11,10 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
+from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
-from cmab.testing._contents import content
 from cmab.testing._policy_runs import resumed
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 

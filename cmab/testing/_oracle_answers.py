@@ -10,9 +10,9 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.compiled.forms import compiled_form, solve_rows
 from cmab.oracle import Oracle
+from cmab.saving._digest import pickled
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
-from cmab.testing._contents import pickled
 from cmab.testing._oracle_process import in_another_process, solve_all
 from cmab.testing._oracle_subject import Subject, key, on_each_means
 

@@ -10,9 +10,9 @@ import numpy as np
 from cmab.arrays import BoolArray
 from cmab.context import Context
 from cmab.oracle import Oracle
+from cmab.saving._digest import content
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._contents import content
 from cmab.testing._policy_subject import Subject
 from cmab.ticket import Ticket
 

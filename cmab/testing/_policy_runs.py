@@ -14,11 +14,12 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.feedback import Feedback
+from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
-from cmab.testing._contents import content, differing, parts
+from cmab.testing._contents import differing, parts
 from cmab.testing._memory import growth
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators

@@ -15,8 +15,8 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
+from cmab.saving._digest import pickled
 from cmab.testing._comparisons import Stopwatch
-from cmab.testing._contents import pickled
 from cmab.ticket import Ticket
 
 T = TypeVar("T")

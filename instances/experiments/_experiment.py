@@ -96,7 +96,7 @@ def reproduce(
         experiment.draw(rows, out)
 
 
-def _rows(experiment: Experiment, folder: StudyFolder[Study], n_jobs: int) -> Iterator[Row]:
+def _rows(experiment: Experiment, folder: StudyFolder, n_jobs: int) -> Iterator[Row]:
     """Yield the rows of each cell, in their order, as soon as it and those before it are there."""
     folder.repair()
     waiting = [(trial.cell, name) for (name, _), trial in folder.study.plan.trials.items()]

@@ -224,7 +224,7 @@ def test_who_is_gone_is_gone_in_any_order(path, is_old, monkeypatch):
     fewer = ["cy", 5, "bob", "ann"]
     with monkeypatch.context() as patch:
         if is_old:  # a journal whose lines do not say who is gone
-            patch.setattr("cmab.campaigns._names.Names.gone", lambda _: [])
+            patch.setattr("cmab.campaigns.names.Names.gone", lambda _: [])
         play(campaign(path), 9)
         campaign(path, fewer, accept_changes=True)
     counts = dict(zip(fewer, campaign(path, fewer).session.state.counts.tolist(), strict=True))

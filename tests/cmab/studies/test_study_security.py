@@ -333,10 +333,10 @@ def test_a_name_claimed_by_two_packages_is_refused(tmp_path, monkeypatch):
         (info / "entry_points.txt").write_text(f"[cmab.{group}]\nCUCB = canary_module:CUCB\n")
         with monkeypatch.context() as patched:
             patched.syspath_prepend(str(tmp_path / group))
-            _registry._installed.cache_clear()
+            _registry.refresh()
             assert _registry.entries("policies")["CUCB"].value == "cmab:CUCB"
             with pytest.raises(ValueError, match=r"CUCB must be registered by one package, got .*intruder"):
                 Study(specification())
             assert Study(specification(learners={"CTS": {"class": "CTS"}})).pieces
-        _registry._installed.cache_clear()
+        _registry.refresh()
     assert Study(specification()).pieces
