@@ -21,7 +21,7 @@ from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus, LUCBRule, RadiusRule
 from cmab.exploration.lucb_halving import LUCB1Halving
-from cmab.exploration.mixture import MixtureGLR
+from cmab.exploration.mixture import BestKGLR
 from cmab.exploration.phases import PhasedExplorer
 from cmab.exploration.races import BernsteinRace, HoeffdingRace
 from cmab.exploration.rejects import CSAR, SAR, SuccessiveRejects
@@ -36,15 +36,15 @@ from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import Goal
 from cmab.linear.statistics import LinearStatistics
-from cmab.logs.off_policy import OffPolicyValue, off_policy_value
+from cmab.logs.off_policy import OffPolicyEstimate, off_policy_value
 from cmab.logs.open_bandit import read_open_bandit
 from cmab.logs.replay import replay_value
 from cmab.logs.tables import read_log
-from cmab.offline import OfflineChoice, clcb
+from cmab.logs.offline import OfflineChoice, clcb
 from cmab.oracle import LinearOracle, Oracle
 from cmab.oracle.memoised import MemoisedOracle
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, UniformlyRandom
+from cmab.policies.baselines import Clairvoyant, EpsilonGreedy, ExploreThenCommit, Greedy, RandomPolicy
 from cmab.policies.bayes_ucb import BayesUCB
 from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.budgets import BudgetState, PrimalDualCUCB
@@ -53,13 +53,13 @@ from cmab.policies.cucb import CUCB
 from cmab.policies.discounted import DiscountedCUCB
 from cmab.policies.escb import AESCB, ESCB, OLSUCB
 from cmab.policies.etcg import ETCG
-from cmab.policies.explored import Explored
+from cmab.policies.explored import ForcedExploration
 from cmab.policies.fairness import LFG
 from cmab.policies.ftpl import FTPL
 from cmab.policies.gaussian import GaussianCTS
 from cmab.policies.hierarchical import HierarchicalCTS
-from cmab.policies.hybrid import HYBRID
-from cmab.policies.hybrid_cucb import HybridCUCB
+from cmab.policies.hybrid import HybridFTRL
+from cmab.policies.hybrid_cucb import OfflineCUCB
 from cmab.policies.kl_cucb import KLCUCB
 from cmab.policies.linear_thompson import CombLinTS
 from cmab.policies.linear_ucb import C2UCB, CombLinUCB
@@ -67,14 +67,15 @@ from cmab.policies.llr import LLR
 from cmab.policies.logistic import LogisticTS
 from cmab.policies.mnl_ts import MNLTS
 from cmab.policies.mnl_ucb import MNLUCB
-from cmab.policies.over_windows import BanditOverWindows, BlockState
+from cmab.policies.over_windows import BanditOverBandit, BlockState
 from cmab.policies.pbm_ucb import PBMUCB
 from cmab.policies.rarely_switching import RarelySwitchingCUCB
-from cmab.policies.restarting import Restarting, RestartState
+from cmab.policies.restarting import GLRRestart, RestartState
 from cmab.policies.thompson import CTS
 from cmab.policies.top_rank import TopRank
-from cmab.policies.windowed import Windowed, WindowStatistics
+from cmab.policies.windowed import SlidingWindow, WindowStatistics
 from cmab.policy import IndexPolicy, Policy
+from cmab.renamed import CLASSES, former
 from cmab.results.comparison import Comparison
 from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
@@ -103,7 +104,6 @@ __all__ = [
     "ESCB",
     "ETCG",
     "FTPL",
-    "HYBRID",
     "KLCUCB",
     "KLLUCB",
     "LFG",
@@ -119,10 +119,11 @@ __all__ = [
     "AdaptiveTopK",
     "AdaptiveTopKBudget",
     "ArmStatistics",
-    "BanditOverWindows",
+    "BanditOverBandit",
     "BayesUCB",
     "BernsteinLUCB",
     "BernsteinRace",
+    "BestKGLR",
     "BlockState",
     "BudgetState",
     "Campaign",
@@ -139,10 +140,11 @@ __all__ = [
     "Environment",
     "EpsilonGreedy",
     "ExploreThenCommit",
-    "Explored",
     "Explorer",
     "ExplorerComparison",
     "Feedback",
+    "ForcedExploration",
+    "GLRRestart",
     "GapE",
     "GaussianCTS",
     "Goal",
@@ -150,7 +152,7 @@ __all__ = [
     "Halving",
     "HierarchicalCTS",
     "HoeffdingRace",
-    "HybridCUCB",
+    "HybridFTRL",
     "Identification",
     "IndexPolicy",
     "LUCB1Halving",
@@ -167,10 +169,10 @@ __all__ = [
     "LoggedRound",
     "LogisticTS",
     "MemoisedOracle",
-    "MixtureGLR",
     "MultiBanditUGapEb",
     "MultiBanditUGapEc",
-    "OffPolicyValue",
+    "OffPolicyEstimate",
+    "OfflineCUCB",
     "OfflineChoice",
     "OptMAI",
     "Oracle",
@@ -179,16 +181,17 @@ __all__ = [
     "PolicyComparison",
     "PrimalDualCUCB",
     "RadiusRule",
+    "RandomPolicy",
     "RarelySwitchingCUCB",
     "Request",
     "RestartState",
-    "Restarting",
     "RuledExplorer",
     "SamplePlan",
     "SequentialHalving",
     "Session",
     "Simulation",
     "SimulationInterrupted",
+    "SlidingWindow",
     "StudentLUCB",
     "Study",
     "StudyFailed",
@@ -202,9 +205,7 @@ __all__ = [
     "UGapEc",
     "UGapEcV",
     "UniformAllocation",
-    "UniformlyRandom",
     "WindowStatistics",
-    "Windowed",
     "clcb",
     "compare",
     "identify",
@@ -231,4 +232,6 @@ def __getattr__(name: str) -> Any:
     # Other names of the packages that stand beside this one, for `from cmab import oracles`.
     if name in ("oracles", "instances"):
         return import_module(name)
+    if name in CLASSES:
+        return former(name)
     raise AttributeError(f"module 'cmab' has no attribute {name!r}")

@@ -32,22 +32,6 @@ def checks_itself(method: Method) -> Method:
     return method
 
 
-def with_plain_numbers(check: Method) -> Method:
-    """Return a dataclass's ``__post_init__`` that first replaces numpy's numbers by Python's.
-
-    Arithmetic with ``numpy.int8(100)`` overflows, and that with a ``numpy.float32`` is inexact.
-    """
-
-    @functools.wraps(check)
-    def checked(self: Any) -> None:
-        for name, value in [*vars(self).items()]:
-            if isinstance(value, np.integer | np.floating):
-                object.__setattr__(self, name, value.item())
-        check(self)
-
-    return checked  # type: ignore[return-value]
-
-
 def guard(cls: type, table: Mapping[str, tuple[Check | None, ...]]) -> None:
     """Give the methods that `cls` itself defines the checks of `table`, one for each argument (or None)."""
     for name, checks in table.items():

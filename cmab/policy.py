@@ -13,10 +13,11 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, is_current
 from cmab.context import Context
+from cmab.declared import Declared
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.guards import Check, checks_itself, generator, guard, unguarded, with_plain_numbers
-from cmab.oracle import Oracle
+from cmab.guards import Check, checks_itself, generator, guard, unguarded
+from cmab.oracle import Oracle, require_oracle
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import shown
@@ -24,7 +25,7 @@ from cmab.validation import shown
 State = TypeVar("State")
 
 
-class Policy(ABC, Generic[State]):
+class Policy(Declared, ABC, Generic[State]):
     """A rule that chooses a super arm from what was observed so far.
 
     It holds parameters only. What it learns is in the state, a plain dataclass of arrays and numbers,
@@ -73,11 +74,15 @@ class Policy(ABC, Generic[State]):
     may_rest: ClassVar[bool] = False
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Guard all methods that take a state, or a generator after it, and convert numpy's numbers."""
+        """Guard all methods that take a state, or a generator after it."""
         super().__init_subclass__(**named)
-        if "__post_init__" in vars(cls):
-            cls.__post_init__ = with_plain_numbers(vars(cls)["__post_init__"])  # type: ignore[attr-defined]
         guard(cls, {name: takes for name, method in vars(cls).items() if (takes := _takes(name, method))})
+
+    def __post_init__(self) -> None:
+        """Check the declared parameters, and that the oracle is one."""
+        super().__post_init__()
+        if "oracle" in vars(self):
+            require_oracle(self.oracle)
 
     def __repr__(self) -> str:
         return described(self)

@@ -129,7 +129,7 @@ class Session(Generic[State]):
 
     @property
     def change_points(self) -> IntArray:
-        """Rounds after which the policy began anew, as `Restarting` does when it finds a change."""
+        """Rounds after which the policy began anew, as `GLRRestart` does when it finds a change."""
         with self._lock:
             # The state of any rule may keep them under this name.
             return np.array(getattr(self.state, "restarts", ()), np.int64)

@@ -23,7 +23,6 @@ from cmab import (
     ESCB,
     ETCG,
     FTPL,
-    HYBRID,
     KLCUCB,
     LFG,
     LLR,
@@ -32,7 +31,7 @@ from cmab import (
     OLSUCB,
     PBMUCB,
     ArmStatistics,
-    BanditOverWindows,
+    BanditOverBandit,
     BayesUCB,
     Clairvoyant,
     CombLinTS,
@@ -42,22 +41,23 @@ from cmab import (
     DiscountedCUCB,
     Environment,
     EpsilonGreedy,
-    Explored,
     ExploreThenCommit,
     Feedback,
+    ForcedExploration,
     GaussianCTS,
+    GLRRestart,
     Greedy,
     HierarchicalCTS,
-    HybridCUCB,
+    HybridFTRL,
     LogisticTS,
     MemoisedOracle,
+    OfflineCUCB,
     Oracle,
     PrimalDualCUCB,
+    RandomPolicy,
     RarelySwitchingCUCB,
-    Restarting,
+    SlidingWindow,
     TopRank,
-    UniformlyRandom,
-    Windowed,
 )
 from cmab.confidence.radii import LogRadius
 from cmab.explorer import AnyExplorer
@@ -690,12 +690,12 @@ ORACLES = [
 ]
 
 
-def _hybrid_cucb(oracle: Oracle) -> HybridCUCB:
+def _hybrid_cucb(oracle: Oracle) -> OfflineCUCB:
     """Return the one with a log of every second arm."""
     seen = ArmStatistics.empty(oracle.n_arms)
     arms = np.arange(0, oracle.n_arms, 2)
     seen.update(Feedback(arms, np.full(len(arms), 0.25)))
-    return HybridCUCB(oracle, seen, bias=0.1)
+    return OfflineCUCB(oracle, seen, bias=0.1)
 
 
 def _grid_means(oracle: Oracle) -> HierarchicalCTS:
@@ -712,7 +712,7 @@ POLICIES = [
     PolicyCase("aescb", AESCB),
     PolicyCase(
         "banditoverwindows",
-        lambda oracle: BanditOverWindows(
+        lambda oracle: BanditOverBandit(
             CUCB(oracle), 300, windows=[7, 60], block=9, rewards=None if oracle.is_linear else (0.0, 7.0)
         ),
     ),
@@ -745,8 +745,10 @@ POLICIES = [
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
     PolicyCase("escb", ESCB),
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
-    PolicyCase("explored", lambda oracle: Explored(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))),
-    PolicyCase("explored_last", lambda oracle: Explored(CTS(oracle), c=1.0, form="last")),
+    PolicyCase(
+        "explored", lambda oracle: ForcedExploration(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))
+    ),
+    PolicyCase("explored_last", lambda oracle: ForcedExploration(CTS(oracle), c=1.0, form="last")),
     PolicyCase("ftpl", FTPL),
     PolicyCase("gaussiancts", GaussianCTS),
     PolicyCase("gaussiancts_boosted", lambda oracle: GaussianCTS(oracle, coupling="boosted")),
@@ -762,7 +764,7 @@ POLICIES = [
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
-    PolicyCase("hybrid", HYBRID),
+    PolicyCase("hybrid", HybridFTRL),
     PolicyCase("hybrid_cucb", _hybrid_cucb),
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1)),
@@ -773,11 +775,11 @@ POLICIES = [
     PolicyCase("olsucb", OLSUCB),
     PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9)),
     PolicyCase("primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000)),
-    PolicyCase("random", UniformlyRandom),
+    PolicyCase("random", RandomPolicy),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),
-    PolicyCase("restarting", lambda oracle: Restarting(CUCB(oracle), 0.5, every=2, is_proven=False)),
+    PolicyCase("restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False)),
     PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01)),
-    PolicyCase("windowed", lambda oracle: Windowed(CUCB(oracle), window=7)),
+    PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7)),
 ]
 
 # Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
@@ -903,9 +905,9 @@ EXPLORERS = [
     ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),
     ExplorerCase("ugapec_v", lambda: cmab.UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1),
     ExplorerCase("ugapec_bandits", lambda: cmab.MultiBanditUGapEc((2, 2), 1, delta=0.1, epsilon=0.1), 0.1),
-    ExplorerCase("mixture", lambda: cmab.MixtureGLR(4, 2, delta=0.1), 0.1),
+    ExplorerCase("mixture", lambda: cmab.BestKGLR(4, 2, delta=0.1), 0.1),
     ExplorerCase(
-        "mixture_coins", lambda: cmab.MixtureGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
+        "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
     ExplorerCase("eb_tci", lambda: cmab.EBTCI(4, delta=0.1), 0.1),
     ExplorerCase("eb_tci_heuristic", lambda: cmab.EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic")),

@@ -13,6 +13,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, Policy, check_policy_instance, refuse_resting
+from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.ticket import Ticket
 from cmab.validation import one_of, real, shown
 
@@ -20,7 +21,7 @@ _FORMS: tuple[Literal["oracle", "last"], ...] = ("oracle", "last")
 
 
 @dataclass(frozen=True, eq=False)
-class Explored(Policy[Any]):
+class ForcedExploration(Policy[Any]):
     """Another rule, with exploration in round t with probability ``min(1, c t^(-1/3))``.
 
     Rules with an informed prior, and rules that exploit, learn fast and have no frequentist guarantee: what
@@ -31,7 +32,7 @@ class Explored(Policy[Any]):
     any approximate oracle (theorem B in the docs, ours). It plays the rule itself in all other rounds.
 
     How a round explores is `form`: ``"oracle"`` plays the oracle's answer to random means, as
-    `UniformlyRandom` does, and p0 is the least probability that an arm is in it: k / m for the k best of m
+    `RandomPolicy` does, and p0 is the least probability that an arm is in it: k / m for the k best of m
     arms. ``"last"`` plays the rule's own super arm with its last entry replaced by any other that leaves it
     feasible, each as likely (where there is none, the entry before it), and p0 is one over their number.
     That is cheap where rewards are monotone and submodular and oracles answer in the order of the greedy
@@ -69,12 +70,12 @@ class Explored(Policy[Any]):
 
     Examples
     --------
-    >>> from cmab import Explored, Greedy, simulate
+    >>> from cmab import ForcedExploration, Greedy, simulate
     >>> from instances import BernoulliArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=2)
     >>> environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.8]), oracle)
-    >>> policy = Explored(Greedy(oracle, prior_mean=0.05, prior_weight=10.0), c=1.0, form="last")
+    >>> policy = ForcedExploration(Greedy(oracle, prior_mean=0.05, prior_weight=10.0), c=1.0, form="last")
     >>> simulate(policy, environment, horizon=1000, rng=0).states[0].counts > 20
     array([ True,  True,  True,  True])
     """

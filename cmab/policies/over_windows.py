@@ -12,8 +12,9 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
-from cmab.policies.windowed import ARM, ROUND, Windowed, WindowStatistics
+from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
 from cmab.policy import AnyPolicy, Policy
+from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, interval, shown
@@ -84,9 +85,9 @@ class BlockState:
 
     Examples
     --------
-    >>> from cmab import CUCB, BanditOverWindows
+    >>> from cmab import CUCB, BanditOverBandit
     >>> from oracles import TopK
-    >>> BanditOverWindows(CUCB(TopK(4, k=1)), 1000).initial_state().blocks
+    >>> BanditOverBandit(CUCB(TopK(4, k=1)), 1000).initial_state().blocks
     array([0, 0, 0, 1])
     """
 
@@ -117,12 +118,12 @@ class BlockState:
 
 
 @dataclass(frozen=True, eq=False)
-class BanditOverWindows(Policy[BlockState]):
+class BanditOverBandit(Policy[BlockState]):
     """Another rule in a window, whose length a second bandit chooses: EXP3, anew for each block of rounds.
 
     Nothing is known of how fast means move. It is an insurance: its regret is about the average over the
     windows that it tries, so never that of the worst, and in long runs that of the best. Where means jump,
-    `Restarting` does better; where you know about how often they do, one window does.
+    `GLRRestart` does better; where you know about how often they do, one window does.
 
     What was seen before a block counts in it as far as the window reaches, while the bound in the literature
     is for rules that forget all after each block: with as few rounds as anybody has, forgetting costs more
@@ -131,7 +132,7 @@ class BanditOverWindows(Policy[BlockState]):
     Parameters
     ----------
     policy : Policy
-        As for `Windowed`.
+        As for `SlidingWindow`.
     horizon : int
         Rounds that are played, by which the weights are set.
     windows : array_like of int, optional
@@ -149,12 +150,12 @@ class BanditOverWindows(Policy[BlockState]):
     TypeError
         If `policy` is no policy.
     ValueError
-        As `Windowed`; if a parameter is out of its range; or if `rewards` is left out though they are no
+        As `SlidingWindow`; if a parameter is out of its range; or if `rewards` is left out though they are no
         sums, or the rule has no bounded support.
 
     Examples
     --------
-    >>> from cmab import CUCB, BanditOverWindows, simulate
+    >>> from cmab import CUCB, BanditOverBandit, simulate
     >>> from instances import BernoulliArms, PiecewiseStationary, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=1)
@@ -163,7 +164,7 @@ class BanditOverWindows(Policy[BlockState]):
     >>> environment = PiecewiseStationary([before, after], changes=[1000])
     >>> rule = CUCB(oracle, radius_factor=0.3)
     >>> plain = simulate(rule, environment, 2000, rng=0)
-    >>> chosen = simulate(BanditOverWindows(rule, 2000), environment, 2000, rng=0)
+    >>> chosen = simulate(BanditOverBandit(rule, 2000), environment, 2000, rng=0)
     >>> bool(plain.regret[:, -1].mean() > 1.5 * chosen.regret[:, -1].mean())
     True
 
@@ -190,7 +191,7 @@ class BanditOverWindows(Policy[BlockState]):
 
     def __post_init__(self) -> None:
         horizon = integer("horizon", self.horizon, 2)
-        Windowed(self.policy, window=horizon)  # which says what is wrong with the policy
+        SlidingWindow(self.policy, window=horizon)  # which says what is wrong with the policy
         root = math.ceil(math.sqrt(horizon))
         size = root if self.block is None else integer("block", self.block, 1)
         if self.windows is None:

@@ -13,6 +13,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, Policy, check_policy_instance, refuse_resting
+from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.statistics import alike, count
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_flag, integer, interval, real, shown
@@ -44,9 +45,9 @@ class RestartState:
 
     Examples
     --------
-    >>> from cmab import CUCB, Feedback, Restarting
+    >>> from cmab import CUCB, Feedback, GLRRestart
     >>> from oracles import TopK
-    >>> policy = Restarting(CUCB(TopK(1, k=1)), 0.5, is_proven=False)
+    >>> policy = GLRRestart(CUCB(TopK(1, k=1)), 0.5, is_proven=False)
     >>> state = policy.initial_state()
     >>> for outcome in [0.0] * 20 + [1.0] * 10:
     ...     policy.update(state, Feedback([0], [outcome]))
@@ -115,10 +116,10 @@ class RestartState:
 
 
 @dataclass(frozen=True, eq=False)
-class Restarting(Policy[RestartState]):
+class GLRRestart(Policy[RestartState]):
     """Another rule, which forgets everything once a test finds that the mean of a base arm has changed.
 
-    ``Restarting(CUCB(oracle))`` is GLR-CUCB. The test is the generalised likelihood ratio of Bernoulli
+    ``GLRRestart(CUCB(oracle))`` is GLR-CUCB. The test is the generalised likelihood ratio of Bernoulli
     outcomes, valid for all outcomes in the support (others are cut to it for the test); at every `every`-th
     of its outcomes an arm is tested for a change after each `every` of them. With probability `exploration` a
     round plays a super arm that holds a base arm drawn at random, so that changes of arms out of play are
@@ -154,14 +155,14 @@ class Restarting(Policy[RestartState]):
 
     Examples
     --------
-    >>> from cmab import CUCB, Restarting, simulate
+    >>> from cmab import CUCB, GLRRestart, simulate
     >>> from instances import BernoulliArms, PiecewiseStationary, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=2)
     >>> means = [0.1, 0.9, 0.1, 0.9]
     >>> before, after = (SemiBandit(BernoulliArms(p), oracle) for p in (means, means[::-1]))
     >>> environment = PiecewiseStationary([before, after], changes=[1000])
-    >>> state = simulate(Restarting(CUCB(oracle)), environment, 2000, rng=0).states[0]
+    >>> state = simulate(GLRRestart(CUCB(oracle)), environment, 2000, rng=0).states[0]
     >>> len(state.restarts), 1000 < state.restarts[0] < 1200
     (1, True)
 
@@ -261,7 +262,7 @@ class Restarting(Policy[RestartState]):
 
 def _refuse_sums(feedback: Feedback) -> None:
     if getattr(feedback, "pulls", None) is not None:
-        raise ValueError("feedback.pulls must be None for Restarting, which tests outcome by outcome")
+        raise ValueError("feedback.pulls must be None for GLRRestart, which tests outcome by outcome")
 
 
 def _super_arm_with(

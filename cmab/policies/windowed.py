@@ -13,6 +13,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy, Policy, check_policy_instance
+from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics, alike, count
 from cmab.validation import integer, shown
 
@@ -181,12 +182,13 @@ class WindowStatistics:
 
 
 @dataclass(frozen=True, eq=False)
-class Windowed(Policy[WindowStatistics]):
+class SlidingWindow(Policy[WindowStatistics]):
     """Another rule, which sees the outcomes of the last `window` rounds alone.
 
-    ``Windowed(CUCB(oracle), window=w)`` is sliding-window CUCB. An arm that was not seen in the window counts
-    as never seen, and the rule's clock is the number of rounds in the window, the one that begins included.
-    Until the window is full it is the rule itself, bit for bit. Rounds count when their feedback comes in.
+    ``SlidingWindow(CUCB(oracle), window=w)`` is sliding-window CUCB. An arm that was not seen in the
+    window counts as never seen, and the rule's clock is the number of rounds in the window, the one that
+    begins included. Until the window is full it is the rule itself, bit for bit. Rounds count when their
+    feedback comes in.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ class Windowed(Policy[WindowStatistics]):
 
     Examples
     --------
-    >>> from cmab import CUCB, Windowed, simulate
+    >>> from cmab import CUCB, SlidingWindow, simulate
     >>> from instances import BernoulliArms, PiecewiseStationary, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=1)
@@ -215,7 +217,7 @@ class Windowed(Policy[WindowStatistics]):
     >>> environment = PiecewiseStationary([before, after], changes=[1000])
     >>> rule = CUCB(oracle, radius_factor=0.3)
     >>> plain = simulate(rule, environment, 2000, rng=0)
-    >>> windowed = simulate(Windowed(rule, window=300), environment, 2000, rng=0)
+    >>> windowed = simulate(SlidingWindow(rule, window=300), environment, 2000, rng=0)
     >>> bool(plain.regret[:, -1].mean() > 2 * windowed.regret[:, -1].mean())
     True
 

@@ -1,4 +1,4 @@
-"""What a run refuses of an environment: declarations, answers and rounds with which its result would be wrong."""
+"""What a run refuses of an environment, because its result would be wrong."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Referee:
         return self._value
 
     def check(self, t: int) -> None:
-        """Raise ``ValueError`` if the means, the optimum or the last expected reward has changed by round `t`."""
+        """Raise ``ValueError`` if means, optimum or the last expected reward have changed by round `t`."""
         means: Any = self.environment.means
         optimum = finite_or_nan("environment.optimum", self.environment.optimum)
         if not np.array_equal(self._means, means, equal_nan=True):
@@ -91,9 +91,9 @@ class Referee:
         else:
             return
         raise ValueError(
-            f"environment must keep its means, optimum and expected rewards during a run, for regret is against"
-            f" one optimum; but by round {t} {changed}. Let in_round(t, rng) return the environment of a round"
-            " where rounds differ"
+            "environment must keep its means, optimum and expected rewards during a run, for regret is"
+            f" against one optimum; but by round {t} {changed}. Let in_round(t, rng) return the environment"
+            " of a round where rounds differ"
         )
 
     def _has_other_reward(self) -> bool:
@@ -169,9 +169,7 @@ def check_world(environment: Environment, world: Environment, t: int) -> None:
     check_declared(world)
     (low, high), (least, most) = environment.support, world.support
     if not low <= least <= most <= high:
-        raise ValueError(
-            f"{asked} must have outcomes in {environment.support}, got support {world.support}"
-        )
+        raise ValueError(f"{asked} must have outcomes in {environment.support}, got support {world.support}")
     # Room for rounding: half a support's length may have been computed in another order.
     if not world.sigma <= environment.sigma * (1.0 + 1e-12):
         raise ValueError(f"{asked} must have a sigma of at most {environment.sigma:g}, got {world.sigma:g}")

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from cmab.renamed import present_name, warn
 from cmab.spelling import nearest
 from cmab.validation import shown
 
@@ -58,8 +59,8 @@ def entry_of(name: str, groups: Iterable[str] = CLASSES) -> metadata.EntryPoint 
         return metadata.EntryPoint(name, name, "cmab.own")
     for look in (1, 2):
         for group in groups:
-            if (found := entries(group).get(name)) is not None:
-                check_unique(name, groups)
+            if (found := entries(group).get(present_name(name))) is not None:
+                check_unique(found.name, groups)
                 return found
         if look == 1:
             refresh()  # its package may have been installed since
@@ -115,6 +116,8 @@ def class_of(name: str, where: str) -> Any:
             ' a class of your own is "module:Class", or one once its package has an entry point in the group'
             " cmab.plugins"
         )
+    if entry.name != name:
+        warn(name, entry.name)
     try:
         return entry.load()
     except Exception as error:

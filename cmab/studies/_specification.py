@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cmab.renamed import first_name
 from cmab.spelling import nearest
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
 from cmab.studies._registry import class_of
@@ -141,13 +142,16 @@ def classes(value: Any) -> Iterator[str]:
             yield from classes(entry)
 
 
-def unnamed(value: Any) -> Any:
-    """Return a specification without the names of files, whose graphs count and not where they lie."""
+def unnamed(value: Any, key: str = "") -> Any:
+    """Return a specification without the names of files, and with the first names of classes.
+
+    Graphs count, and not where they lie. A class that was renamed keeps its results.
+    """
     if isinstance(value, Mapping):
-        return {key: "" if key == "file" else unnamed(entry) for key, entry in value.items()}
+        return {key: "" if key == "file" else unnamed(entry, key) for key, entry in value.items()}
     if isinstance(value, list):
         return [unnamed(entry) if isinstance(entry, Mapping | list) else entry for entry in value]
-    return value
+    return first_name(value) if key == "class" and isinstance(value, str) else value
 
 
 def key_of(content: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
     low, high = subject.environment.support
     if not doubted or not np.isfinite([low, high]).all():
         return "", 0.0
-    rng = np.random.default_rng((13, subject.seed))
+    rng = np.random.default_rng((13, subject.rng))
     # Of sums of outcomes far from 0, in parts of the support.
     rounding = 1e-12 * max(abs(low), abs(high)) / (high - low) if low < high else np.inf
     for arm in doubted:
@@ -216,14 +216,14 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
 
 
 def check_stationarity(subject: Subject) -> Finding:
-    """Whatever was played before, a generator state gives what it gave; the truth and the environment stay."""
+    """Whatever was played before, a generator state gives what it gave; the environment stays as it is."""
     environment, played = subject.environment, sum(map(len, subject.rounds))
     pulled = subject.pulled[1].size + TIMES * subject.sums[0].size if subject.first_pulls else 0
     what = f"after {played} rounds and {pulled} pulls, the same generator state"
     require_same_draws(subject.first_draws, subject.draws_again(), "stationarity", what)
-    for (name, before), now in zip(subject.first_truth.items(), subject.truth().values(), strict=True):
-        same = np.allclose(before, now, rtol=1e-9, atol=0.0, equal_nan=True)
-        require(same, "stationarity", "the {} moved from {} to {}", name, before, now)
+    for (name, first), now in zip(subject.first_truth.items(), subject.truth().values(), strict=True):
+        same = np.allclose(first, now, rtol=1e-9, atol=0.0, equal_nan=True)
+        require(same, "stationarity", "the {} moved from {} to {}", name, first, now)
     # What is only filled at first, as a cache is, is full by now: the same rounds once more change nothing.
     before = kept(environment)
     subject.draws_again()

@@ -26,7 +26,7 @@ _RANKING: Learners = {
     "CascadeKL-UCB": {"class": "KLCUCB"},
     "CascadeUCB1": {"class": "CUCB"},
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
-    "Random probabilities": {"class": "UniformlyRandom"},
+    "Random probabilities": {"class": "RandomPolicy"},
 }
 _ASSORTMENT: Learners = {
     **LEADING,
@@ -34,7 +34,7 @@ _ASSORTMENT: Learners = {
     "CUCB": {"class": "CUCB"},
     "CUCB, radius / 4": {"class": "CUCB", "radius_factor": 0.25},
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
-    "Random probabilities": {"class": "UniformlyRandom"},
+    "Random probabilities": {"class": "RandomPolicy"},
 }
 _GROUPS = (
     ("Others", "0.8"),

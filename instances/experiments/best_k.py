@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from cmab import LUCB1, LilCLUCB, LilLUCB, LilRandLUCB, LilUCB, LUCBPlusPlus, MixtureGLR
+from cmab import LUCB1, BestKGLR, LilCLUCB, LilLUCB, LilRandLUCB, LilUCB, LUCBPlusPlus
 from cmab.arrays import FloatArray
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
@@ -103,7 +103,7 @@ def rivals(n_arms: int, k: int) -> dict[str, dict[str, AnyExplorer]]:
     if k <= 2:
         for mode in modes:
             table[mode]["deterministic"] = _LessSampled(n_arms, k, delta=DELTA, mode=mode)
-        table["faithful"]["mixture"] = MixtureGLR(n_arms, k, delta=DELTA)
+        table["faithful"]["mixture"] = BestKGLR(n_arms, k, delta=DELTA)
     return table
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab import CTS, KLCUCB, Context, IndexPolicy, LogisticTS, UniformlyRandom
+from cmab import CTS, KLCUCB, Context, IndexPolicy, LogisticTS, RandomPolicy
 from cmab.arrays import FloatArray
 from cmab.policy import AnyPolicy
 from cmab.statistics import ArmStatistics
@@ -123,7 +123,7 @@ def learners(place: Carousels, horizon: int) -> dict[str, AnyPolicy]:
     displays = horizon * SLOTS / oracle.n_arms
     if place.by_segment:
         return {
-            "random": UniformlyRandom(oracle),
+            "random": RandomPolicy(oracle),
             # 100 and 20 displays of each playlist, as published, in the full experiment.
             "ETC-seg-explore": ShownFirst(oracle, least=round(0.75 * displays)),
             "ETC-seg-exploit": ShownFirst(oracle, least=round(0.15 * displays)),

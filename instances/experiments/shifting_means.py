@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from cmab import CTS, CUCB, FTPL, HYBRID, LinearOracle
+from cmab import CTS, CUCB, FTPL, HybridFTRL, LinearOracle
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
@@ -40,7 +40,7 @@ class ShiftingMeans(SemiBandit):
 
 def learners(oracle: LinearOracle, horizon: int) -> dict[str, AnyPolicy]:
     """Return the learners."""
-    rules: dict[str, AnyPolicy] = {"HYBRID": HYBRID(oracle), "CTS": CTS(oracle), "CUCB": CUCB(oracle)}
+    rules: dict[str, AnyPolicy] = {"HYBRID": HybridFTRL(oracle), "CTS": CTS(oracle), "CUCB": CUCB(oracle)}
     return rules | {"FTPL": FTPL(oracle, horizon=horizon)}
 
 

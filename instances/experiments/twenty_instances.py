@@ -12,11 +12,11 @@ import numpy as np
 from cmab import (
     CLUCB,
     LUCB1,
+    BestKGLR,
     LilCLUCB,
     LilLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
-    MixtureGLR,
     SuperArmGLR,
     TrackAndStop,
     UGapEc,
@@ -66,7 +66,7 @@ _SUPER_ARMS = (
     "two sets",
     "four sets",
 )
-OURS = ("MixtureGLR", "Track-and-Stop", "SuperArmGLR")
+OURS = ("BestKGLR", "Track-and-Stop", "SuperArmGLR")
 
 
 def cells(quick: bool) -> list[Row]:
@@ -92,7 +92,7 @@ def instance(name: str) -> tuple[FloatArray, BruteForce | None, dict[str, AnyExp
             means,
             None,
             {
-                "MixtureGLR": MixtureGLR(n, k, delta=DELTA),
+                "BestKGLR": BestKGLR(n, k, delta=DELTA),
                 "Track-and-Stop": TrackAndStop(n, k=k, delta=DELTA),
                 "lil'RandLUCB": LilRandLUCB(n, k, delta=DELTA),
                 "LUCB++": LUCBPlusPlus(n, k, delta=DELTA),

@@ -38,6 +38,7 @@ def read(file, **options):
     return True
 
 
+@pytest.mark.slow
 @FILES
 @given(LINES, st.booleans(), st.sampled_from([None, True, False]))
 @example("0 1 0.5\n1 2 0.25", True, None)
@@ -79,6 +80,7 @@ def toml(value):
     return f"[{', '.join(map(toml, value))}]" if isinstance(value, list) else repr(value)
 
 
+@pytest.mark.slow
 @FILES
 @given(
     st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6),
@@ -130,6 +132,7 @@ WORDS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(WORDS, max_size=6))
 @example(["demo", "tiny", "--n", "3"])

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from cases import ORACLES, pages
-from places import SUPPORT
+from places import ENVIRONMENT, SUPPORT
 
 import oracles
 from oracles import BruteForce, DirectedGraph, InfluenceMaximization, MaxCoverage, ShortestPath
@@ -21,13 +21,14 @@ TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
 def faults(stride):
     """Return what `fuzzing` has to say about the tables, by every so many calls."""
     command = [sys.executable, str(SUPPORT / "fuzzing.py"), *TABLES, str(stride)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, env=ENVIRONMENT)
     *found, count = done.stdout.splitlines() or [""]
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(count.removesuffix(" calls")) > 30_000 / stride
     return found
 
 
+@pytest.mark.slow
 def test_bad_arguments():
     """Of all rows and methods; each argument of each method has more values than the stride."""
     assert faults(29) == []

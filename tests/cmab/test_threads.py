@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
-from places import SUPPORT
+from places import ENVIRONMENT, SUPPORT
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, MemoisedOracle, simulate
 from instances import BernoulliArms, Coverage, IndependentCascade, SemiBandit
@@ -20,12 +20,13 @@ TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
 def differences(times):
     """Return the answers that four threads got and one did not, as `threading_stress` prints them."""
     command = [sys.executable, str(SUPPORT / "threading_stress.py"), *TABLES, str(times)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, env=ENVIRONMENT)
     lines = done.stdout.splitlines()
     assert lines[-1:] == ["done"], f"ended by {done.returncode} in {lines[-1:]}: {done.stderr[-1000:]}"
     return [line for line in lines[:-1] if not line.startswith("# ")]
 
 
+@pytest.mark.slow
 def test_four_threads_answer_as_one():
     assert differences(1) == []
 
@@ -86,6 +87,7 @@ def problems():
     yield MaxCoverage(pages(), 2), Coverage(pages(), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [CTS, CUCB])
 def test_simulations_in_threads_are_those_of_one(policy):
     for oracle, environment in problems():

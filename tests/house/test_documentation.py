@@ -80,6 +80,7 @@ def blocks(language):
     return [(page, text) for page in PAGES for text in found.findall(page.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.slow
 def test_studies_in_the_pages_are_valid():
     studies = [text for _, text in blocks("toml") if "[instances" in text or "instances." in text]
     assert len(studies) >= 2

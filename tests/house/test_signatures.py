@@ -17,7 +17,13 @@ CLASSES += [
 ]
 CLASSES += [
     *(cmab.CTS, cmab.CUCB, cmab.LLR, cmab.EpsilonGreedy, cmab.ExploreThenCommit, cmab.Greedy),
-    *(cmab.PrimalDualCUCB, cmab.BanditOverWindows, cmab.GaussianCTS, cmab.HierarchicalCTS, cmab.Explored),
+    *(
+        cmab.PrimalDualCUCB,
+        cmab.BanditOverBandit,
+        cmab.GaussianCTS,
+        cmab.HierarchicalCTS,
+        cmab.ForcedExploration,
+    ),
     *(cmab.RarelySwitchingCUCB, cmab.Session, cmab.Context, cmab.Feedback),
 ]
 # Values that answers are made of, or errors: no user makes them.

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from cases import ORACLES, POLICIES, assert_same_state
+from refusals import refused
 from scipy.special import lambertw
 from scipy.stats import binom
 
@@ -14,17 +15,17 @@ from cmab import (
     CUCB,
     KLCUCB,
     ArmStatistics,
-    BanditOverWindows,
+    BanditOverBandit,
     Comparison,
     Context,
     DiscountedCUCB,
     Feedback,
     GaussianCTS,
+    GLRRestart,
     RarelySwitchingCUCB,
-    Restarting,
     Session,
+    SlidingWindow,
     Study,
-    Windowed,
     WindowStatistics,
     compare,
     simulate,
@@ -82,7 +83,7 @@ def test_a_block_begins_with_what_its_window_holds(window):
 
 def test_windows_are_drawn_by_exp3():
     """Against a plain EXP3 that is told the same rewards and draws the same numbers."""
-    policy = BanditOverWindows(CUCB(TopK(4, k=2)), 200, windows=[3, 10, 40], block=5)
+    policy = BanditOverBandit(CUCB(TopK(4, k=2)), 200, windows=[3, 10, 40], block=5)
     session, coins = Session(policy, rng=np.random.default_rng(1)), np.random.default_rng(2)
     rng, weights, chosen, k = np.random.default_rng(1), np.ones(3), [], 3
     gamma = min(1.0, np.sqrt(k * np.log(k) / ((np.e - 1) * 200 / 5)))
@@ -111,7 +112,7 @@ def test_chosen_windows_are_never_as_bad_as_the_worst():
     """Means of 2 runs: below the regret of the worst window, where means move and where they stay."""
     narrow, still = CUCB(TopK(6, k=2), radius_factor=0.3), PiecewiseStationary([place(MEANS)], [])
     for world, worst in ((changing(3, 500), 2000), (still, 45)):
-        rules = (BanditOverWindows(narrow, 2000), Windowed(narrow, window=worst))
+        rules = (BanditOverBandit(narrow, 2000), SlidingWindow(narrow, window=worst))
         settings = {"checkpoints": [2000], "replications": 2, "rng": 0}
         chosen, bad = (simulate(rule, world, 2400, **settings).regret.mean() for rule in rules)
         assert chosen < 0.75 * bad
@@ -121,14 +122,14 @@ def test_windows_that_are_none():
     rule = CUCB(TopK(4, k=2))
     for windows in ([5], [], [0, 5], [5, 3], [2.5, 4], [3, 3]):
         with pytest.raises(ValueError, match="windows"):
-            BanditOverWindows(rule, 100, windows=windows)
+            BanditOverBandit(rule, 100, windows=windows)
     for wrong in ({"horizon": 1}, {"block": 0}, {"rewards": (1.0, 0.0)}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            BanditOverWindows(**{"policy": rule, "horizon": 100} | wrong)
+            BanditOverBandit(**{"policy": rule, "horizon": 100} | wrong)
     with pytest.raises(ValueError, match="rewards must be given"):
-        BanditOverWindows(GaussianCTS(TopK(4, k=2), sigma=0.5, support=None), 100)
+        BanditOverBandit(GaussianCTS(TopK(4, k=2), sigma=0.5, support=None), 100)
     with pytest.raises(ValueError, match="policy must learn ArmStatistics"):
-        BanditOverWindows(DiscountedCUCB(TopK(4, k=2)), 100)
+        BanditOverBandit(DiscountedCUCB(TopK(4, k=2)), 100)
 
 
 # Rules: with everything remembered they are the rule itself.
@@ -140,7 +141,7 @@ def test_a_window_as_long_as_the_run_changes_nothing(make, sense):
     oracle = TopK(6, k=2, sense=sense)
     environment = place(MEANS, oracle)
     ours, plain = (
-        simulate(rule, environment, 300, rng=1) for rule in (Windowed(make(oracle), 300), make(oracle))
+        simulate(rule, environment, 300, rng=1) for rule in (SlidingWindow(make(oracle), 300), make(oracle))
     )
     assert np.array_equal(ours.rewards, plain.rewards)
     assert_same_state(ours.states[0].recent, plain.states[0])
@@ -159,7 +160,7 @@ def test_without_discount_it_is_cucb(sense):
 
 def test_without_alarms_restarting_is_the_rule_itself():
     oracle = TopK(6, k=2)
-    ours = simulate(Restarting(CUCB(oracle), exploration=0.0), place(MEANS), 500, rng=1)
+    ours = simulate(GLRRestart(CUCB(oracle), exploration=0.0), place(MEANS), 500, rng=1)
     plain = simulate(CUCB(oracle), place(MEANS), 500, rng=1)
     assert ours.states[0].restarts == []
     assert np.array_equal(ours.rewards, plain.rewards)
@@ -244,6 +245,7 @@ def test_the_threshold_is_that_of_the_paper():
 # What they are for.
 
 
+@pytest.mark.slow
 def test_forgetting_pays_after_a_change_and_costs_little_before():
     """An arm that looked bad rises: who remembers all has no reason to look at it again."""
     oracle = TopK(4, k=1)
@@ -253,7 +255,7 @@ def test_forgetting_pays_after_a_change_and_costs_little_before():
         simulate(rule, PiecewiseStationary(worlds, [1000]), 2000, **settings).regret.mean(axis=0)
         for rule in (
             CUCB(oracle, radius_factor=0.3),
-            Windowed(CUCB(oracle, radius_factor=0.3), window=300),
+            SlidingWindow(CUCB(oracle, radius_factor=0.3), window=300),
             DiscountedCUCB(oracle, discount=0.998, radius_factor=0.3),
         )
     )
@@ -262,11 +264,12 @@ def test_forgetting_pays_after_a_change_and_costs_little_before():
         assert moved[0] < 0.05 * 1000 * 0.6  # of 1,000 rounds that are worth 0.6 each
 
 
+@pytest.mark.slow
 def test_restarts_pay_after_a_change_of_all_arms():
     oracle = TopK(6, k=2)
     plain, restarted = (
         simulate(rule, changing(1, 800), 1600, replications=2, rng=0, checkpoints=[1600])
-        for rule in (CUCB(oracle), Restarting(CUCB(oracle), is_proven=False))
+        for rule in (CUCB(oracle), GLRRestart(CUCB(oracle), is_proven=False))
     )
     assert restarted.regret.mean() < 0.8 * plain.regret.mean()
     # What was found is part of the result.
@@ -283,15 +286,16 @@ def test_false_alarms_are_as_rare_as_promised():
     delta, runs = 0.1, 60
     for arms in (BernoulliArms([0.5, 0.05]), BernoulliArms([0.02, 0.9])):
         environment = SemiBandit(arms, TopK(2, k=2))
-        policy = Restarting(CUCB(TopK(2, k=2)), delta, exploration=0.0, every=1)
+        policy = GLRRestart(CUCB(TopK(2, k=2)), delta, exploration=0.0, every=1)
         result = simulate(policy, environment, 150, replications=runs, rng=7)
         alarms = sum(bool(state.restarts) for state in result.states)
         assert alarms <= binom.ppf(1 - 1e-4, runs, delta)
 
 
+@pytest.mark.slow
 def test_a_change_is_found_within_the_delay_of_theory():
     """With n outcomes before and d after a change by D, the ratio is 2 D^2 n d / (n + d) up to deviations."""
-    policy = Restarting(CUCB(TopK(2, k=2)), 0.01, exploration=0.0, every=1)
+    policy = GLRRestart(CUCB(TopK(2, k=2)), 0.01, exploration=0.0, every=1)
     environment = PiecewiseStationary([place([0.9, 0.5]), place([0.1, 0.5])], changes=[200])
     states = simulate(policy, environment, 400, replications=6, rng=3).states
     # Besson et al. (2022), Assumption 4, from memory: at most 4 beta / D^2 of the arm's outcomes.
@@ -301,11 +305,12 @@ def test_a_change_is_found_within_the_delay_of_theory():
     assert all(0 < state.restarts[0] - 200 <= 2 * needed for state in states)
 
 
+@pytest.mark.slow
 def test_studies_and_files_keep_what_was_found(tmp_path):
     oracle = TopK(2, k=2)
     worlds = [place([0.9, 0.5], oracle), place([0.1, 0.5], oracle)]
     environment = PiecewiseStationary(worlds, [40])
-    restarting = Restarting(CUCB(oracle), 0.5, every=2, is_proven=False)
+    restarting = GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False)
     found = compare({"a": restarting, "b": CUCB(oracle)}, environment, horizon=80, replications=2, rng=0)
     points = [each.tolist() for each in found["a"].change_points]
     assert all(points)
@@ -324,7 +329,7 @@ def test_studies_and_files_keep_what_was_found(tmp_path):
             },
             "learners": {
                 "a": {
-                    "class": "Restarting",
+                    "class": "GLRRestart",
                     "policy": {"class": "CUCB"},
                     "delta": 0.5,
                     "every": 2,
@@ -346,6 +351,7 @@ def test_studies_and_files_keep_what_was_found(tmp_path):
 # Environments.
 
 
+@pytest.mark.slow
 def test_the_world_is_as_its_changes_say():
     environment = PiecewiseStationary([place(MEANS), place(MEANS[::-1]), place(MEANS / 2)], [3, 5], period=8)
     rng = np.random.default_rng(0)
@@ -370,23 +376,18 @@ def test_the_support_is_that_of_all_environments():
     assert environment.sigma == 2.0
 
 
-@pytest.mark.parametrize(
-    ("environments", "changes", "period", "words"),
-    [
-        ([], [], None, "changes must be one fewer"),
-        ([place(MEANS)], [3], None, "changes must be one fewer"),
-        ([place(MEANS)] * 2, [0], None, "changes must increase"),
-        ([place(MEANS)] * 3, [4, 3], None, "changes must increase"),
-        ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
-        ([place(MEANS)] * 2, [5], 5, "period must be"),
-        ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
-        ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
-        (place(MEANS), [], None, "environments must be a list"),
-    ],
+test_what_is_no_world_is_refused = refused(
+    ([], [], None, "changes must be one fewer"),
+    ([place(MEANS)], [3], None, "changes must be one fewer"),
+    ([place(MEANS)] * 2, [0], None, "changes must increase"),
+    ([place(MEANS)] * 3, [4, 3], None, "changes must increase"),
+    ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
+    ([place(MEANS)] * 2, [5], 5, "period must be"),
+    ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
+    ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
+    (place(MEANS), [], None, "environments must be a list"),
+    by=lambda environments, changes, period: PiecewiseStationary(environments, changes, period=period),
 )
-def test_what_is_no_world_is_refused(environments, changes, period, words):
-    with pytest.raises(ValueError, match=words):
-        PiecewiseStationary(environments, changes, period=period)
 
 
 @pytest.mark.parametrize("period", [None, 12, 20])
@@ -398,20 +399,15 @@ def test_means_move_on_straight_lines(period):
         assert environment.in_round(t, None).means == pytest.approx(expected), t
 
 
-@pytest.mark.parametrize(
-    ("path", "rounds", "period", "words"),
-    [
-        ([0.1, 0.2], [1], None, "path must be a table"),
-        ([[0.1, 1.2]], [1], None, "path must be a table"),
-        ([[0.1, 0.2]], [1, 2], None, "rounds must be as many"),
-        ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be as many"),
-        ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
-        ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
-    ],
+test_what_is_no_path_is_refused = refused(
+    ([0.1, 0.2], [1], None, "path must be a table"),
+    ([[0.1, 1.2]], [1], None, "path must be a table"),
+    ([[0.1, 0.2]], [1, 2], None, "rounds must be as many"),
+    ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be as many"),
+    ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
+    ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
+    by=lambda path, rounds, period: MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period),
 )
-def test_what_is_no_path_is_refused(path, rounds, period, words):
-    with pytest.raises(ValueError, match=words):
-        MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period)
 
 
 def test_lies_stay_within_their_budget():
@@ -424,7 +420,7 @@ def test_lies_stay_within_their_budget():
     assert sum(lies) <= 9.0
     assert [lie > 0 for lie in lies] == [True, True, False, False, False]
     assert {each.reward for each in shown} == {0.5}
-    result = simulate(Windowed(CUCB(truth.oracle, support=(-1.0, 3.0)), 3), environment, 50, rng=0)
+    result = simulate(SlidingWindow(CUCB(truth.oracle, support=(-1.0, 3.0)), 3), environment, 50, rng=0)
     assert result.optimum == pytest.approx(4.5)
     for budget, whose in ((-1.0, truth), (1.0, SemiBandit(GaussianArms([0.0], sigma=1.0), TopK(1, k=1)))):
         with pytest.raises(ValueError, match=r"budget must|bounded support"):
@@ -434,29 +430,25 @@ def test_lies_stay_within_their_budget():
 # Refusals, sessions, availability.
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
-        (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
-        (lambda oracle: Windowed(CUCB(oracle), window=0), "window must"),
-        (lambda oracle: Windowed(RarelySwitchingCUCB(oracle), window=5), "policy must learn ArmStatistics"),
-        (lambda oracle: Windowed(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
-        (lambda oracle: Restarting(CUCB(oracle), 0.0), "delta must"),
-        (lambda oracle: Restarting(CUCB(oracle), 5e-324), "delta must"),
-        (lambda oracle: Restarting(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),
-        (lambda oracle: Restarting(CUCB(oracle), exploration=1.5), "exploration must"),
-        (lambda oracle: Restarting(CUCB(oracle), every=0), "every must"),
-    ],
+test_parameters_out_of_range_are_refused = refused(
+    (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
+    (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
+    (lambda oracle: SlidingWindow(CUCB(oracle), window=0), "window must"),
+    (lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: GLRRestart(CUCB(oracle), 0.0), "delta must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), 5e-324), "delta must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),
+    (lambda oracle: GLRRestart(CUCB(oracle), exploration=1.5), "exploration must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), every=0), "every must"),
+    by=lambda make: make(TopK(4, k=2)),
 )
-def test_parameters_out_of_range_are_refused(make, words):
-    with pytest.raises(ValueError, match=words):
-        make(TopK(4, k=2))
 
 
 RULES = [case for case in POLICIES if case.name in ("discounted", "windowed", "restarting")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", RULES, ids=lambda case: case.name)
 def test_only_what_is_available_is_played(case):
     for oracle in (TopK(6, k=2), Matching(nx.complete_bipartite_graph(3, 3))):
@@ -479,12 +471,13 @@ def refuses_to_include(oracle):
     return False
 
 
+@pytest.mark.slow
 def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
     made = [(case, case.make()) for case in ORACLES]
     linear = [(case, oracle) for case, oracle in made if oracle.is_linear and oracle.can_constrain]
     hard = [(case, oracle) for case, oracle in linear if refuses_to_include(oracle)]
     for case, oracle in hard:
-        policy, rng = Restarting(CUCB(oracle), exploration=1.0), np.random.default_rng(0)
+        policy, rng = GLRRestart(CUCB(oracle), exploration=1.0), np.random.default_rng(0)
         state, family = policy.initial_state(), {frozenset(arms) for arms in case.super_arms()}
         for context in (None, Context(available=np.ones(oracle.n_arms, bool))):
             chosen = {frozenset(policy.select_for(state, context, rng).tolist()) for _ in range(30)}

@@ -33,6 +33,7 @@ def table(folder, name="table"):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_influence_on_the_network_that_ships(tmp_path, capsys):
     arguments = ["--rounds", "30", "--replications", "2", "--k", "2", "--epsilon", "0.3"]
     arguments += ["--animate", str(tmp_path / "learning.gif")]
@@ -47,6 +48,7 @@ def test_influence_on_the_network_that_ships(tmp_path, capsys):
     assert "people reached" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_influence_on_a_file(tmp_path):
     file = tmp_path / "edges.txt"
     file.write_text("".join(f"{i} {(i + step) % 12}\n" for i in range(12) for step in (1, 3)))
@@ -66,6 +68,7 @@ def test_influence_on_a_file(tmp_path):
     assert (tmp_path / "out" / "picture.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_probabilities_of_a_file_are_the_truth(tmp_path):
     """Unless another model is asked for: a third column was dropped without a word."""
     file, edges = tmp_path / "edges.txt", [(i, (i + 1) % 6) for i in range(6)]
@@ -76,6 +79,7 @@ def test_probabilities_of_a_file_are_the_truth(tmp_path):
         assert [float(row["true mean"]) for row in table(tmp_path / "out", "arms")] == truth
 
 
+@pytest.mark.slow
 def test_names_and_weights_in_a_csv(tmp_path, capsys, monkeypatch):
     """One command gives seeds by name, pictures in a folder that it names, and a sentence."""
     file = tmp_path / "friends.csv"
@@ -120,6 +124,7 @@ def test_the_picture_of_the_readme_is_that_of_its_command(tmp_path):
     assert np.abs(drawn - kept).mean() < 0.01
 
 
+@pytest.mark.slow
 def test_without_matplotlib_there_are_numbers(tmp_path, capsys, monkeypatch):
     def missing():
         raise ImportError("pictures need matplotlib: pip install 'cmab[plot]'")
@@ -141,6 +146,7 @@ def test_what_is_called_random_is_said_to_be_the_oracles_choice(name):
     assert "Random probabilities learns nothing: every round the oracle's choice for prob" in made.__doc__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_families(name, tmp_path):
     assert main(["demo", name, "--rounds", "40", "--replications", "2", "--out", str(tmp_path)]) == 0
@@ -150,6 +156,7 @@ def test_other_families(name, tmp_path):
     assert len(named) == {"top-k": 0, "knapsack": 1, "ranking": 1, "assortment": 1}.get(name, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ranking", "assortment"])
 def test_on_the_data_of_a_wheel(name, tmp_path, capsys, monkeypatch):
     """Of the same formats as the real ones, which are small here."""
@@ -188,6 +195,7 @@ def test_ties_go_one_way_or_both(capsys):
     assert "--directed: not allowed with argument --undirected" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_list_from_a_log(tmp_path, capsys):
     """More of the log promises more, not more than there is, and estimates are near the truth."""
     assert main(["demo", "offline", "--replications", "3", "--out", str(tmp_path)]) == 0
@@ -218,6 +226,7 @@ def test_blocks_add_up_to_the_whole():
     np.testing.assert_allclose(middles, np.arange(25) * 4 + 2.5)
 
 
+@pytest.mark.slow
 def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
     """Ctrl-C in replication 1 of the second learner: all that is stored is told, and not played again."""
     replicate, calls = _pieces.replicate, []
@@ -248,11 +257,12 @@ def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_pat
     assert main(["report", str(tmp_path)]) == 0
 
 
+@pytest.mark.slow
 def test_a_demo_in_a_study_file(tmp_path):
     """Its problem is an instance as any other, and its numbers are those of `simulate`."""
     (tmp_path / "edges.txt").write_text("".join(f"{u} {u + 1} 0.{u + 1}\n" for u in range(5)))
     table = {"demo": "influence", "graph": {"file": "edges.txt"}, "k": 1, "rng": 0}
-    learners = {"Random": {"class": "UniformlyRandom"}}
+    learners = {"Random": {"class": "RandomPolicy"}}
     tables = {"horizon": 10, "instances": {"chain": table}, "learners": learners}
     study = Study(tables, files=tmp_path)
     environment = study.plan.problems["chain"]
@@ -282,7 +292,7 @@ def test_a_demo_in_a_study_file(tmp_path):
     ],
 )
 def test_demos_that_cannot_be_instances(table, message, tmp_path):
-    tables = {"horizon": 1, "instances": {"x": table}, "learners": {"Random": {"class": "UniformlyRandom"}}}
+    tables = {"horizon": 1, "instances": {"x": table}, "learners": {"Random": {"class": "RandomPolicy"}}}
     with pytest.raises(ValueError, match=message):
         Study(tables, files=tmp_path)
 

@@ -5,6 +5,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 
 from cmab import CTS, CUCB, KLCUCB, Campaign, simulate
@@ -174,44 +175,38 @@ def test_a_campaign_is_told_clicks(tmp_path):
     assert again.session.state.counts.tolist() == campaign.session.state.counts.tolist()
 
 
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda: DependentClickLists(0, [0.5]), "n_arms must"),
-        (lambda: DependentClickLists(1, [0.5, 0.5]), "number of positions in termination must"),
-        (lambda: DependentClickLists(3, []), "number of positions in termination must"),
-        (lambda: DependentClickLists(3, [0.5, 1.5]), "termination must"),
-        (lambda: DependentClickLists(3, [0.0, 0.0]), "termination must be positive somewhere"),
-        (lambda: DependentClickLists(3, [0.5]).solve_within([0.1] * 3, [False] * 3, RNG(0)), "must leave"),
-        (lambda: DependentClickLists(3, [0.5]).expected_reward([0], [1.5, 0.0, 0.0]), "means must"),
-        (lambda: DependentClickLists(3, [0.5]).feedback_of([1]), "must have clicked"),
-        (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], bought=1), "must have clicked"),
-        (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=1), "clicked must be a list"),
-        (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[0]), "clicked must be one of"),
-        (
-            lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[None]),
-            "clicked must have distinct",
-        ),
-        (
-            lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[1, 1]),
-            "clicked must have distinct",
-        ),
-        (
-            lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], satisfied=True),
-            "satisfied must be",
-        ),
-        (
-            lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[1], satisfied=1),
-            "satisfied must be",
-        ),
-        (lambda: DependentClickModel([0.1], RankedTopK(1, 1)), "oracle must be a DependentClickLists"),
-        (lambda: DependentClickModel([0.1], DependentClickLists(2, [0.5])), "means must"),
-        (
-            lambda: DependentClickModel([0.1, 0.2], DependentClickLists(2, [0.5])).play([0, 1], RNG(0)),
-            "feasible",
-        ),
-    ],
+test_what_are_no_clicks_is_refused = refused(
+    (lambda: DependentClickLists(0, [0.5]), "n_arms must"),
+    (lambda: DependentClickLists(1, [0.5, 0.5]), "number of positions in termination must"),
+    (lambda: DependentClickLists(3, []), "number of positions in termination must"),
+    (lambda: DependentClickLists(3, [0.5, 1.5]), "termination must"),
+    (lambda: DependentClickLists(3, [0.0, 0.0]), "termination must be positive somewhere"),
+    (lambda: DependentClickLists(3, [0.5]).solve_within([0.1] * 3, [False] * 3, RNG(0)), "must leave"),
+    (lambda: DependentClickLists(3, [0.5]).expected_reward([0], [1.5, 0.0, 0.0]), "means must"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1]), "must have clicked"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], bought=1), "must have clicked"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=1), "clicked must be a list"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[0]), "clicked must be one of"),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[None]),
+        "clicked must have distinct",
+    ),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[1, 1]),
+        "clicked must have distinct",
+    ),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], satisfied=True),
+        "satisfied must be",
+    ),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[1], satisfied=1),
+        "satisfied must be",
+    ),
+    (lambda: DependentClickModel([0.1], RankedTopK(1, 1)), "oracle must be a DependentClickLists"),
+    (lambda: DependentClickModel([0.1], DependentClickLists(2, [0.5])), "means must"),
+    (
+        lambda: DependentClickModel([0.1, 0.2], DependentClickLists(2, [0.5])).play([0, 1], RNG(0)),
+        "feasible",
+    ),
 )
-def test_what_are_no_clicks_is_refused(make, told):
-    with pytest.raises(ValueError, match=told):
-        make()

@@ -1,8 +1,8 @@
 """Bad values for each parameter of each public callable, found from signatures, annotations and examples.
 
-``python bad_arguments.py [PREFIX]`` prints the faults. A new public name needs no line here: its
-docstring has an example (`test_docstrings.py`), and the arguments of the first call in it are the good ones,
-in which one at a time is replaced.
+Run: PYTHONPATH=.:tests python tests/support/bad_arguments.py [PREFIX]. A new public name needs no line here:
+its docstring has an example (`test_docstrings.py`), and the arguments of the first call in it are the good
+ones, in which one at a time is replaced.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ ACCEPTED = {
 }
 #: Values that `cmab` makes and hands out. Users read them, so that their constructors check nothing.
 RESULTS = re.compile(
-    r"Simulation|Identification|.*Comparison|ComparisonInterrupted|SimulationInterrupted|OffPolicyValue"
+    r"Simulation|Identification|.*Comparison|ComparisonInterrupted|SimulationInterrupted|OffPolicyEstimate"
     r"|OfflineChoice|.*Certificate|SamplePlan|Summary|Request|Ticket|.*State|.*Statistics|Fit|Network"
     r"|StudyFailed|OracleError|SolverError"
 )

@@ -1,9 +1,9 @@
 """Bad arguments for every public method of the objects of a table, in processes that a call may end.
 
-``python fuzzing.py ORACLES POLICIES 1`` prints each fault: a call that kills its process or hangs, an
-argument that is none and is answered, a refusal that names another argument, an answer that depends on how a
-good argument is written. The parent loads compiled code once and then forks, one child a row; what is left
-after a child's death goes to another.
+Run: PYTHONPATH=.:tests python tests/support/fuzzing.py ORACLES POLICIES 1. A fault is a call that kills its
+process or hangs, an argument that is none and is answered, a refusal that names another argument, an answer
+that depends on how a good argument is written. The parent loads compiled code once and then forks, one child
+a row; what is left after a child's death goes to another.
 """
 
 import contextlib

@@ -16,7 +16,7 @@ class = "SemiBandit"
 arms = { class = "BernoulliArms", means = [0.2, 0.7] }
 oracle = "$oracle"
 [learners.Random]
-class = "UniformlyRandom"
+class = "RandomPolicy"
 """
 FILES = {
     "study.toml": STUDY,

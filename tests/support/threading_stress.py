@@ -1,7 +1,8 @@
-"""One object in four threads: ``python threading_stress.py ORACLES 3`` prints each answer that differs.
+"""One object in four threads: each answer that differs from that of one thread is printed.
 
-Every public method is called with good arguments, by one thread first, by four at once then. A process of its
-own, for what goes wrong here may end it.
+Run: PYTHONPATH=.:tests python tests/support/threading_stress.py ORACLES 3. Every public method is called with
+good arguments, by one thread first, by four at once then. A process of its own, for what goes wrong here may
+end it.
 """
 
 import copy

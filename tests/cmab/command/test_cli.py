@@ -168,6 +168,7 @@ def run(*arguments, **settings):
     )
 
 
+@pytest.mark.slow
 def test_help_imports_neither_oracles_nor_instances():
     code = "import sys\nfrom cmab.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
     code += "print({'oracles', 'instances', 'networkx', 'matplotlib', 'scipy'} & set(sys.modules))"
@@ -175,6 +176,7 @@ def test_help_imports_neither_oracles_nor_instances():
     assert found.stdout.splitlines()[-1] == "set()"
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_real_process(tmp_path):
     """The signal comes when the first learner is done; the second has far to go."""
     process = run("demo", "top-k", "--rounds", "2000000", "--replications", "1", "--out", str(tmp_path))
@@ -190,6 +192,7 @@ def test_ctrl_c_in_a_real_process(tmp_path):
     assert (tmp_path / "curves.csv").is_file()
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error():
     process = run("list")
     process.stdout.close()
@@ -214,6 +217,7 @@ def test_numbers_of_a_column_align():
         assert float(text) == pytest.approx(1.2345 * 10.0**exponent, rel=1e-3)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5))
 def test_no_number_is_shown_as_another(values):
     """Two digits at least are right, and only zero is shown as zero."""

@@ -52,6 +52,7 @@ def shell(line, **names):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -77,6 +78,7 @@ def test_everything_is_played_and_stored_without_a_reader(study, tmp_path, line)
         assert r"LUCB \u03b1=1 \x1b]0;x\x07" in done.stdout
 
 
+@pytest.mark.slow
 def test_output_that_cannot_be_written_is_an_error():
     assert shell("$cmab list > /dev/full").returncode == 1
 
@@ -132,6 +134,7 @@ def test_cells_are_no_formulas(tmp_path):
     assert {row[1] for row in rows} == {"-1.5"}
 
 
+@pytest.mark.slow
 def test_version_and_module():
     import cmab
 
@@ -141,6 +144,7 @@ def test_version_and_module():
         cmab.nothing  # noqa: B018
 
 
+@pytest.mark.slow
 def test_pictures_need_no_import_of_their_own():
     code = "import sys, cmab; assert 'cmab.plotting' not in sys.modules; print(cmab.plotting.band.__name__)"
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True)
@@ -164,6 +168,7 @@ def test_a_missing_name_is_asked_for_with_the_names(word, capsys):
     assert "arguments" not in message.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 def test_ctrl_c_at_any_moment_prints_no_traceback(study, tmp_path):
     """Also twice, and while the process ends; not while Python itself and cmab are imported."""

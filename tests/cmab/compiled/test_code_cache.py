@@ -164,6 +164,7 @@ print(*(rule(0) for rule in rules), sum(sum(rule.stats.cache_hits.values()) for 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mine.py", "_kernels_mine.py"])
 def test_what_a_rule_takes_from_other_files_is_part_of_it(tmp_path, name):
     """numba looks at the file of a function alone, and would play on with the old helpers and constants."""
@@ -280,6 +281,7 @@ def test_folders_of_others_are_refused(tmp_path, monkeypatch):
     assert first_own_folder([tmp_path / "file" / "below"]) == ""
 
 
+@pytest.mark.slow
 def test_damaged_caches_are_built_anew(project):
     """Whole processes: right numbers, no crash, and the cache serves again afterwards."""
     use(project)
@@ -300,6 +302,7 @@ def test_damaged_caches_are_built_anew(project):
         assert stat.S_IMODE(next((project / "cache").iterdir()).stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_a_numba_that_changed_is_only_slower(project):
     use(project)
     use(project, CHANGED)

@@ -403,6 +403,7 @@ def test_memory_does_not_grow_with_the_rounds(oracle):
     assert peaks[4000, 1] + 99 * each < 20e6
 
 
+@pytest.mark.slow
 def test_ten_million_updates_keep_the_mean():
     """The running mean of 0s and 1s against their exact count, to 1e-12 relative; counters do not wrap."""
     oracle, horizon = TopK(1, 1), 10_000_000

@@ -115,6 +115,7 @@ def test_keyed_uniforms_are_uniform_and_independent():
         assert abs((centred * neighbour).mean()) < 6 / 12 / np.sqrt(n)
 
 
+@pytest.mark.slow
 def test_rules_of_executed_code_work_in_a_second_process(tmp_path):
     """They have a file, as snippets of a page do, but no module that the disk cache could link them to."""
     (tmp_path / "page.md").write_text(RULE)
@@ -123,16 +124,19 @@ def test_rules_of_executed_code_work_in_a_second_process(tmp_path):
     assert [run(code, XDG_CACHE_HOME=str(tmp_path)) for _ in range(2)] == ["1", "1"]
 
 
+@pytest.mark.slow
 def test_the_same_answers_without_compilation():
     assert run(TOP, NUMBA_DISABLE_JIT="1") == run(TOP) == "[1 3]"
 
 
+@pytest.mark.slow
 def test_the_same_runs_without_compilation():
     interpreted, compiled = run(RUNS, NUMBA_DISABLE_JIT="1"), run(RUNS)
     assert interpreted == compiled
     assert len(compiled.splitlines()) == 4 * len(POLICIES)
 
 
+@pytest.mark.slow
 def test_later_processes_do_not_get_ready_to_compile():
     """What is compiled is read without numba's set-up, and a kernel compiled afterwards does without harm."""
     loaded = "import sys\nprint('scipy.linalg' in sys.modules)\n"
@@ -147,10 +151,12 @@ print(twice(np.array([2.0, 1.0])), TopK(3, 1).solve(np.array([0.0, 1.0, 0.5]), n
     assert run(TOP + loaded + fresh + loaded).split("\n") == ["[1 3]", "False", "[2. 4.] [1]", "True"]
 
 
+@pytest.mark.slow
 def test_no_home_directory_is_no_obstacle():
     assert run(TOP, HOME="/dev/null/nowhere", XDG_CACHE_HOME="") == "[1 3]"
 
 
+@pytest.mark.slow
 def test_an_edit_in_another_module_is_noticed(tmp_path):
     """numba's own cache would go on with the old helper."""
     for package in ("cmab", "oracles"):
@@ -221,6 +227,7 @@ def test_who_returns_an_array_cannot_borrow():
             borrows(function)
 
 
+@pytest.mark.slow
 def test_who_borrows_can_call_nothing_that_returns_an_array():
     """What was compiled before as well: its array would never be freed."""
 

@@ -63,6 +63,7 @@ def test_largest_level_inverts():
     assert largest_level(lambda w: 7.0 * w**2, 0.01) == pytest.approx((0.01 / 7.0) ** 0.5)
 
 
+@pytest.mark.slow
 def test_the_unproven_radius_is_crossed_about_as_often_as_nominal():
     # 4,000 walks to T = 20,000, nominal 10 %: an independent code measured .0955 +- .005.
     rng, crossed = np.random.default_rng(0), 0

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binom
 
-from cmab import LUCB1, MixtureGLR, TrackAndStop, identify
+from cmab import LUCB1, BestKGLR, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.exploration._kernels_best_k_proportions import best_k_proportions
 from cmab.exploration._kernels_evidence import coin_evidence
@@ -32,6 +32,7 @@ def least(weights, means, is_high, evidence):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sigma", "divergence"), [(1.0, gaussian_divergence), (0.0, bernoulli_divergence)])
 def test_plans_reach_the_characteristic_time(sigma, divergence):
     """1 / T* from above, by linear programmes over tangents."""
@@ -73,6 +74,7 @@ def test_ties_across_the_border_share_all_samples():
     assert plan([1.0, 1.0, 1.0], 2, sigma=0.0)[0].sum() == 1.0
 
 
+@pytest.mark.slow
 def test_ties_end_with_a_tolerance_for_two_arms():
     rule = TrackAndStop(4, k=2, delta=0.1, epsilon=0.25)
     found = identify(rule, GaussianArms([0.9, 0.8, 0.8, 0.1], 0.5), replications=20, rng=0, max_samples=10**5)
@@ -106,12 +108,12 @@ def test_samples_tend_to_the_characteristic_time():
         / least_samples
         for rule in (
             TrackAndStop(8, k=k, delta=delta),
-            MixtureGLR(8, k, delta=delta),
+            BestKGLR(8, k, delta=delta),
             LUCB1(8, k, delta=delta),
         )
     }
     assert ratios["TrackAndStop"] < 1.15
-    assert ratios["MixtureGLR"] < 1.15
+    assert ratios["BestKGLR"] < 1.15
     assert ratios["LUCB1"] > 2.0
 
 

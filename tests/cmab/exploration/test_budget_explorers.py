@@ -95,6 +95,7 @@ def test_sar_errs_no_more_than_its_bound():
     assert wrong <= binom.isf(1e-6, 300, bound)
 
 
+@pytest.mark.slow
 def test_sar_and_csar_decide_alike():
     """On the same means they order all decisions alike, though their schedules differ."""
     sar, csar = SAR(12, 4, budget=5000), CSAR(TopK(12, 4), budget=5000)

@@ -9,12 +9,12 @@ from cmab import (
     EBTCI,
     KLLUCB,
     LUCB1,
+    BestKGLR,
     Comparison,
     Feedback,
     HoeffdingRace,
     LilLUCB,
     LilRandLUCB,
-    MixtureGLR,
     Session,
     UGapEc,
     compare,
@@ -76,7 +76,7 @@ def test_intervals_are_those_of_the_paper():
     assert np.allclose(0.5 * (one.lower + one.upper), one.means)
 
 
-@pytest.mark.parametrize("explorer", [MixtureGLR(4, 2, delta=0.1), EBTCI(4, delta=0.1)], ids=repr)
+@pytest.mark.parametrize("explorer", [BestKGLR(4, 2, delta=0.1), EBTCI(4, delta=0.1)], ids=repr)
 def test_the_witness_of_likelihoods_has_the_least_evidence(explorer):
     found = identify(explorer, GaussianArms(ARMS.means, sigma=0.5), replications=5, rng=3)
     for one in found.certificates:

@@ -12,13 +12,13 @@ from cmab import (
     TTUCB,
     UCBE,
     BernsteinLUCB,
+    BestKGLR,
     GapE,
     LilCLUCB,
     LilLUCB,
     LilRandLUCB,
     LilUCB,
     LUCBPlusPlus,
-    MixtureGLR,
     MultiBanditUGapEb,
     MultiBanditUGapEc,
     StudentLUCB,
@@ -57,7 +57,7 @@ RULES = {
     "ucbe": lambda n, k: UCBE(n, budget=400, a=2.0 * k),
     "ucbe_adaptive": lambda n, k: UCBE(n, budget=400, c=k),
     "gape": lambda n, k: GapE((3, n - 3), budget=400, a=2.0 * k),
-    "mixture": lambda n, k: MixtureGLR(n, k, delta=0.1),
+    "mixture": lambda n, k: BestKGLR(n, k, delta=0.1),
     "eb_tci": lambda n, k: EBTCI(n, delta=0.1),
     "ttucb": lambda n, k: TTUCB(n, delta=0.1),
     "track_and_stop": lambda n, k: TrackAndStop(n, delta=0.1),
@@ -114,6 +114,7 @@ def test_compiled_is_python(name, kind, in_python):
         assert everything(found) == everything(in_python(RULES[name](7, k), arms))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [LilCLUCB, CLUCB])
 @pytest.mark.parametrize("family", GRAPHS)
 def test_compiled_oracles_are_python_oracles(rule, family, in_python):
@@ -125,6 +126,7 @@ def test_compiled_oracles_are_python_oracles(rule, family, in_python):
     assert everything(found) == everything(in_python(rule(oracle, delta=0.1), environment))
 
 
+@pytest.mark.slow
 def test_outdated_forms_are_noticed():
     arms = GaussianArms([1.0, 0.0, 0.1], sigma=0.5)
 
@@ -152,6 +154,7 @@ def trees_and_scan(explorer, arms, monkeypatch, max_samples):
         return by_trees, run(explorer, arms, 1, max_samples)
 
 
+@pytest.mark.slow
 def test_trees_sample_the_arms_that_a_scan_samples(monkeypatch):
     rng = np.random.default_rng(11)
     for _ in range(300):

@@ -15,6 +15,7 @@ from cmab import (
     AdaptiveTopK,
     BernsteinLUCB,
     BernsteinRace,
+    BestKGLR,
     Halving,
     HoeffdingRace,
     LilCLUCB,
@@ -23,7 +24,6 @@ from cmab import (
     LilUCB,
     LUCB1Halving,
     LUCBPlusPlus,
-    MixtureGLR,
     MultiBanditUGapEc,
     StudentLUCB,
     UGapEc,
@@ -49,7 +49,7 @@ RULES = {
     "clucb": lambda n, k: CLUCB(TopK(n, k), delta=0.1),
     "clucb_pac": lambda n, k: CLUCB(TopK(n, k), delta=0.1, epsilon=0.05),
     "ugape": lambda n, k: UGapEc(n, k, delta=0.1),
-    "mixture": lambda n, k: MixtureGLR(n, k, delta=0.1),
+    "mixture": lambda n, k: BestKGLR(n, k, delta=0.1),
     "lil_ucb": lambda n, k: LilUCB(n, delta=0.1),
     "kl_lucb": lambda n, k: KLLUCB(n, k, delta=0.1),
     "ugape_v": lambda n, k: UGapEcV(n, k, delta=0.1),
@@ -67,6 +67,7 @@ EASY, HARD = np.array([0.9, 0.8, 0.3, 0.2, 0.1]), np.array([0.55, 0.45])
 LESS_HARD = np.array([0.6, 0.4])  # a quarter of the samples
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("difficulty", ["easy", "hard"])
 @pytest.mark.parametrize("name", RULES)
 def test_errors_over_many_runs(name, difficulty):
@@ -84,6 +85,7 @@ def test_errors_over_many_runs(name, difficulty):
         assert found.samples.max() < halving_samples(len(means), k, epsilon=0.05, delta=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("means", [[0.9, 0.3, 0.2, 0.8, 0.1], [0.6, 0.4, 0.7, 0.5, 0.5]])
 def test_errors_of_several_bandits(means):
     explorer = MultiBanditUGapEc((2, 3), 1, delta=0.1)
@@ -92,6 +94,7 @@ def test_errors_of_several_bandits(means):
     assert (~found.correct).sum() < TOO_MANY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [LilCLUCB, CLUCB])
 @pytest.mark.parametrize(
     "oracle",
@@ -118,6 +121,7 @@ class Lying(GaussianArms):
         return self.shrink * super().sigma
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shrink"),
     [("lil_lucb_heuristic", 0.35), ("lil_rand_lucb_heuristic", 0.35), ("lucb1", 0.25)],

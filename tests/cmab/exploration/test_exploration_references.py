@@ -18,6 +18,7 @@ from cmab import (
     AdaptiveTopK,
     ArmStatistics,
     BernsteinRace,
+    BestKGLR,
     Explorer,
     Feedback,
     HoeffdingRace,
@@ -26,7 +27,6 @@ from cmab import (
     LilRandLUCB,
     LilUCB,
     LUCBPlusPlus,
-    MixtureGLR,
     TrackAndStop,
     identify,
 )
@@ -125,7 +125,7 @@ def evidence(means, counts, i, j, sigma):
 
 
 GLR = {
-    "mixture": lambda n, k: MixtureGLR(n, k, delta=0.1, sigma=0.8),
+    "mixture": lambda n, k: BestKGLR(n, k, delta=0.1, sigma=0.8),
     "eb_tci": lambda n, k: EBTCI(n, delta=0.1, sigma=0.8),
     "ttucb": lambda n, k: TTUCB(n, delta=0.1, sigma=0.8),
     "track_and_stop": lambda n, k: TrackAndStop(n, delta=0.1, sigma=0.8),
@@ -140,6 +140,7 @@ def samples_of(name, rule, state):
     return {int(rule.select(state, rng)[0]) for _ in range(6)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GLR)
 def test_likelihood_ratios_stop_when_every_pair_has_enough(name):
     rng, ends, subtle = np.random.default_rng(1), [], 0

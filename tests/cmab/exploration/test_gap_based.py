@@ -57,6 +57,7 @@ def test_budget_is_used_exactly_and_errors_are_rare(name):
     assert wrong <= binom.isf(1e-6, 100, 0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", [None, 2.0])
 def test_one_bandit_of_several_is_ugapeb(a):
     for seed in range(3):
@@ -77,6 +78,7 @@ def test_gape_with_one_bandit_follows_ucbe_but_for_the_best_arm():
     assert asked[1] == [int(np.argmax([0.4 + 1.5**0.5, 0.7 + (1 / 3) ** 0.5, 1.6]))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [MultiBanditUGapEb([3, 2], 1, budget=1500), GapE([3, 2], budget=1500, a=10.0)],

@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import entr, gammaln
 from scipy.stats import binom
 
-from cmab import EBTCI, TTUCB, MixtureGLR, TrackAndStop, identify
+from cmab import EBTCI, TTUCB, BestKGLR, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.exploration._kernels_evidence import coin_evidence, mixture_penalty
 from cmab.exploration._kernels_proportions import coin_proportions, gaussian_proportions
@@ -17,7 +17,7 @@ from cmab.theory.characteristic_time import characteristic_time, gaussian_diverg
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
 RULES = {
-    "mixture": lambda n, **given: MixtureGLR(n, 1, **given),
+    "mixture": lambda n, **given: BestKGLR(n, 1, **given),
     "eb_tci": EBTCI,
     "ttucb": TTUCB,
     "track_and_stop": TrackAndStop,
@@ -179,7 +179,7 @@ def test_a_threshold_that_proves_nothing_certifies_nothing():
 
 
 def test_outcomes_must_be_of_the_family():
-    rule = MixtureGLR(2, 1, delta=0.1, family="bernoulli")
+    rule = BestKGLR(2, 1, delta=0.1, family="bernoulli")
     with pytest.raises(ValueError, match=r"outcomes in \[0, 1\]"):
         identify(rule, GaussianArms([0.5, 0.1], 0.1), rng=0)
     arms = EmpiricalArms([[0.0, 0.5, 1.0], [0.0, 0.1, 0.0]], support=(0.0, 1.0))

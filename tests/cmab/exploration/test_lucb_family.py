@@ -7,6 +7,7 @@ from cmab import (
     CLUCB,
     KLLUCB,
     LUCB1,
+    BestKGLR,
     Feedback,
     Halving,
     LilCLUCB,
@@ -14,7 +15,6 @@ from cmab import (
     LilRandLUCB,
     LilUCB,
     LUCBPlusPlus,
-    MixtureGLR,
     Session,
     UGapEc,
     UGapEcV,
@@ -33,7 +33,7 @@ MAKERS = {
     "lil_clucb": lambda n, k: LilCLUCB(TopK(n, k), delta=0.1, mode="heuristic"),
     "clucb": lambda n, k: CLUCB(TopK(n, k), delta=0.1),
     "ugape": lambda n, k: UGapEc(n, k, delta=0.1),
-    "mixture": lambda n, k: MixtureGLR(n, k, delta=0.1),
+    "mixture": lambda n, k: BestKGLR(n, k, delta=0.1),
 }
 RELABELLED = ("lucb1", "lil_lucb", "lucb_plus_plus")  # the others break ties by index, or draw
 
@@ -46,7 +46,7 @@ RELABELLED = ("lucb1", "lil_lucb", "lucb_plus_plus")  # the others break ties by
         (lambda: LUCBPlusPlus(10, 2, delta=0.01, mode="heuristic"), 485, 615),
         (lambda: LilRandLUCB(10, 2, delta=0.01, mode="heuristic"), 477, 607),
         (lambda: LilCLUCB(TopK(10, 2), delta=0.01, mode="heuristic"), 563, 693),
-        (lambda: MixtureGLR(10, 2, delta=0.01), 634, 804),
+        (lambda: BestKGLR(10, 2, delta=0.01), 634, 804),
         (lambda: LilRandLUCB(10, 2, delta=0.01, mode="paper"), 1433, 1633),
         (lambda: LUCB1(10, 2, delta=0.01), 2436, 2728),
     ],
@@ -79,6 +79,7 @@ def test_lucb_plus_plus_is_lil_lucb_when_half_the_arms_are_wanted():
         assert run(pair[0], means) == run(pair[1], means)
 
 
+@pytest.mark.slow
 def test_oracles_of_one_family_give_one_run():
     means = np.linspace(0.0, 2.0, 5)
     pairs = [(i, j) for i in range(5) for j in range(i)]

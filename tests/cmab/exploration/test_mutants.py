@@ -8,7 +8,7 @@ import pytest
 from places import ROOT
 from references_exploration import threshold
 
-from cmab import EBTCI, ArmStatistics, Feedback, MixtureGLR, OptMAI, SequentialHalving
+from cmab import EBTCI, ArmStatistics, BestKGLR, Feedback, OptMAI, SequentialHalving
 
 
 def told(explorer, state, values):
@@ -55,7 +55,7 @@ def test_opt_mai_drops_a_quarter_while_there_are_four_times_as_many():
     assert state.undecided.tolist() == [True] * 12 + [False] * 4
 
 
-@pytest.mark.parametrize("rule", [MixtureGLR(3, 1, delta=0.1), EBTCI(3, delta=0.1)], ids=repr)
+@pytest.mark.parametrize("rule", [BestKGLR(3, 1, delta=0.1), EBTCI(3, delta=0.1)], ids=repr)
 def test_likelihood_ratios_of_all_pairs_are_looked_at(rule):
     """The pair with the least evidence plus logarithms has enough; another, of many samples, may not."""
     counts = np.array([10**6, 10, 10**6])

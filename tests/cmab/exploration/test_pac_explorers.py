@@ -87,6 +87,7 @@ def raced(rule, outcomes):
     return state.stats.counts.tolist(), named, asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("race", [HoeffdingRace, BernsteinRace])
 def test_a_race_skips_only_samples_that_decide_nothing(race, monkeypatch):
     rng, saved = np.random.default_rng(8), []

@@ -10,7 +10,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import zeta
 from scipy.stats import binom
 
-from cmab import CLUCB, Feedback, LilCLUCB, LinearOracle, MixtureGLR, SuperArmGLR, identify
+from cmab import CLUCB, BestKGLR, Feedback, LilCLUCB, LinearOracle, SuperArmGLR, identify
 from instances import BernoulliArms, GaussianArms
 from oracles import (
     GraphicMatroid,
@@ -122,6 +122,7 @@ def test_it_stops_when_every_rival_has_enough_evidence_against_it(listed, sense)
     assert 5 < sum(ends) < len(ends) - 5
 
 
+@pytest.mark.slow
 def test_an_arm_of_the_critical_rival_is_sampled_by_its_share():
     """Chi squared of one degree of freedom an arm: false alarms below 1e-6."""
     family = [(0, 1, 2), (0, 3, 4), (1, 3, 5)]
@@ -145,11 +146,12 @@ class Listed(LinearOracle):
         return np.array(max(self.family, key=lambda arms: means[list(arms)].sum()))
 
 
+@pytest.mark.slow
 def test_on_uniform_matroids_it_is_the_rule_for_pairs():
     arms = GaussianArms([0.9, 0.7, 0.5, 0.3, 0.1], 0.5)
     own, other = (
         identify(rule, arms, rng=1)
-        for rule in (SuperArmGLR(UniformMatroid(5, 2), delta=0.2), MixtureGLR(5, 2, delta=0.2))
+        for rule in (SuperArmGLR(UniformMatroid(5, 2), delta=0.2), BestKGLR(5, 2, delta=0.2))
     )
     assert own.samples.tolist() == other.samples.tolist()
     assert own.correct.all()
@@ -194,6 +196,7 @@ def test_errors_are_at_most_delta(listed):
     assert (~(found.correct & found.stopped)).sum() <= binom.isf(1e-6, 1000, 0.2)
 
 
+@pytest.mark.slow
 def test_ties_end_with_a_tolerance():
     rule = SuperArmGLR(MATROIDS["parts"]("min"), delta=0.1, epsilon=0.4)
     found = identify(

@@ -55,6 +55,7 @@ def test_time_at_a_fixed_share_by_its_definition(divergence, beta):
     assert 1.0 / time >= best * (1.0 - 1e-9)
 
 
+@pytest.mark.slow
 def test_half_costs_at_most_twice_the_optimum():
     for seed in range(20):
         means = np.random.default_rng(seed).random(5)
@@ -100,6 +101,7 @@ def test_a_compiled_run_goes_on_where_a_cap_or_a_session_ended(rule):
             assert np.array_equal(state.memory, states[0].memory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_the_cost_tends_to_the_characteristic_time(rule):
     """Mean samples over ``T ln(1 / delta)`` were 1.03 at delta = 1e-300, its standard error 0.003."""
@@ -109,6 +111,7 @@ def test_the_cost_tends_to_the_characteristic_time(rule):
     assert 1.0 <= found.samples.mean() / (time * math.log(1e300)) <= 1.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("means", [[0.1, 0.0], [1.0, 0.0, 0.0, 0.5]])
 def test_errors_are_at_most_delta(rule, means):
@@ -121,6 +124,7 @@ def test_errors_are_at_most_delta(rule, means):
     assert found.samples.mean() >= time * bernoulli_divergence(0.1, 0.9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_a_lower_threshold_is_noticed(rule):
     explorer = rule(2, delta=0.1)
@@ -140,6 +144,7 @@ def test_ttucb_tracks_the_share_of_every_leader():
     assert (np.abs(own - 0.3 * led) <= 1.0).all()
 
 
+@pytest.mark.slow
 def test_track_and_stop_samples_starved_arms_and_renews_its_plan():
     """Outcomes without noise: the plan is fixed from the start, and gives the worst arm next to nothing."""
     rule, means = TrackAndStop(4, delta=1e-300), np.array([1.0, 0.99, 0.0, -5.0])

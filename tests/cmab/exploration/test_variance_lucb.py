@@ -166,6 +166,7 @@ class Unequal(GaussianArms):
         return self.means[arms] + self.sigmas[arms] * rng.standard_normal(len(arms))
 
 
+@pytest.mark.slow
 def test_unknown_variances_cost_little_and_known_ones_that_are_too_large_much():
     arms, shape = Unequal([1.0, 0.4, 0.0, 0.0], [0.1, 0.2, 1.0, 0.1]), {"n_arms": 4, "k": 2, "delta": 0.1}
     found = identify(StudentLUCB(**shape), arms, replications=20, rng=0)
@@ -176,6 +177,7 @@ def test_unknown_variances_cost_little_and_known_ones_that_are_too_large_much():
     assert 5 * found.samples.mean() < told.samples.mean()
 
 
+@pytest.mark.slow
 def test_students_rule_is_for_gaussian_outcomes_only():
     """An arm that rarely pays, and then much: what its page says; the bounded rule is not deceived."""
     arms = EmpiricalArms([[0.0, 0.01] * 10 + [1.0], [0.03, 0.04]])

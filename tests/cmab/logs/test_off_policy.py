@@ -6,6 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 
 from cmab import (
@@ -278,44 +279,32 @@ def change(log, **parts):
 A_THIRD = {("a", "d"): 1.0}
 
 
-@pytest.mark.parametrize(
-    ("log", "target", "how", "message"),
-    [
-        (change(LOGS[alone], propensity=None), TARGET, {}, r"propensity of the log .* none in rounds 3, 5"),
-        (change(LOGS[alone], propensity=0.0), TARGET, {}, r"above 0, got none in rounds 3, 5"),
-        (change(LOGS[alone], by_prefix=None), TARGET, {"method": "rips"}, r"by_prefix .* rounds 3, 5"),
-        (LOGS[alone], A_THIRD, {}, r"\['d'\], which stand in no round;"),
-        (LOGS[alone], {("d", "a"): 1.0}, {"method": "iips"}, r"\['d'\], which stand in no round at its"),
-        (LOGS[alone], A_THIRD, {"logging": LOGGING}, r"only what logging may, got \('a', 'd'\) besides"),
-        (LOGS[alone], LOGGING, {"logging": TARGET}, r"only what logging may"),
-        (LOGS[alone], {("a",): 1.0}, {"method": "iips"}, "as long as those of the log, 2"),
-        (LOGS[alone], {("a", "b"): 0.9}, {}, "must sum to 1, got 0.9"),
-        (LOGS[alone], {("a", "b"): 1.5, ("b", "a"): -0.5}, {}, r"must lie in \[0, 1\]"),
-        (LOGS[alone], {"ab": 1.0}, {}, "must be all tuples"),
-        (LOGS[alone], {}, {}, "a probability for each super arm"),
-        (LOGS[alone], lambda row: 1.0, {}, "a probability for each super arm"),
-        (LOGS[alone], TARGET, {"method": "snips"}, "method must be"),
-        (LOGS[alone], TARGET, {"method": "dr"}, "model must be given"),
-        (LOGS[alone], TARGET, {"model": guess}, "model must be given for 'dr' and"),
-        (LOGS[alone], TARGET, {"method": "dr", "model": lambda row, names: np.nan}, "finite"),
-        (LOGS[alone], TARGET, {"level": 1.0}, "level must"),
-        (change(LOGS[alone], outcomes={}), TARGET, {}, r"a reward, or outcomes .* in rounds 3, 5"),
-        (change(LOGS[alone], reward=9.0), TARGET, {"method": "iips"}, r"sums of the outcomes.* rounds 3, 5"),
-        (change(LOGS[alone], names=("a",)), TARGET, {"method": "iips"}, "equally long"),
-        (change(LOGS[alone], pulls=2), TARGET, {}, "one outcome an arm, got more in rounds 3, 5"),
-        (Log(LOGS[alone][:1]), TARGET, {}, "two told rounds at least, got 1"),
-    ],
-)  # fmt: skip
-def test_what_a_log_cannot_say_is_refused(log, target, how, message):
-    with pytest.raises(ValueError, match=message):
-        off_policy_value(log, target, **how)
-
-
-def test_what_is_no_log_or_target():
-    with pytest.raises(TypeError, match="log must be a Log"):
-        off_policy_value([], TARGET)
-    with pytest.raises(TypeError, match="target must be a mapping"):
-        off_policy_value(LOGS[alone], 3)
+test_what_a_log_cannot_say_is_refused = refused(
+    (change(LOGS[alone], propensity=None), TARGET, {}, r"propensity of the log .* none in rounds 3, 5"),
+    (change(LOGS[alone], propensity=0.0), TARGET, {}, r"above 0, got none in rounds 3, 5"),
+    (change(LOGS[alone], by_prefix=None), TARGET, {"method": "rips"}, r"by_prefix .* rounds 3, 5"),
+    (LOGS[alone], A_THIRD, {}, r"\['d'\], which stand in no round;"),
+    (LOGS[alone], {("d", "a"): 1.0}, {"method": "iips"}, r"\['d'\], which stand in no round at its"),
+    (LOGS[alone], A_THIRD, {"logging": LOGGING}, r"only what logging may, got \('a', 'd'\) besides"),
+    (LOGS[alone], LOGGING, {"logging": TARGET}, r"only what logging may"),
+    (LOGS[alone], {("a",): 1.0}, {"method": "iips"}, "as long as those of the log, 2"),
+    (LOGS[alone], {("a", "b"): 0.9}, {}, "must sum to 1, got 0.9"),
+    (LOGS[alone], {("a", "b"): 1.5, ("b", "a"): -0.5}, {}, r"must lie in \[0, 1\]"),
+    (LOGS[alone], {"ab": 1.0}, {}, "must be all tuples"),
+    (LOGS[alone], {}, {}, "a probability for each super arm"),
+    (LOGS[alone], lambda row: 1.0, {}, "a probability for each super arm"),
+    (LOGS[alone], TARGET, {"method": "snips"}, "method must be"),
+    (LOGS[alone], TARGET, {"method": "dr"}, "model must be given"),
+    (LOGS[alone], TARGET, {"model": guess}, "model must be given for 'dr' and"),
+    (LOGS[alone], TARGET, {"method": "dr", "model": lambda row, names: np.nan}, "finite"),
+    (LOGS[alone], TARGET, {"level": 1.0}, "level must"),
+    (change(LOGS[alone], outcomes={}), TARGET, {}, r"a reward, or outcomes .* in rounds 3, 5"),
+    (change(LOGS[alone], reward=9.0), TARGET, {"method": "iips"}, r"sums of the outcomes.* rounds 3, 5"),
+    (change(LOGS[alone], names=("a",)), TARGET, {"method": "iips"}, "equally long"),
+    (change(LOGS[alone], pulls=2), TARGET, {}, "one outcome an arm, got more in rounds 3, 5"),
+    (Log(LOGS[alone][:1]), TARGET, {}, "two told rounds at least, got 1"),
+    by=lambda log, target, how: off_policy_value(log, target, **how),
+)
 
 
 def test_a_target_sees_the_round_as_it_was_before_the_choice():
@@ -395,17 +384,12 @@ def test_a_replay_hands_contexts_over_by_name():
         replay_value(log, CUCB(TopK(3, 1).named(["v", "y", "z"])))
 
 
-@pytest.mark.parametrize(
-    ("log", "message"),
-    [
-        (LOGS[alone], "propensity must be the same in all rounds of a replay"),
-        (change(LOGS[alone], propensity=None), "known and above 0, got none in rounds 3, 5"),
-        (Log([replace(row, propensity=1 / 6) for row in [*LOGS[alone]] * 4]), "weights must have mean 1"),
-    ],
+test_a_log_that_is_not_uniform_is_not_replayed = refused(
+    (LOGS[alone], "propensity must be the same in all rounds of a replay"),
+    (change(LOGS[alone], propensity=None), "known and above 0, got none in rounds 3, 5"),
+    (Log([replace(row, propensity=1 / 6) for row in [*LOGS[alone]] * 4]), "weights must have mean 1"),
+    by=lambda log: replay_value(log, {("a", "b"): 1.0}),
 )
-def test_a_log_that_is_not_uniform_is_not_replayed(log, message):
-    with pytest.raises(ValueError, match=message):
-        replay_value(log, {("a", "b"): 1.0})
 
 
 def test_who_never_agrees_is_not_replayed():
@@ -484,6 +468,12 @@ def test_an_answer_of_a_model_that_is_no_number_is_refused(answer):
         off_policy_value(two_arms([1.0, 0.0] * 4), both, "dr", model=lambda row, names: answer)
 
 
-def test_a_model_that_is_no_function_is_refused():
-    with pytest.raises(TypeError, match="model must be a function"):
-        off_policy_value(two_arms([1.0, 0.0] * 4), {("a",): 0.5, ("b",): 0.5}, "dr", model=0.5)
+test_what_is_refused_as_TypeError = refused(
+    (lambda: off_policy_value([], TARGET), "log must be a Log"),
+    (lambda: off_policy_value(LOGS[alone], 3), "target must be a mapping"),
+    (
+        lambda: off_policy_value(two_arms([1.0, 0.0] * 4), {("a",): 0.5, ("b",): 0.5}, "dr", model=0.5),
+        "model must be a function",
+    ),
+    error=TypeError,
+)

@@ -11,7 +11,7 @@ from cases import ORACLES, POLICIES
 from scaled import SCALED, fits, made, seen_arms
 
 import cmab.oracle.linear as linear
-from cmab import CTS, OLSUCB, Explored, Feedback, Session
+from cmab import CTS, OLSUCB, Feedback, ForcedExploration, Session
 from cmab.running import _bars
 from oracles import Matching, TopK
 
@@ -150,7 +150,7 @@ def test_without_a_limit_the_search_is_exact():
 def test_an_exploring_round_plays_another_super_arm(scaled):
     """Paths and matchings, of which no entry can be exchanged alone, as well as trees, of which one can."""
     oracle, asked = counted(SCALED[scaled]())
-    policy = Explored(CTS(oracle), c=1.0, form="last")
+    policy = ForcedExploration(CTS(oracle), c=1.0, form="last")
     rng = np.random.default_rng(0)
     for _ in range(5):
         chosen = oracle.solve(rng.random(oracle.n_arms), rng)
@@ -170,7 +170,7 @@ def test_exchanges_of_a_tree():
 
     case = next(case for case in ORACLES if case.name == "graphic_matroid")
     oracle = case.make()
-    policy, rng = Explored(CTS(oracle), form="last"), np.random.default_rng(0)
+    policy, rng = ForcedExploration(CTS(oracle), form="last"), np.random.default_rng(0)
     chosen = oracle.solve(rng.random(oracle.n_arms), rng)
     trees = [set(arms) for arms in case.super_arms()]
     near = {edge: [t for t in trees if set(chosen) - t == {edge}] for edge in chosen.tolist()}
@@ -193,7 +193,7 @@ def test_every_arm_is_explored(name):
     else:
         case = next(case for case in ORACLES if case.name == name)
         oracle, arms = case.make(), set().union(*case.super_arms())
-    policy, rng = Explored(CTS(oracle), form="last"), np.random.default_rng(0)
+    policy, rng = ForcedExploration(CTS(oracle), form="last"), np.random.default_rng(0)
     chosen = oracle.solve(rng.random(oracle.n_arms), rng)
     shown = set(chosen.tolist())
     # The probability of each exchange is at least 1 / 12: 300 draws miss one of them by less than 1e-9.

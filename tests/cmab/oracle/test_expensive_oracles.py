@@ -130,6 +130,7 @@ def test_the_super_arm_stays_until_a_count_or_the_time_has_grown():
     assert solves < 9 * math.log(400) / math.log(1.5) + 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("growth", [0.1, 1.0])
 def test_calls_are_few_and_the_regret_logarithmic(growth):
     """Calls by the formula, in every run. In 16 times the rounds, the regret grows by less than 4."""

@@ -133,6 +133,7 @@ def test_every_explorer_finds_the_same_with_a_memoised_oracle(case):
     assert one.stopped.tolist() == other.stopped.tolist()
 
 
+@pytest.mark.slow
 def test_every_environment_of_an_oracle_takes_a_memoised_one():
     # What inherits from it may be worth something else, as rounds that use up a budget.
     rows = [(case, env) for case in ENVIRONMENTS if type(env := case.make()) is SemiBandit]
@@ -143,6 +144,7 @@ def test_every_environment_of_an_oracle_takes_a_memoised_one():
         check_environment(memoised, case.super_arms, seconds=0.1)
 
 
+@pytest.mark.slow
 def test_checks_and_bounds_take_a_memoised_oracle():
     """What a plain oracle declares is declared, so that nothing is looked at less closely."""
     told = []

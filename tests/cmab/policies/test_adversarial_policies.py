@@ -1,4 +1,4 @@
-"""FTPL with geometric resampling, and HYBRID: estimates, marginals and what adversaries cost."""
+"""FTPL with geometric resampling, and HybridFTRL: estimates, marginals and what adversaries cost."""
 
 from itertools import product
 
@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from cmab import FTPL, HYBRID, ArmStatistics, Context, Feedback, Session, simulate
+from cmab import FTPL, ArmStatistics, Context, Feedback, HybridFTRL, Session, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, ShortestPath, TopK
 
 
 def marginals(losses, k, gamma, t):
-    """Return HYBRID's marginals by nested root finding, with the regulariser's derivative written out."""
+    """Return HybridFTRL's marginals by nested root finding, with the regulariser's derivative written out."""
 
     def share(slope):
         def excess(x):
@@ -47,10 +47,11 @@ def test_marginals_minimise_the_regularised_losses(n_arms, k):
         assert found.sum() == pytest.approx(k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sense", ["max", "min"])
 def test_the_draw_has_the_marginals(sense):
     """Counts of each arm in 4,000 draws; false alarms with probability below 1e-6 by the union bound."""
-    policy = HYBRID(TopK(5, 2, sense=sense))
+    policy = HybridFTRL(TopK(5, 2, sense=sense))
     stats, rng, n = (
         statistics(policy, np.array([0.0, 2.0, 5.0, 1.0, 9.0]), 24),
         np.random.default_rng(0),
@@ -68,7 +69,7 @@ def test_the_draw_has_the_marginals(sense):
 @pytest.mark.parametrize(("sense", "losses"), [("max", [2.0, 0.0]), ("min", [0.0, 2.0])])
 def test_a_loss_is_estimated_by_its_chance(sense, losses):
     """Losses of -1 and 1, with 1 added, over the marginals: a reward of 1 costs nothing, one of 0 costs 2."""
-    policy = HYBRID(TopK(4, 2, sense=sense))
+    policy = HybridFTRL(TopK(4, 2, sense=sense))
     before = np.array([0.0, 1.0, 2.0, 3.0])
     stats = statistics(policy, before, 8)
     policy.update(stats, Feedback([1, 2], [0.0, 1.0]))
@@ -78,19 +79,22 @@ def test_a_loss_is_estimated_by_its_chance(sense, losses):
     )
 
 
+@pytest.mark.slow
 def test_estimates_of_many_rounds_start_from_those_before():
     """After a run, the marginals in the memory are those that root finding gives."""
-    policy = HYBRID(TopK(5, 2))
+    policy = HybridFTRL(TopK(5, 2))
     place = SemiBandit(BernoulliArms([0.2, 0.9, 0.4, 0.6, 0.1]), policy.oracle)
     one, other = (simulate(policy, place, horizon, rng=0).states[0].memory for horizon in (499, 500))
     assert other[5:10] == pytest.approx(marginals(one[:5], 2, 1.0, 500), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_all_arms_at_once_leave_nothing_to_choose():
-    run = simulate(HYBRID(TopK(3, 3)), SemiBandit(BernoulliArms([0.2, 0.9, 0.4]), TopK(3, 3)), 50, rng=0)
+    run = simulate(HybridFTRL(TopK(3, 3)), SemiBandit(BernoulliArms([0.2, 0.9, 0.4]), TopK(3, 3)), 50, rng=0)
     assert run.regret[0, -1] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("oracle", "gone"),
     [
@@ -147,10 +151,10 @@ def test_what_they_refuse():
     with pytest.raises(ValueError, match="horizon"):
         FTPL(TopK(3, 1), horizon=0)
     with pytest.raises(ValueError, match="uniform_size"):
-        HYBRID(GraphicMatroid(nx.cycle_graph(4)))
+        HybridFTRL(GraphicMatroid(nx.cycle_graph(4)))
     with pytest.raises(ValueError, match="gamma"):
-        HYBRID(TopK(3, 1), gamma=0.0)
-    for policy in (FTPL(TopK(3, 1)), HYBRID(TopK(3, 1))):
+        HybridFTRL(TopK(3, 1), gamma=0.0)
+    for policy in (FTPL(TopK(3, 1)), HybridFTRL(TopK(3, 1))):
         state = policy.initial_state()
         assert isinstance(state, ArmStatistics)
         session = Session(policy, rng=0)

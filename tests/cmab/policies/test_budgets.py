@@ -14,10 +14,10 @@ from cmab import (
     CUCB,
     Campaign,
     Context,
-    Explored,
     Feedback,
+    ForcedExploration,
+    GLRRestart,
     PrimalDualCUCB,
-    Restarting,
     Session,
     Study,
     Ticket,
@@ -89,7 +89,7 @@ def check_never_overspent(runs, seed):
 
 
 def test_budgets_are_never_overspent_in_random_runs():
-    check_never_overspent(200, 0)  # tests/benchmarks/overspending.py makes 100,000
+    check_never_overspent(200, 0)
 
 
 @pytest.mark.slow
@@ -353,6 +353,7 @@ CUCB = { class = "CUCB" }
 """
 
 
+@pytest.mark.slow
 def test_a_study_file_says_it_and_its_report_what_was_left(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     study = Study.load(tmp_path / "study.toml")
@@ -397,7 +398,7 @@ def test_oracles_that_prices_do_not_fit():
 
 
 def test_no_other_rule_stands_before_one_with_budgets():
-    for around in (Explored, Restarting):
+    for around in (ForcedExploration, GLRRestart):
         with pytest.raises(ValueError, match="policy must be one without budgets"):
             around(learner())
 
@@ -452,6 +453,7 @@ def test_worlds_that_use_up_what_they_cannot():
 # Beside other things ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_common_checks_pass_where_budgets_bind():
     failures = {"learning": "what is not told of costs counts in full"}
     check_policy(learner(60), PLACE, expected_failures=failures)

@@ -80,6 +80,7 @@ def test_each_customer_moves_the_posterior_to_the_mode_of_the_next():
     assert state.rounds == 25
 
 
+@pytest.mark.slow
 def test_the_likelihood_of_all_rounds_is_met_nearly():
     """Against the maximum of the regularised likelihood of the whole history: a fifth of a standard error."""
     rng, truth = RNG(1), np.array([0.8, -1.0, -0.4])
@@ -98,6 +99,7 @@ def test_the_likelihood_of_all_rounds_is_met_nearly():
     assert 0.8 < shares.min() <= shares.max() < 1.25
 
 
+@pytest.mark.slow
 def test_what_is_learned_is_the_truth_within_its_own_error():
     """Chi-square of four coefficients in units of the posterior's, false alarm 1e-6."""
     rng, truth = RNG(5), np.array([0.8, -1.2, 0.4, -1.0])
@@ -157,6 +159,7 @@ def test_bounds_are_those_of_the_paper():
     assert v[chosen].sum() / (1 + v[chosen].sum()) == pytest.approx(best)
 
 
+@pytest.mark.slow
 def test_draws_are_of_the_posterior():
     """Mean and covariance of 4,000 utilities: five standard errors, and a fifth."""
     features, shop = RNG(0).normal(size=(3, 2)) / 4, Assortment(np.ones(3), k=2)
@@ -210,6 +213,7 @@ def big_shop(seed):
     return features / math.sqrt(2), MultinomialLogit(np.exp(features @ theta), shop)
 
 
+@pytest.mark.slow
 def test_features_save_most_of_what_learning_each_item_costs():
     """A hundred items, 800 customers, two shops: half of what MNL-UCB loses with factor 0.5, or less."""
     lost = np.zeros(3)
@@ -225,6 +229,7 @@ def test_features_save_most_of_what_learning_each_item_costs():
     assert lost[0] < 0.5 * lost[2] and lost[1] < lost[2], lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [ContextualMNLUCB, ContextualMNLTS])
 def test_other_features_in_each_round(rule):
     """What is learned of some items serves for others: late ones cost less than a third of the first."""

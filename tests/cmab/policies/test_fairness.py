@@ -42,6 +42,7 @@ def test_rounds_are_those_of_the_algorithm(sense):
         played = np.isin(np.arange(5), chosen).astype(float)
 
 
+@pytest.mark.slow
 def test_shares_are_met_in_the_long_run():
     """Also where arms come and go; without queues the worst arms are left out."""
     oracle = BruteForce(5, [arms for size in range(3) for arms in combinations(range(5), size)])

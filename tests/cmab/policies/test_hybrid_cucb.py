@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cmab import CUCB, ArmStatistics, Feedback, HybridCUCB, simulate
+from cmab import CUCB, ArmStatistics, Feedback, OfflineCUCB, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -43,7 +43,7 @@ def test_bounds_are_those_of_the_formula(sense):
         rng = RNG(seed)
         oracle, bias = TopK(6, 2, sense=sense), rng.random(6) * 0.3
         here, there = told(rng, 6, seed), told(rng, 6, 40 if seed % 3 else 0)
-        found = HybridCUCB(oracle, there, bias=bias).indices(here, rng)
+        found = OfflineCUCB(oracle, there, bias=bias).indices(here, rng)
         np.testing.assert_allclose(found, np.clip(by_hand(here, there, bias, sense), 0, 1), atol=1e-12)
 
 
@@ -54,10 +54,10 @@ def test_it_is_cucb_without_a_log_and_with_a_large_bias(sense):
         rng = RNG(seed)
         oracle, here, there = TopK(6, 2, sense=sense), told(rng, 6, seed), told(rng, 6, 40)
         plain = CUCB(oracle).indices(here, rng)
-        empty = HybridCUCB(oracle, ArmStatistics.empty(6), bias=0.0).indices(here, rng)
+        empty = OfflineCUCB(oracle, ArmStatistics.empty(6), bias=0.0).indices(here, rng)
         np.testing.assert_allclose(empty, plain, atol=1e-12)
-        np.testing.assert_allclose(HybridCUCB(oracle, there, bias=1.0).indices(here, rng), plain, atol=1e-12)
-        rows = [HybridCUCB(oracle, there, bias=bias).indices(here, rng) for bias in (0.0, 0.1, 0.4, 1.0)]
+        np.testing.assert_allclose(OfflineCUCB(oracle, there, bias=1.0).indices(here, rng), plain, atol=1e-12)
+        rows = [OfflineCUCB(oracle, there, bias=bias).indices(here, rng) for bias in (0.0, 0.1, 0.4, 1.0)]
         assert (oracle.sign * np.diff(rows, axis=0) >= -1e-12).all()
 
 
@@ -70,10 +70,11 @@ def test_a_log_without_bias_counts_like_rounds():
         here.update(Feedback([], []))
     as_if = there.merge(ArmStatistics.empty(6))
     as_if.rounds = 20
-    found = HybridCUCB(oracle, there, bias=0.0).indices(here, rng)
+    found = OfflineCUCB(oracle, there, bias=0.0).indices(here, rng)
     np.testing.assert_allclose(found, CUCB(oracle).indices(as_if, rng), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_log_saves_rounds():
     """400 outcomes an arm whose means are 0.02 too high; paired by seed, 10 standard errors less regret."""
     means = np.linspace(0.2, 0.8, 8)
@@ -84,7 +85,7 @@ def test_a_log_saves_rounds():
     world = SemiBandit(BernoulliArms(means), oracle)
     runs = [
         simulate(policy, world, 500, replications=12, rng=0).regret[:, -1]
-        for policy in (HybridCUCB(oracle, there, bias=0.05), CUCB(oracle))
+        for policy in (OfflineCUCB(oracle, there, bias=0.05), CUCB(oracle))
     ]
     gain = runs[1] - runs[0]
     assert gain.mean() > 10 * gain.std(ddof=1) / math.sqrt(12)
@@ -93,11 +94,11 @@ def test_a_log_saves_rounds():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: HybridCUCB(TopK(3, 1), ArmStatistics.empty(2), bias=0.1), "ArmStatistics of 3 arms"),
-        (lambda: HybridCUCB(TopK(3, 1), [1.0], bias=0.1), "ArmStatistics of 3 arms"),
-        (lambda: HybridCUCB(TopK(3, 1), ArmStatistics.empty(3), bias=-0.1), "bias must"),
-        (lambda: HybridCUCB(TopK(3, 1), ArmStatistics.empty(3), bias=[0.1, 0.2]), "bias must"),
-        (lambda: HybridCUCB(TopK(5, 1), told(RNG(0), 5, 9, 7.0), bias=0.1), "means of offline must lie in"),
+        (lambda: OfflineCUCB(TopK(3, 1), ArmStatistics.empty(2), bias=0.1), "ArmStatistics of 3 arms"),
+        (lambda: OfflineCUCB(TopK(3, 1), [1.0], bias=0.1), "ArmStatistics of 3 arms"),
+        (lambda: OfflineCUCB(TopK(3, 1), ArmStatistics.empty(3), bias=-0.1), "bias must"),
+        (lambda: OfflineCUCB(TopK(3, 1), ArmStatistics.empty(3), bias=[0.1, 0.2]), "bias must"),
+        (lambda: OfflineCUCB(TopK(5, 1), told(RNG(0), 5, 9, 7.0), bias=0.1), "means of offline must lie in"),
     ],
 )
 def test_what_is_no_log_or_bias_is_refused(make, message):

@@ -9,6 +9,7 @@ from instances import IndependentCascade
 from oracles import InfluenceMaximization
 
 
+@pytest.mark.slow
 def test_cucb_learns_the_seeds_of_the_clairvoyant():
     """Four hubs of different strength: Algorithm 1 ends on the best pair, and loses less and less.
 

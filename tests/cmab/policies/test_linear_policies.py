@@ -231,6 +231,7 @@ def test_sessions_are_saved_with_open_tickets(make, tmp_path):
     assert session.ask(context).super_arm.tolist() == again.ask(context).super_arm.tolist()
 
 
+@pytest.mark.slow
 def test_probabilities_are_within_bounds_for_oracles_that_need_it():
     import networkx as nx
 
@@ -337,6 +338,7 @@ dimension = 2
 """
 
 
+@pytest.mark.slow
 def test_study_files_say_them(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]) == 0

@@ -120,6 +120,7 @@ prior_mean = -1.0
 """
 
 
+@pytest.mark.slow
 def test_a_study_file_says_it(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]) == 0

@@ -19,8 +19,8 @@ from cmab import (
     Greedy,
     LinearOracle,
     Oracle,
+    RandomPolicy,
     Session,
-    UniformlyRandom,
     simulate,
 )
 from instances import BernoulliArms, SemiBandit
@@ -227,7 +227,7 @@ def test_epsilon_greedy_explores_as_often_as_it_says(parameters, probability):
 @SENSES
 def test_random_super_arms_are_uniform_for_top_k(sense):
     """6 pairs in 6,000 rounds: a chi-square statistic of 5 degrees is above 37 once in 1.6 million."""
-    policy = UniformlyRandom(TopK(4, 2, sense=sense), support=(2.0, 3.0))
+    policy = RandomPolicy(TopK(4, 2, sense=sense), support=(2.0, 3.0))
     rng, state = np.random.default_rng(1), policy.initial_state()
     found = [tuple(policy.select(state, rng)) for _ in range(6000)]
     counts = np.array([found.count(pair) for pair in set(found)])
@@ -293,7 +293,7 @@ def test_learners_do_better_than_chance(make, sense):
     environment = SemiBandit(BernoulliArms(MEANS), oracle)
     settings = {"horizon": 6000, "checkpoints": [3000, 6000], "replications": 4, "rng": 2}
     regret = np.diff(simulate(make(oracle), environment, **settings).regret).mean() / 3000
-    chance = np.diff(simulate(UniformlyRandom(oracle), environment, **settings).regret).mean() / 3000
+    chance = np.diff(simulate(RandomPolicy(oracle), environment, **settings).regret).mean() / 3000
     assert regret < 0.15
     assert chance > 0.6
 
@@ -313,7 +313,7 @@ def test_learners_do_better_than_chance(make, sense):
         (lambda o: Greedy(o, prior_mean=0.5), "together"),
         (lambda o: ExploreThenCommit(o, exploration_rounds=-1), "exploration_rounds"),
         (lambda o: ExploreThenCommit(o, support=(0.0, 0.0)), "support"),
-        (lambda o: UniformlyRandom(o, support=(0.0, math.nan)), "support"),
+        (lambda o: RandomPolicy(o, support=(0.0, math.nan)), "support"),
         (lambda o: Clairvoyant(o, [0.5]), "length 3"),
     ],
 )
@@ -329,5 +329,5 @@ def test_a_users_linear_oracle_serves_all_of_them():
         def solve(self, means, rng):
             return np.array([0, 1])
 
-    for make in (CTS, LLR, Greedy, EpsilonGreedy, ExploreThenCommit, UniformlyRandom):
+    for make in (CTS, LLR, Greedy, EpsilonGreedy, ExploreThenCommit, RandomPolicy):
         assert Session(make(First()), rng=0).ask().super_arm.tolist() == [0, 1]

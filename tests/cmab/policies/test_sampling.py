@@ -12,8 +12,8 @@ from cmab import (
     ArmStatistics,
     Clairvoyant,
     Context,
-    Explored,
     Feedback,
+    ForcedExploration,
     GaussianCTS,
     Greedy,
     HierarchicalCTS,
@@ -241,8 +241,8 @@ def test_points_are_drawn_as_often_as_they_are_likely():
         (lambda oracle: HierarchicalCTS(oracle, means=[]), "means must lie strictly inside"),
         (lambda oracle: HierarchicalCTS(oracle, weights=[0.0]), "weights must be finite"),
         (lambda oracle: HierarchicalCTS(oracle, mode="median"), "mode must be one of"),
-        (lambda oracle: Explored(Greedy(oracle), c=0.0), "c must be a finite number"),
-        (lambda oracle: Explored(Greedy(oracle), form="first"), "form must be one of"),
+        (lambda oracle: ForcedExploration(Greedy(oracle), c=0.0), "c must be a finite number"),
+        (lambda oracle: ForcedExploration(Greedy(oracle), form="first"), "form must be one of"),
     ],
 )
 def test_wrong_parameters_are_refused(make, message):
@@ -259,7 +259,10 @@ def test_rounds_that_explore_are_as_many_as_the_theorem_says(form):
     oracle, horizon, c = TopK(40, 2), 1500, 2.0
     fixed = Greedy(oracle, np.linspace(0.9, 0.1, 40), prior_weight=1e12)
     result = simulate(
-        Explored(fixed, c=c, form=form), SemiBandit(BernoulliArms(np.full(40, 0.5)), oracle), horizon, rng=0
+        ForcedExploration(fixed, c=c, form=form),
+        SemiBandit(BernoulliArms(np.full(40, 0.5)), oracle),
+        horizon,
+        rng=0,
     )
     shares = np.minimum(1.0, c * np.arange(1, horizon + 1) ** (-1 / 3))
     p = 1 / 38 if form == "last" else 2 / 40
@@ -272,7 +275,7 @@ def test_rounds_that_explore_are_as_many_as_the_theorem_says(form):
 
 def test_exchanges_leave_super_arms_feasible_and_available():
     oracle, rng = TopK(6, 2), np.random.default_rng(0)
-    policy = Explored(CTS(oracle), c=100.0, form="last")
+    policy = ForcedExploration(CTS(oracle), c=100.0, form="last")
     state = policy.start(rng)
     available = np.array([True, True, False, True, True, False])
     for _ in range(50):
@@ -281,7 +284,7 @@ def test_exchanges_leave_super_arms_feasible_and_available():
     import networkx as nx
 
     street = nx.path_graph(4, nx.DiGraph())
-    path = Explored(CTS(ShortestPath(street, 0, 3)), c=100.0, form="last")
+    path = ForcedExploration(CTS(ShortestPath(street, 0, 3)), c=100.0, form="last")
     assert path.select(path.start(rng), rng).tolist() == [0, 1, 2]  # there is no other
 
 
@@ -291,9 +294,9 @@ def test_rules_that_count_no_rounds_are_refused():
             return {}
 
     with pytest.raises(ValueError, match="state that counts its `rounds`"):
-        Explored(Blind(TopK(3, 1)))
+        ForcedExploration(Blind(TopK(3, 1)))
     with pytest.raises(TypeError, match="policy must have an oracle"):
-        Explored(LUCB1(3, 1, delta=0.1))
+        ForcedExploration(LUCB1(3, 1, delta=0.1))
 
 
 def test_groups_are_floors_of_logarithms_of_in_degrees():
@@ -318,7 +321,10 @@ def test_an_exchange_is_of_the_last_entry_that_can_be():
     bridge = next(i for i, edge in enumerate(oracle.edges) if set(edge) == {2, 3})
     means = np.full(oracle.n_arms, 0.9)
     means[bridge] = 0.1
-    policy, rng = Explored(Clairvoyant(oracle, means), c=100.0, form="last"), np.random.default_rng(0)
+    policy, rng = (
+        ForcedExploration(Clairvoyant(oracle, means), c=100.0, form="last"),
+        np.random.default_rng(0),
+    )
     chosen = [frozenset(policy.select(policy.initial_state(), rng).tolist()) for _ in range(40)]
     usual = frozenset(oracle.solve(means, rng).tolist())
     assert len(set(chosen) - {usual}) >= 1 and all(bridge in tree and len(tree) == 3 for tree in chosen)
@@ -326,12 +332,14 @@ def test_an_exchange_is_of_the_last_entry_that_can_be():
 
 @pytest.mark.parametrize("form", ["oracle", "last"])
 def test_a_context_is_refused_in_exploring_rounds_too(form):
-    policy = Explored(CUCB(TopK(6, 2)), c=100.0, form=form)
+    policy = ForcedExploration(CUCB(TopK(6, 2)), c=100.0, form=form)
     with pytest.raises(ValueError, match="features"):
         Session(policy, rng=0).ask(Context(features=np.ones((6, 2))))
 
 
-@pytest.mark.parametrize("wrap", [lambda policy: policy, lambda policy: Explored(policy, form="last")])
+@pytest.mark.parametrize(
+    "wrap", [lambda policy: policy, lambda policy: ForcedExploration(policy, form="last")]
+)
 @pytest.mark.parametrize(
     ("changed", "is_refused"),
     [

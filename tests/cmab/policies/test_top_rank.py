@@ -242,6 +242,7 @@ def test_late_clicks_are_compared_in_the_blocks_of_their_list():
     state.check(policy.initial_state())
 
 
+@pytest.mark.slow
 def test_late_clicks_make_equal_items_no_better():
     """In `simulate`, 25 rounds late: item 0 leads; a wrong proof has a chance of delta m^2 = 1.6e-5."""
     page = position_based_model([1.0, 0.4, 0.4, 0.4], [1.0, 0.6, 0.1])

@@ -56,6 +56,7 @@ def test_t_band_is_scipys_interval():
     np.testing.assert_allclose([mean, low, high], [values.mean(axis=0), *expected])
 
 
+@pytest.mark.slow
 def test_bootstrap_band_covers_the_mean():
     """400 samples of 30: coverage of a 90 % band is binomial; 0.80 is 6.7 standard deviations away."""
     rng = np.random.default_rng(1)
@@ -124,6 +125,7 @@ def test_only_observed_arms_are_drawn():
     assert "2 of 3" in axes.get_title(loc="left")
 
 
+@pytest.mark.slow
 def test_layout_stays_the_same_and_keeps_components_apart():
     graph = nx.disjoint_union(nx.karate_club_graph(), nx.cycle_graph(5))
     graph.add_node("alone")
@@ -141,6 +143,7 @@ def test_layout_stays_the_same_and_keeps_components_apart():
             assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1]
 
 
+@pytest.mark.slow
 def test_layout_is_the_same_in_another_process():
     code = (
         "import networkx as nx\nfrom cmab.plotting import layout\n"
@@ -176,11 +179,13 @@ def test_missing_matplotlib_is_named(monkeypatch):
         plotting.pyplot()
 
 
+@pytest.mark.slow
 def test_files_are_written(tmp_path, results):
     plotting.save(plotting.regret_curves(results), tmp_path / "regret")
     assert {path.name for path in tmp_path.iterdir()} == {"regret.png", "regret.pdf"}
 
 
+@pytest.mark.slow
 def test_an_animation_moves_and_its_nodes_do_not(tmp_path):
     from PIL import Image
 
@@ -303,6 +308,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_figure_of_a_notebook_appears():
     """Also the user's own after ours."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")

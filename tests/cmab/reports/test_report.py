@@ -82,6 +82,7 @@ def test_holm_is_the_closed_test_of_bonferroni():
     np.testing.assert_allclose(holm([np.nan, 0.01, 0.04]), [np.nan, 0.02, 0.04])
 
 
+@pytest.mark.slow
 def test_the_page_names_the_best_and_shows_every_pair(folder):
     """In the words and numbers of the study's comparisons."""
     page = html.unescape((folder / "report.html").read_text(encoding="utf-8"))
@@ -120,6 +121,7 @@ def test_bounds_are_the_theorems_and_hold():
     assert not regret_bounds(CUCB(large), SemiBandit(BernoulliArms(np.full(40, 0.5)), large), rounds)
 
 
+@pytest.mark.slow
 def test_files_and_page(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     stems = set(re.findall(r"<code>figures/([^<]+)</code>", page))
@@ -136,6 +138,7 @@ def test_files_and_page(folder):
     assert all(base64.b64decode(data) for data in re.findall(r"base64,([^\"]+)", page))
 
 
+@pytest.mark.slow
 def test_results_by_parameter_are_those_of_the_grid(folder):
     study, (instance,) = Study.open(folder), SPECIFICATION["instances"]
     found = study.by_parameter(folder, "delta")[instance]
@@ -161,12 +164,14 @@ def test_names_that_look_alike_keep_their_own_files():
     assert len(set(slugs(names).values())) == 4
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_page(folder):
     before = (folder / "report.html").read_bytes()
     write_report(folder)
     assert (folder / "report.html").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_unfinished_study_is_reported_as_such(tmp_path):
     study = Study(SPECIFICATION)
 
@@ -181,6 +186,7 @@ def test_an_unfinished_study_is_reported_as_such(tmp_path):
     assert f"{done} of {len(study.pieces)}" in " ".join(page.split())
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_the_last_page(folder, capsys, monkeypatch):
     before, write = (folder / "report.html").read_bytes(), Path.write_text
 
@@ -196,6 +202,7 @@ def test_a_full_disk_keeps_the_last_page(folder, capsys, monkeypatch):
     assert not list(folder.glob("*.part"))
 
 
+@pytest.mark.slow
 def test_an_unknown_optimum_leaves_rewards(tmp_path):
     specification = SPECIFICATION | {
         "instances": {
@@ -235,6 +242,7 @@ def test_notebooks_show_tables(folder):
     assert name in next(iter(found.values()))._repr_html_()
 
 
+@pytest.mark.slow
 def test_refusals(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 1
     Study(SPECIFICATION).missing(tmp_path)
@@ -242,6 +250,7 @@ def test_refusals(tmp_path, capsys):
     assert "a folder in which a study ran" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_sample_bars_and_failure_curves():
     arms = BernoulliArms(MEANS)
     study = Study({k: v for k, v in SPECIFICATION.items() if k not in ("horizon", "learners")})
@@ -257,6 +266,7 @@ def test_sample_bars_and_failure_curves():
     plotting.pyplot().close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1200, 400])
 def test_a_browser_shows_all_of_it(folder, tmp_path, width):
     """Every figure has a size, nothing is wider than the window, and no script or load fails."""
@@ -305,6 +315,7 @@ STRANGE = [
 ]
 
 
+@pytest.mark.slow
 def test_names_are_shown_as_they_are(tmp_path):
     """None is a formula for the figures, a path for the files or a tag for the page."""
     (instance,) = SPECIFICATION["instances"].values()
@@ -313,7 +324,7 @@ def test_names_are_shown_as_they_are(tmp_path):
             "horizon": 5,
             "replications": 2,
             "instances": {STRANGE[4]: instance},
-            "learners": {name: {"class": "UniformlyRandom"} for name in STRANGE},
+            "learners": {name: {"class": "RandomPolicy"} for name in STRANGE},
             "explorers": {
                 f"{name}!": {"class": "UniformAllocation", "budget": 8, "k": 2} for name in STRANGE
             },
@@ -334,6 +345,7 @@ def test_names_are_shown_as_they_are(tmp_path):
     assert len(axes.get_legend().get_texts()) == len(STRANGE)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
 @pytest.mark.parametrize("name", ["report.html", "report.html.part", "figures/{figure}"])
 def test_planted_links_are_not_followed(folder, tmp_path, name):

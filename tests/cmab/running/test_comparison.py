@@ -7,6 +7,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 
 from cmab import (
@@ -17,9 +18,9 @@ from cmab import (
     Comparison,
     ComparisonInterrupted,
     Identification,
+    RandomPolicy,
     Study,
     UniformAllocation,
-    UniformlyRandom,
     compare,
     identify,
     simulate,
@@ -101,7 +102,7 @@ def test_the_table_aligns_and_names_the_best(found):
 
 def test_one_replication_tests_nothing():
     found = compare(
-        {"a": CUCB(ORACLE), "b": UniformlyRandom(ORACLE)}, ENVIRONMENT, horizon=50, rng=0, replications=1
+        {"a": CUCB(ORACLE), "b": RandomPolicy(ORACLE)}, ENVIRONMENT, horizon=50, rng=0, replications=1
     )
     assert found.headline == "Best: a. Not tested against it: b."
     assert "1 replication on" in str(found)
@@ -141,6 +142,7 @@ def test_frame_and_latex(found, monkeypatch):
         found.to_frame()
 
 
+@pytest.mark.slow
 def test_saved_and_loaded(found, tmp_path):
     explorers = compare({"a": LUCB1(3, 1, delta=0.2)}, BernoulliArms([0.2, 0.9, 0.4]), replications=3, rng=0)
     for number, comparison in enumerate((found, explorers)):
@@ -171,12 +173,13 @@ def test_a_damaged_file_is_refused(found, tmp_path):
         Comparison.load(tmp_path / "x")
 
 
+@pytest.mark.slow
 def test_without_an_optimum_rewards_are_compared():
     graph = nx.DiGraph([(0, 1), (1, 2), (3, 2)])
     oracle = InfluenceMaximization(graph, k=1)
     world = IndependentCascade(graph, [0.9, 0.9, 0.1])
     found = compare(
-        {"CUCB": CUCB(oracle), "r": UniformlyRandom(oracle)}, world, horizon=30, replications=4, rng=0
+        {"CUCB": CUCB(oracle), "r": RandomPolicy(oracle)}, world, horizon=30, replications=4, rng=0
     )
     assert np.isnan(found["CUCB"].optimum)
     assert "regret" not in found.rows()[0]
@@ -231,6 +234,7 @@ def test_budgets_are_compared_by_errors():
     assert found.plot().get_ylabel() == "Share of wrong answers"
 
 
+@pytest.mark.slow
 def test_explorers_are_those_of_identify():
     explorers = {"LUCB": LUCB1(5, 2, delta=0.1), "even": UniformAllocation(5, 2, budget=50)}
     found = compare(explorers, BernoulliArms(MEANS), replications=3, rng=1, max_samples=10_000)
@@ -240,36 +244,32 @@ def test_explorers_are_those_of_identify():
         np.testing.assert_array_equal(found[name].samples, alone.samples)
 
 
-@pytest.mark.parametrize(
-    ("learners", "settings", "message"),
-    [
-        ({}, {"horizon": 5}, "learners must hold one at least, got none"),
-        ([CUCB(ORACLE)], {"horizon": 5}, "learners must be a mapping such as"),
-        ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have names, which are texts, got 1"),
-        ({" ": CUCB(ORACLE)}, {"horizon": 5}, "learners must have names"),
-        ({"a": CUCB}, {"horizon": 5}, r"learners\['a'\]: policy must be"),
-        ({"a": CUCB(TopK(6, 2))}, {"horizon": 5}, r"learners\['a'\]: .* the same base arms, got 6 and 5"),
-        (
-            {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 3))},
-            {"horizon": 5},
-            r"learners\['b'\]: policy.oracle must choose",
-        ),
-        (
-            {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 2, sense="min"))},
-            {"horizon": 5},
-            "oracles of one sense, got",
-        ),
-        ({"a": CUCB(ORACLE)}, {}, "give the horizon for policies"),
-        ({"a": CUCB(ORACLE)}, {"horizon": 0}, "horizon must be"),
-        ({"a": CUCB(ORACLE)}, {"horizon": 5, "replications": 0}, "replications must be"),
-        ({"a": CUCB(ORACLE)}, {"horizon": 5, "max_samples": 5}, "max_samples is for explorers"),
-        ({"a": LUCB1(5, 2, delta=0.1)}, {"horizon": 5}, r"learners\['a'\]: policy must have an oracle"),
-        ({"a": LUCB1(5, 2, delta=0.1)}, {"checkpoints": [1]}, "checkpoints are for policies"),
-    ],
+test_refusals_name_the_learner = refused(
+    ({}, {"horizon": 5}, "learners must hold one at least, got none"),
+    ([CUCB(ORACLE)], {"horizon": 5}, "learners must be a mapping such as"),
+    ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have names, which are texts, got 1"),
+    ({" ": CUCB(ORACLE)}, {"horizon": 5}, "learners must have names"),
+    ({"a": CUCB}, {"horizon": 5}, r"learners\['a'\]: policy must be"),
+    ({"a": CUCB(TopK(6, 2))}, {"horizon": 5}, r"learners\['a'\]: .* the same base arms, got 6 and 5"),
+    (
+        {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 3))},
+        {"horizon": 5},
+        r"learners\['b'\]: policy.oracle must choose",
+    ),
+    (
+        {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 2, sense="min"))},
+        {"horizon": 5},
+        "oracles of one sense, got",
+    ),
+    ({"a": CUCB(ORACLE)}, {}, "give the horizon for policies"),
+    ({"a": CUCB(ORACLE)}, {"horizon": 0}, "horizon must be"),
+    ({"a": CUCB(ORACLE)}, {"horizon": 5, "replications": 0}, "replications must be"),
+    ({"a": CUCB(ORACLE)}, {"horizon": 5, "max_samples": 5}, "max_samples is for explorers"),
+    ({"a": LUCB1(5, 2, delta=0.1)}, {"horizon": 5}, r"learners\['a'\]: policy must have an oracle"),
+    ({"a": LUCB1(5, 2, delta=0.1)}, {"checkpoints": [1]}, "checkpoints are for policies"),
+    by=lambda learners, settings: compare(learners, ENVIRONMENT, rng=0, **settings),
+    error=(TypeError, ValueError),
 )
-def test_refusals_name_the_learner(learners, settings, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        compare(learners, ENVIRONMENT, rng=0, **settings)
 
 
 def test_levels_and_names_are_checked(found):
@@ -279,6 +279,7 @@ def test_levels_and_names_are_checked(found):
         found["nobody"]
 
 
+@pytest.mark.slow
 def test_a_study_gives_the_same_object(tmp_path):
     arms = {"class": "BernoulliArms", "means": MEANS}
     study = Study(
@@ -311,7 +312,7 @@ def test_a_study_gives_the_same_object(tmp_path):
 
 
 def test_who_knows_the_means_is_no_winner():
-    learners = {"true": Clairvoyant(ORACLE, MEANS), "CUCB": CUCB(ORACLE), "r": UniformlyRandom(ORACLE)}
+    learners = {"true": Clairvoyant(ORACLE, MEANS), "CUCB": CUCB(ORACLE), "r": RandomPolicy(ORACLE)}
     found = compare(learners, ENVIRONMENT, horizon=100, replications=4, rng=0)
     assert found.best == "CUCB"
     assert found.rows()[-1]["against the best"] == "knows the means"
@@ -323,7 +324,7 @@ def test_who_knows_the_means_is_no_winner():
 
 
 def test_what_was_finished_outlives_ctrl_c(monkeypatch):
-    class Stopping(UniformlyRandom):
+    class Stopping(RandomPolicy):
         def start(self, rng):
             raise KeyboardInterrupt
 

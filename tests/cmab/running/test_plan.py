@@ -7,9 +7,9 @@ import pytest
 from cmab import (
     CUCB,
     LUCB1,
+    BestKGLR,
     HoeffdingRace,
     LUCBPlusPlus,
-    MixtureGLR,
     SequentialHalving,
     UGapEc,
     identify,
@@ -29,11 +29,11 @@ def evidence(delta):
 
 def test_two_gaussian_arms_take_what_can_be_worked_out_by_hand():
     """Half of the samples for each arm: a gap of 1 and sigma 1/2 give T* = 2 sigma^2 (2 + 2) / gap^2 = 2."""
-    found = plan(MixtureGLR(2, 1, delta=0.1), GUESS, deltas=(0.01, 0.1), replications=10, rng=0)
+    found = plan(BestKGLR(2, 1, delta=0.1), GUESS, deltas=(0.01, 0.1), replications=10, rng=0)
     rows = found.rows()
     assert [row["delta"] for row in rows] == [0.1, 0.01]
     assert [row["least"] for row in rows] == pytest.approx([2 * evidence(d) for d in (0.1, 0.01)], rel=1e-6)
-    alone = identify(MixtureGLR(2, 1, delta=0.01), GUESS, replications=10, rng=0)
+    alone = identify(BestKGLR(2, 1, delta=0.01), GUESS, replications=10, rng=0)
     assert rows[1]["mean samples"] == alone.samples.mean()
     assert rows[1]["half end by"] == np.sort(alone.samples)[4]
     assert rows[1]["9 in 10 by"] == np.sort(alone.samples)[8]

@@ -14,7 +14,7 @@ import pytest
 from cases import EXPLORERS, GROWING, ITEMS, JOINT, ORACLES, POLICIES, UNIFORM
 from isolated import isolated
 
-from cmab import CTS, CUCB, Feedback, MemoisedOracle, Session, UniformlyRandom
+from cmab import CTS, CUCB, Feedback, MemoisedOracle, RandomPolicy, Session
 from cmab.explorer import Explorer
 from cmab.saving import _atomic
 from cmab.saving._fingerprint import fingerprint
@@ -223,13 +223,14 @@ def test_many_edited_files_are_refused_or_play_on(name, tmp_path):
 # Who may load it -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fingerprints_tell_all_oracles_apart_and_stay_the_same_in_use(tmp_path):
     """Every row of the table against every other; two of the same row, one of them used, are equal."""
     found = {}
     for name, case in LIMITED.items():
 
         def make(case=case):
-            return UniformlyRandom(case.make(), support=(case.low, case.high))
+            return RandomPolicy(case.make(), support=(case.low, case.high))
 
         used, fresh = Session(make(), rng=0), fingerprint(make())
         played(used, 2)

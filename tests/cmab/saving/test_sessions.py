@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cases import ENVIRONMENTS, EXPLORERS, ORACLES, POLICIES, UNIFORM
 from isolated import isolated
+from refusals import refused
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, Policy, Session, simulate
 from cmab.saving._state import copied
@@ -401,20 +402,15 @@ def test_a_ticket_of_a_twin_with_another_history_is_refused(twin, tmp_path):
 # Words -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Session(CUCB), r"CUCB\(oracle\)"),
-        (lambda: Session([0.5]), "policy must be a Policy"),
-        (lambda: simulate(CUCB, BernoulliArms([0.5]), 5), r"CUCB\(oracle\)"),
-        (lambda: simulate(CUCB(TopK(2, 1)), [0.9, 0.8], 5), "environment must be an Environment"),
-        (lambda: SemiBandit([0.1] * 8, TopK(8, 2)), r"BernoulliArms\(\[0.1"),
-        (lambda: Session(CUCB(TopK(2, 1))).tell([1, 2, 3]), r"feedback must be a Feedback\("),
-    ],
+test_the_wrong_kind_of_thing_is_named = refused(
+    (lambda: Session(CUCB), r"CUCB\(oracle\)"),
+    (lambda: Session([0.5]), "policy must be a Policy"),
+    (lambda: simulate(CUCB, BernoulliArms([0.5]), 5), r"CUCB\(oracle\)"),
+    (lambda: simulate(CUCB(TopK(2, 1)), [0.9, 0.8], 5), "environment must be an Environment"),
+    (lambda: SemiBandit([0.1] * 8, TopK(8, 2)), r"BernoulliArms\(\[0.1"),
+    (lambda: Session(CUCB(TopK(2, 1))).tell([1, 2, 3]), r"feedback must be a Feedback\("),
+    error=TypeError,
 )
-def test_the_wrong_kind_of_thing_is_named(call, message):
-    with pytest.raises(TypeError, match=message):
-        call()
 
 
 class Own(Policy):
@@ -512,6 +508,7 @@ def extremes(note):
     return True
 
 
+@pytest.mark.slow
 def test_no_parameter_makes_a_policy_endless():
     assert isolated(extremes, seconds=100)
 

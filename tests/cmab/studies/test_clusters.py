@@ -37,6 +37,7 @@ def expected(file):
     return numbers(file.parent / "alone")
 
 
+@pytest.mark.slow
 def test_dask(file, expected, tmp_path, capsys):
     """By its address, and with two threads a worker, which must not share an oracle."""
     distributed = pytest.importorskip("distributed")
@@ -47,6 +48,7 @@ def test_dask(file, expected, tmp_path, capsys):
     assert f"{PIECES} of {PIECES} pieces to do" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_ray(file, expected, tmp_path, caplog):
     pytest.importorskip("ray")
     caplog.set_level(logging.ERROR)
@@ -56,6 +58,7 @@ def test_ray(file, expected, tmp_path, caplog):
     assert numbers(tmp_path) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "package"), [("dask", "distributed"), ("ray", "ray")])
 def test_a_missing_package_is_named(name, package, file, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, package, None)
@@ -63,6 +66,7 @@ def test_a_missing_package_is_named(name, package, file, tmp_path, monkeypatch, 
     assert f"needs the extra cmab[{name}]" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_address_without_a_cluster(file, tmp_path, capsys):
     pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
@@ -72,6 +76,7 @@ def test_an_address_without_a_cluster(file, tmp_path, capsys):
     assert "127.0.0.1:9" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9"])
 def test_an_address_without_a_ray_cluster(address, file, tmp_path, capsys):
     """At once: Ray itself would try for many minutes."""

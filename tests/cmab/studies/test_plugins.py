@@ -74,6 +74,7 @@ def plugin(name):
     return f"[cmab.plugins]\n{name} = {name}\n"
 
 
+@pytest.mark.slow
 def test_one_entry_point_makes_the_public_classes_of_a_package_known(install):
     ours = {group: set(_registry.entries(group)) for group in _registry.GROUPS}
     install("mine", {"mine/__init__.py": PACKAGE}, plugin("mine"))

@@ -98,6 +98,7 @@ def advised(error):
     return any(advice in str(error) for advice in ADVICE)
 
 
+@pytest.mark.slow
 def test_damaged_stores_are_mended_or_refused(content, tmp_path):
     """Once what is damaged is removed and what is missing written, all is as it was; or an error advises."""
     rng, mended, refused = np.random.default_rng(0), 0, 0
@@ -123,6 +124,7 @@ def test_damaged_stores_are_mended_or_refused(content, tmp_path):
     assert refused > 50
 
 
+@pytest.mark.slow
 def test_damaged_stores_are_read_rightly_or_refused(content, tmp_path):
     """Every piece that was written, or an error: never fewer without a word."""
     rng = np.random.default_rng(1)
@@ -222,6 +224,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
 def test_writes_cut_off_by_the_system(tmp_path):
     """At sizes from the first byte on: what was acknowledged is there, and the rest can follow."""

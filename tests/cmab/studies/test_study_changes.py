@@ -61,7 +61,7 @@ SPECIFICATION = {
     "instances": {
         "own": {"oracle": {"class": "TopK", "n_arms": 3, "k": 1}, "environment": {"class": "Plug"}}
     },
-    "learners": {"Random": {"class": "UniformlyRandom", "support": [-20.0, 20.0]}},
+    "learners": {"Random": {"class": "RandomPolicy", "support": [-20.0, 20.0]}},
 }
 
 
@@ -127,6 +127,7 @@ CODE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", CODE)
 def test_changed_code_in_a_new_process(what, home, tmp_path):
     """What is read in the old folder is what an empty one gets, and the old study keeps its numbers."""
@@ -144,6 +145,7 @@ def test_changed_code_in_a_new_process(what, home, tmp_path):
     assert numbers(again, tmp_path / "old") == numbers(again, tmp_path / "new") != old
 
 
+@pytest.mark.slow
 def test_code_that_was_edited_after_its_import(home, tmp_path):
     first = study(home)
     first.run(tmp_path / "old")
@@ -188,6 +190,7 @@ def test_code_edited_while_it_runs(home, tmp_path, monkeypatch):
     assert {piece.replication for piece in made.missing(tmp_path)} == {2, 3}
 
 
+@pytest.mark.slow
 def test_reloaded_code(home, tmp_path):
     """Reloaded by all who use it, it is played anew; by some of them, it is refused."""
     first = study(home)
@@ -267,6 +270,7 @@ def test_a_changed_graph_file(old, new, again, home, tmp_path):
         assert len(study(home, **GRAPH).missing(tmp_path)) == again
 
 
+@pytest.mark.slow
 def test_what_changes_nothing_is_not_played_again(home, tmp_path):
     study(home).run(tmp_path)
     study(home, **GRAPH).run(tmp_path)
@@ -295,6 +299,7 @@ def test_random_graphs_need_a_seed(name, home):
             study(home, instances={"net": {"oracle": tree, "environment": {"class": "Plug"}}})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figures")
 def test_other_versions_are_played_again_or_accepted_and_told(home, tmp_path, monkeypatch):
     study(home).run(tmp_path)

@@ -67,6 +67,7 @@ def wait_for_pieces(process, folder, more_than):
     assert process.poll() is None, process.stderr.read()
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_folder(file, tmp_path):
     both = [start(file, tmp_path / "both") for _ in range(2)]
     printed = [process.communicate(timeout=300)[1] for process in both]
@@ -90,6 +91,7 @@ def test_opened_by_many_at_the_same_moment(tmp_path):
             opened.result()
 
 
+@pytest.mark.slow
 def test_two_workers_interrupted_then_killed(tmp_path):
     """Ctrl-C reaches the workers too; SIGKILL only the parent, as the system would send it."""
     file, out = tmp_path / "study.toml", tmp_path / "out"
@@ -113,6 +115,7 @@ def test_two_workers_interrupted_then_killed(tmp_path):
     assert numbers(out) == numbers(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_policy_that_raises(faulty, file, tmp_path, capsys):
     file.write_text(file.read_text() + '[learners.Bad]\nclass = "Raises"\n')
     out = tmp_path / "out"
@@ -129,6 +132,7 @@ def test_a_policy_that_raises(faulty, file, tmp_path, capsys):
     assert [piece.instance for piece, _ in failed.value.failures] == ["ads", "tree"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies(faulty, tmp_path):
     study = Study(specification(learners={"CUCB": {"class": "CUCB"}, "Dies": {"class": "Dies"}}))
     with pytest.raises(ChildProcessError, match="a worker process died"):
@@ -165,6 +169,7 @@ def open_folder():
         yield folder
 
 
+@pytest.mark.slow
 def test_no_permission(open_folder, as_nobody, capsys):
     file = str(open_folder / "study.toml")
     assert main(["run", file, "--out", str(open_folder / "locked")]) == 1
@@ -247,6 +252,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_a_bar_and_nothing_else(monkeypatch):
     """Text or a widget; nothing when it is not wanted."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")

@@ -56,7 +56,7 @@ SPECIFICATION = {
     "instances": {
         "own": {"oracle": {"class": "TopK", "n_arms": 3, "k": 1}, "environment": {"class": "lone:Lone"}}
     },
-    "learners": {"Random": {"class": "UniformlyRandom", "support": [-20.0, 20.0]}},
+    "learners": {"Random": {"class": "RandomPolicy", "support": [-20.0, 20.0]}},
 }
 
 

@@ -51,6 +51,7 @@ def tables():
     return instance
 
 
+@pytest.mark.slow
 def test_a_class_of_a_module_plays_once_that_is_imported(mine, tmp_path):
     described = given(tables(), {"mine": {"class": f"{mine}:Mine"}, "CUCB": {"class": "CUCB"}})
     with pytest.raises(ValueError, match=r"a module that was imported, got .*--import mine_of_a_user"):
@@ -85,6 +86,7 @@ def test_the_command_imports_what_it_is_told(mine, tmp_path, capsys, monkeypatch
     assert main(["validate", "study.toml", "--import", mine]) == 0
 
 
+@pytest.mark.slow
 def test_objects_play_as_their_tables_do(tmp_path):
     oracle = TopK(len(MEANS), 2)
     environment = SemiBandit(BernoulliArms(MEANS), oracle)
@@ -147,6 +149,7 @@ def test_a_graph_is_named_once_and_its_chances_by_a_word(chances):
     assert isinstance(study.plan.policies["net", "CUCB"].oracle, InfluenceMaximization)
 
 
+@pytest.mark.slow
 def test_titles_are_texts_and_in_no_key():
     plain, titled = (Study(specification() | more) for more in ({}, {"title": "T", "description": "D"}))
     assert [piece.key for piece in plain.pieces] == [piece.key for piece in titled.pieces]
@@ -154,6 +157,7 @@ def test_titles_are_texts_and_in_no_key():
         Study(specification() | {"title": 3})
 
 
+@pytest.mark.slow
 def test_parts_of_a_study_merge_into_the_whole(tmp_path, capsys):
     study = Study(specification(replications=3))
     for number in (1, 2):

@@ -44,6 +44,7 @@ def names():
     return [*callables, "generators", "__builtins__", "__class__.__base__", *dotted, "", "\0", "ü"]
 
 
+@pytest.mark.slow
 def test_only_generators_are_ever_called(monkeypatch):
     called, call = [], _specification.called
     monkeypatch.setattr(
@@ -139,6 +140,7 @@ def test_files_elsewhere_are_not_read(name, folder):
     assert "secret" not in str(refused.value).replace(repr(name), "")
 
 
+@pytest.mark.slow
 def test_files_in_the_folder_and_below_are_read(folder):
     for name in ("edges.txt", "inner/edges.txt", "./edges.txt"):
         tree = {"class": "GraphicMatroid", "graph": {"file": name}}
@@ -274,6 +276,7 @@ def test_the_watch_sees_what_it_must(folder):
     assert {"open", "subprocess.Popen", "os.mkdir", "import"} <= {event for event, _ in watched(folder)}
 
 
+@pytest.mark.slow
 def test_nothing_is_built_to_read_results(tmp_path, monkeypatch):
     made = Study(specification())
     monkeypatch.setattr(report, "_FORMATS", (".svg",))  # the others take as long, and show the same
@@ -294,6 +297,7 @@ def test_nothing_is_built_to_read_results(tmp_path, monkeypatch):
     assert "SemiBandit(BernoulliArms" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_name_claimed_by_two_packages_is_refused(tmp_path, monkeypatch):
     """As an installed package that registers a built-in's name, in the same group or another."""
     for group in ("policies", "oracles"):

@@ -184,11 +184,13 @@ def test_each_fault_is_named(faulty, fault):
             check.run()
 
 
+@pytest.mark.slow
 def test_is_feasible_must_agree_with_the_family():
     with pytest.raises(AssertionError, match=r"^membership: is_feasible accepts"):
         check_oracle(Lenient(), super_arms=[(0, arm) for arm in range(1, N)])
 
 
+@pytest.mark.slow
 def test_a_ratio_that_is_slightly_too_high_is_hunted_down():
     family = list(combinations(range(12), 2))
     with pytest.raises(AssertionError, match=r"^guarantee"):
@@ -198,6 +200,7 @@ def test_a_ratio_that_is_slightly_too_high_is_hunted_down():
     check_oracle(honest, super_arms=family)
 
 
+@pytest.mark.slow
 def test_bounded_smoothness_is_tried_with_the_constants_given():
     check_oracle(Root(), super_arms=FAMILY)
     check_oracle(Root(), super_arms=FAMILY, smoothness=Smoothness(K, 0.5))
@@ -207,6 +210,7 @@ def test_bounded_smoothness_is_tried_with_the_constants_given():
         check_oracle(Best(), super_arms=FAMILY, smoothness=Smoothness(0.9 * K))
 
 
+@pytest.mark.slow
 def test_what_fails_is_told_with_simple_means():
     """A crash needs only three of its means; all come out at an end or in the middle."""
     with pytest.raises(AssertionError) as caught:
@@ -223,6 +227,7 @@ class Loud(Best):
         return super().solve(means, rng)
 
 
+@pytest.mark.slow
 def test_an_oracle_may_print():
     check_oracle(Loud(), super_arms=FAMILY, trials=3)
 
@@ -238,6 +243,7 @@ class Homesick(Best):
         return super().solve(means, rng)
 
 
+@pytest.mark.slow
 def test_another_process_that_fails_is_reported():
     oracle = Homesick()
     oracle.process = os.getpid()
@@ -272,6 +278,7 @@ def processes(file):
     return {int(line) for line in file.read_text().split()} - {os.getpid()}
 
 
+@pytest.mark.slow
 def test_one_other_process_serves_many_oracles_until_one_kills_it(tmp_path):
     first, second = processes(tmp_path / "a"), processes(tmp_path / "b")
     assert len(first) == 1
@@ -285,6 +292,7 @@ def test_one_other_process_serves_many_oracles_until_one_kills_it(tmp_path):
     assert third != first
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_loaded_source_starts_another_process(tmp_path, monkeypatch):
     source = tmp_path / "edited_oracle.py"
     source.write_text("")

@@ -70,6 +70,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [*ODD, *planted_oracles.SOUND_WITHOUT_FAMILY])
 def test_sound_oracles_pass(make):
     oracle = make()
@@ -86,6 +87,7 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
         check.run()
 
 
+@pytest.mark.slow
 def test_sound_policies_environments_and_explorers_pass():
     for policy in planted_policies.SOUND:
         for check in policy_checks(policy(planted_policies.ORACLE), planted_policies.environment(), rng=3):

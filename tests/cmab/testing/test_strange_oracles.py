@@ -183,18 +183,21 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "fault"), [pytest.param(*row[1:], id=row[0]) for row in FAULTS])
 def test_each_fault_is_named(make, fault):
     with pytest.raises(AssertionError, match=f"^({fault})"):
         check_oracle(make(), super_arms=FAMILY)
 
 
+@pytest.mark.slow
 def test_negative_means_are_tried_where_they_are_allowed():
     check_oracle(Absolute(), super_arms=FAMILY)
     with pytest.raises(AssertionError, match=r"^guarantee"):
         check_oracle(Absolute(), super_arms=FAMILY, low=-1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sound", [Best, lambda: OneSenseOnly("max")])
 def test_the_sound_ones_pass(sound):
     check_oracle(sound(), super_arms=FAMILY)

@@ -192,6 +192,7 @@ class AnyThatFits(Stranger):
         return np.array([*include, *free[:missing]]) if 0 <= missing <= len(free) else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sound", [Stranger, AlphaRight])
 def test_a_sound_oracle_passes(sound):
     report = check_oracle(sound(), super_arms=FAMILY)
@@ -243,6 +244,7 @@ class SquareRoot(Oracle):
         return float(np.sqrt(means[super_arm].sum()))
 
 
+@pytest.mark.slow
 def test_smoothness_is_searched_for_a_counterexample():
     with pytest.raises(AssertionError, match=r"^smoothness: .* no triggered mean moved by more than"):
         check_oracle(SquareRoot(), super_arms=FAMILY, smoothness=Smoothness.linear(K))
@@ -251,6 +253,7 @@ def test_smoothness_is_searched_for_a_counterexample():
         check_oracle(SquareRoot(), super_arms=FAMILY, smoothness=Smoothness(0.9 * K**0.5, omega=0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "smoothness"),
     [
@@ -267,6 +270,7 @@ def test_smoothness_constants_of_the_papers(make, smoothness):
         check_oracle(make(), trials=1, smoothness=Smoothness(smoothness.gamma / 20))
 
 
+@pytest.mark.slow
 def test_the_counterexample_is_shrunk():
     """The means in the message are at the ends or in the middle, except for what the fault needs."""
     with pytest.raises(AssertionError) as caught:
@@ -276,12 +280,14 @@ def test_the_counterexample_is_shrunk():
     assert len({float(number) for number in numbers} - {0.0, 0.5, 1.0}) <= 1
 
 
+@pytest.mark.slow
 def test_a_family_can_be_given_by_a_predicate():
     with pytest.raises(AssertionError, match="guarantee"):
         check_oracle(AlphaTooHigh(), is_feasible=lambda arm: len(arm) == K)
     check_oracle(Stranger(), is_feasible=lambda arm: len(arm) == K)
 
 
+@pytest.mark.slow
 def test_a_large_family_is_checked_against_its_own_answers():
     class Large(AlphaTooHigh):
         n_arms = 40
@@ -293,6 +299,7 @@ def test_a_large_family_is_checked_against_its_own_answers():
         check_oracle(Large())
 
 
+@pytest.mark.slow
 def test_a_promise_with_probability_is_a_binomial_test():
     class Sometimes(Stranger):
         """Optimal with probability 0.7, whatever it declares."""
@@ -379,6 +386,7 @@ def test_rare_outcomes_that_never_meet_are_no_dependence(seed):
         independence(CommonCoins).run()
 
 
+@pytest.mark.slow
 def test_constant_samples_are_judged_by_their_size():
     """Of 4,000 shoppers all buy, where one in a million goes: no fault at any revenue; a tenth is one."""
     for revenue in (1e-100, 1.0, 1e100):
@@ -397,6 +405,7 @@ class Distracted(IndependentCascade):
         return Feedback(whole.arms[seen], whole.outcomes[seen], reward=whole.reward)
 
 
+@pytest.mark.slow
 def test_a_cascade_that_shows_too_little_is_named():
     graph = nx.path_graph(4, create_using=nx.DiGraph)
     check_environment(IndependentCascade(graph, [0.5, 0.4, 0.8], k=1), [(0,), (1,)])
@@ -477,6 +486,7 @@ class Twice(Mutating):
     alpha = 1.5
 
 
+@pytest.mark.slow
 def test_all_faults_are_listed_at_once():
     with pytest.raises(ConformanceError) as caught:
         check_oracle(Twice(), super_arms=FAMILY)
@@ -487,6 +497,7 @@ def test_all_faults_are_listed_at_once():
     assert "declaration, input" in lines[-1]
 
 
+@pytest.mark.slow
 def test_failures_may_be_expected_with_a_reason():
     known = {"batch": "ties fall otherwise in batches"}
     report = check_oracle(OtherTies(), super_arms=FAMILY, expected_failures=known)
@@ -507,6 +518,7 @@ def test_pytest_marks_expected_failures():
     assert marked[0].marks[0].kwargs["strict"]
 
 
+@pytest.mark.slow
 def test_a_report_states_its_power_and_its_false_alarms():
     report = check_oracle(Stranger(), super_arms=FAMILY)
     assert "would be seen with probability .99" in str(report)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cases import pages
 
-from cmab import CTS, CUCB, Clairvoyant, Explored, Feedback, Greedy, simulate
+from cmab import CTS, CUCB, Clairvoyant, Feedback, ForcedExploration, Greedy, simulate
 from cmab.testing import oracle_checks
 from cmab.theory import (
     RewardGaps,
@@ -181,12 +181,13 @@ def test_bounds_refuse_what_they_cannot_know():
 # Theorem B -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_forced_exploration_shows_as_much_as_theorem_b_counts_on():
     """A rule that never plays an arm but the first of four, for 2,000 rounds: 59 of them should show each of
     the others, by 1.5 p0 c0 t^(2/3), and no fewer than a third of that in any run. Thirty counts together
     vary by 2.4 %: a constant 10 % off fails, and chance alone makes it so in 3e-5 of all seeds."""
     oracle, rng, n, c = TopK(4, 1), np.random.default_rng(0), 2000, 1.0
-    policy = Explored(Clairvoyant(oracle, np.array([0.9, 0.1, 0.1, 0.1])), c=c)
+    policy = ForcedExploration(Clairvoyant(oracle, np.array([0.9, 0.1, 0.1, 0.1])), c=c)
     shown, state = np.zeros((10, 4)), policy.initial_state()
     for run in range(10):
         for t in range(n):

@@ -111,6 +111,7 @@ def test_theorem_1_of_a_coverage_bandit_by_hand():
     np.testing.assert_allclose(gap_dependent_bound(gaps, oracle.smoothness(), rounds=n), by_hand)
 
 
+@pytest.mark.slow
 def test_measured_regret_of_coverage_keeps_the_bounds():
     """Of four pages two; the regret is against 3/4 of the best, so that most runs gain on it."""
     environment, n = Coverage(pages(), 2, probability="p"), [10, 1000, 10_000]

@@ -12,6 +12,7 @@ import zipfile
 import networkx as nx
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.optimize import linear_sum_assignment
 
 from cmab import Log, off_policy_value
@@ -370,20 +371,16 @@ def test_a_survey_and_the_offers_fitted_on_it(nowhere):
     assert slopes[0, 0] == pytest.approx(-0.05, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("features", "chosen", "message"),
-    [
-        (np.ones((3, 2, 1)), [0, 1, 0], "neither say the same nor tell all"),
-        ([[[0.0], [1.0]]] * 3, [1, 1, 1], "neither say the same nor tell all"),
-        ([[[0.0], [1.0]]] * 3, [1, 2, 1], r"chosen must be items in \[0, 1\]"),
-        ([[[0.0], [1.0]]] * 3, [1, 0], "features must have the shape"),
-    ],
+test_what_cannot_be_fitted_is_refused = refused(
+    (np.ones((3, 2, 1)), [0, 1, 0], "neither say the same nor tell all"),
+    ([[[0.0], [1.0]]] * 3, [1, 1, 1], "neither say the same nor tell all"),
+    ([[[0.0], [1.0]]] * 3, [1, 2, 1], r"chosen must be items in \[0, 1\]"),
+    ([[[0.0], [1.0]]] * 3, [1, 0], "features must have the shape"),
+    by=lambda features, chosen: datasets.fit_logit(features, np.array(chosen)),
 )
-def test_what_cannot_be_fitted_is_refused(features, chosen, message):
-    with pytest.raises(ValueError, match=message):
-        datasets.fit_logit(features, np.array(chosen))
 
 
+@pytest.mark.slow
 def test_the_ratings_are_those_of_movielens():
     films = real(datasets.movielens)
     assert (len(films.ratings), len(films.titles), len(films.occupations)) == (100_000, 1682, 943)
@@ -391,6 +388,7 @@ def test_the_ratings_are_those_of_movielens():
     assert np.bincount(films.films).max() == 583
 
 
+@pytest.mark.slow
 def test_the_baskets_are_those_of_ta_feng():
     bought = real(datasets.baskets)
     assert (len(bought.customers), len(bought.names), len(bought.products)) == (119_578, 23_812, 817_741)
@@ -401,6 +399,7 @@ def test_the_baskets_are_those_of_ta_feng():
     assert alone.optimum < shop.optimum < 3 * alone.optimum
 
 
+@pytest.mark.slow
 def test_the_flights_are_those_of_new_york():
     """Cancelled ones are left out; delays have a tail of many standard deviations."""
     seen = real(datasets.flights)
@@ -450,6 +449,7 @@ def by_position(log):
     return lambda row: chances[row.facts["position"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("campaign", ["men", "women", "all"])
 def test_the_random_log_tells_what_thompson_sampling_earned(campaign):
     """The measured click rate lies in the interval of its estimate from the other log; three of 95 %."""
@@ -465,6 +465,7 @@ def test_the_random_log_tells_what_thompson_sampling_earned(campaign):
     assert found.value == pytest.approx(sum(clicks) / len(random))
 
 
+@pytest.mark.slow
 def test_a_wrong_propensity_column_of_the_clicks_is_noticed():
     """Uniform over the items of other campaigns, a tenth too large, or the shares of Thompson sampling.
 

@@ -33,6 +33,7 @@ def test_verdicts_go_by_intervals():
     assert set(verdicts([1.0] * 10)) == {None}
 
 
+@pytest.mark.slow
 def test_both_forms_of_the_arms_meet_the_same_users():
     parts = carousels.world(CELL, np.random.default_rng(0))
     pairs, playlists = (carousels.Carousels(*parts, by_segment=flag) for flag in (True, False))
@@ -60,6 +61,7 @@ def test_what_was_shown_less_comes_first():
     assert np.argsort(-greedy.indices(stats, np.random.default_rng(0))).tolist() == [0, 2, 4, 3, 1]
 
 
+@pytest.mark.slow
 def test_a_replication_is_the_same_again():
     told = carousels.play(CELL, np.random.SeedSequence(5), 1)
     assert sorted(row["learner"] for row in told) == sorted(NAMES)

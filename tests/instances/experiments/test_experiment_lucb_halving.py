@@ -73,6 +73,7 @@ def test_restarts_are_those_of_the_explorer(monkeypatch):
     assert both["failures"] <= 10
 
 
+@pytest.mark.slow
 def test_the_figure_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     draw_tolerances(list(table()), tmp_path)

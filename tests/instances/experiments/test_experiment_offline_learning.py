@@ -85,6 +85,7 @@ def simulated_lists(n, runs, rng):
     return {name: best - worth(np.argsort(-index, axis=1, kind="stable")) for name, index in told.items()}
 
 
+@pytest.mark.slow
 def test_losses_are_those_of_the_formulas(monkeypatch):
     """On the very log of a cell, arm by arm; ties of CLCB and EMP go to lower indices."""
     kept, logged = [], lists.logged
@@ -117,6 +118,7 @@ def test_a_cell_of_lists_is_that_of_another_simulation():
         assert are_level(losses(name, cell, 150), losses_there), name
 
 
+@pytest.mark.slow
 def test_a_cell_of_caches_is_that_of_another_simulation():
     """Query by query: 60 of them, each cost a coin of its own."""
     rng, there = RNG(1), {"LFU": [], "LEC": [], "CLCB": []}
@@ -171,6 +173,7 @@ def test_logs_are_made_by_their_rules():
     assert lists.logged(place, "largest UCB", 2, 0.05, RNG(1)).counts.tolist() == [1] * 10
 
 
+@pytest.mark.slow
 def test_the_figures_are_drawn_and_a_replication_is_the_same_again(tmp_path):
     cell = {"figure": "2", "log": "largest LCB", "rounds": 9}
     told = experiment.play(cell, np.random.SeedSequence(5), 1)

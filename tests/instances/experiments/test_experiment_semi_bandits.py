@@ -37,6 +37,7 @@ def test_instances_have_k_good_arms_anywhere(cell):
     assert (first == first.max()).sum() == cell["k"] and len(set(first)) == 2
 
 
+@pytest.mark.slow
 def test_the_width_of_cts_g_is_that_of_the_authors():
     """Four thousand draws of round 50, variance gamma k ln t / (N + 1): false alarm 1e-4."""
     policy = semi_bandits.learners(TopK(3, 2))["CTS-G"]
@@ -48,6 +49,7 @@ def test_the_width_of_cts_g_is_that_of_the_authors():
     np.testing.assert_allclose(draws.mean(axis=0), state.means, atol=4 * math.sqrt(wanted.max() / 4000))
 
 
+@pytest.mark.slow
 def test_a_replication_tells_every_learner_and_is_the_same_again():
     cell = {**semi_bandits.cells(quick=True)[0], "horizon": 200}
     seed = np.random.SeedSequence
@@ -58,6 +60,7 @@ def test_a_replication_tells_every_learner_and_is_the_same_again():
     assert first["low"] < first["regret"] < first["high"] and first["replications"] == 2
 
 
+@pytest.mark.slow
 def test_the_figure_is_drawn(tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     semi_bandits.SEMI_BANDITS.draw(rows({"CTS-B": 1.0, "CombUCB": 3.0, "CTS-G": 4.0}), tmp_path)

@@ -57,7 +57,7 @@ def test_cells_are_played_and_drawn(tmp_path):
         found += experiment.sum_up({"instance": name}, told)
     table = {(row["instance"], row["explorer"]): row["ratio"] for row in found}
     assert table["trees, two levels", "SuperArmGLR"] < table["trees, two levels", "CLUCB"]
-    assert table["1-sparse, 10 arms, k = 2", "MixtureGLR"] < table["1-sparse, 10 arms, k = 2", "LUCB1"]
+    assert table["1-sparse, 10 arms, k = 2", "BestKGLR"] < table["1-sparse, 10 arms, k = 2", "LUCB1"]
     experiment.draw(found, tmp_path)
     for figure in ("the-k-best-arms.png", "super-arms.png"):
         assert (tmp_path / figure).stat().st_size > 0

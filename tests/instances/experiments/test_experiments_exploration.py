@@ -11,6 +11,7 @@ from instances.experiments._experiment import page
 from instances.experiments._rows import play_shuffled
 
 
+@pytest.mark.slow
 def test_fixed_budget_table_and_verdicts():
     rows = measured(experiments_fixed_budget.FIXED_BUDGET, {"problem": 4}, 50)
     assert len(rows) == 9

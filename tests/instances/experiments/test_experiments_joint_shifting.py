@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from cmab.testing import check_environment
 from instances import BernoulliArms
@@ -47,6 +48,7 @@ def test_families_are_whole():
     assert sizes == {"paths": 20, "matchings": 24, "trees": 125}  # Cayley: 5^3 trees
 
 
+@pytest.mark.slow
 def test_the_adversary_moves_all_means_alike():
     means = np.array([0.5625, 0.4375, 0.5625])
     place = shifting_means.ShiftingMeans(BernoulliArms(means), TopK(3, 2))

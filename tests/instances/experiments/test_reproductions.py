@@ -81,6 +81,7 @@ def registered(monkeypatch):
     return lambda experiment: command.__dict__.update(experiment=experiment) or experiment
 
 
+@pytest.mark.slow
 def test_what_is_stored_is_not_played_again(tmp_path, registered):
     settings = {"quick": True, "rng": 5, "n_jobs": 1}
     whole, calls = list(reproduce(registered(fake([], draws)), **settings)), []
@@ -99,6 +100,7 @@ def test_what_is_stored_is_not_played_again(tmp_path, registered):
     assert len(calls) == 24
 
 
+@pytest.mark.slow
 def test_a_replication_that_raises_is_named_and_tried_again(tmp_path, registered):
     def fails(cell, seed, replication):
         if (cell["x"], replication) == (1, 2):
@@ -114,6 +116,7 @@ def test_a_replication_that_raises_is_named_and_tried_again(tmp_path, registered
     assert calls == [(1, 2)]
 
 
+@pytest.mark.slow
 def test_an_experiment_is_a_study_with_a_report(tmp_path):
     """By its table alone, as from a file; two workers and one tell the same."""
     table = {"experiment": "fixed-budget", "quick": True, "cell": 0}
@@ -152,6 +155,7 @@ def test_trials_that_cannot_be(trials, message):
         Study({"trials": trials, "instances": {}})
 
 
+@pytest.mark.slow
 def test_figures_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     draw_samples(list(rows(100.0)), tmp_path)
@@ -166,6 +170,7 @@ def test_figures_are_drawn(tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_cell_of_the_first_figure():
     """The order of the rules in the independent table of 100 arms, in which each gap exceeds five errors."""
     cell = {"figure": 1, "instance": "1-sparse", "arms": 100, "k": 2}

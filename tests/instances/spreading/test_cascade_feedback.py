@@ -100,6 +100,7 @@ def test_credit_goes_to_one_edge_of_those_that_tried():
                 assert sum(credited[arm] for arm in arms) == any(live[arm] for arm in arms)
 
 
+@pytest.mark.slow
 def test_credit_is_uniform_and_biased():
     """Each of three edges gets a third of P(active): 3 binomial counts at 5.5 deviations, 2e-7."""
     graph = DirectedGraph.from_edges([0, 1, 2], [3, 3, 3])
@@ -140,6 +141,7 @@ def test_what_is_shown_is_unbiased_on_cycles(make, feedback):
     assert often.sum() >= 7
 
 
+@pytest.mark.slow
 def test_cucb_learns_means_from_nodes_with_a_counter_for_each_edge():
     """Estimates of all arms seen 30 times, at 5.5 deviations of the coin: below 2e-6 in all."""
     environment = independent(np.random.default_rng(4), "node")

@@ -5,6 +5,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from cmab import Clairvoyant, simulate
 from instances import LinearThreshold, weighted_cascade
@@ -59,6 +60,7 @@ def test_expected_reward_against_enumeration():
             assert environment.standard_error(seeds) == 0.0
 
 
+@pytest.mark.slow
 def test_rounds_and_batches_against_the_definition():
     """Three simulators and, where it is not enumerated, the pool: 12 comparisons at 5.5 errors, 5e-7."""
     rng = np.random.default_rng(1)
@@ -124,11 +126,11 @@ def test_weights_of_one_are_certain():
     assert {environment.play(np.array([0]), rng).reward for _ in range(50)} == {5.0}
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [([0.5], "length 2"), ([0.5, 0.6], r"sum to at most 1 .* 1.1 at node 'c'"), ([-0.1, 0.5], "edge_weight")],
+test_refuses = refused(
+    ([0.5], "length 2"),
+    ([0.5, 0.6], r"sum to at most 1 .* 1.1 at node 'c'"),
+    ([-0.1, 0.5], "edge_weight"),
+    by=lambda weight: LinearThreshold(
+        DirectedGraph.from_edges([0, 1], [2, 2], labels=["a", "b", "c"]), weight
+    ),
 )
-def test_refuses(weight, message):
-    graph = DirectedGraph.from_edges([0, 1], [2, 2], labels=["a", "b", "c"])
-    with pytest.raises(ValueError, match=message):
-        LinearThreshold(graph, weight)

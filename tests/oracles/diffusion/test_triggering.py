@@ -106,6 +106,7 @@ def spread_if_all_or_none(graph, means, seeds, worth):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("triggering", [AllOrNone, LazyAllOrNone])
 def test_certified_spread_against_enumeration(triggering):
     """Ratios hold (delta 1e-7 each) and two estimates agree: 48 comparisons at 5.7 errors, 6e-7 in all."""
@@ -126,6 +127,7 @@ def test_certified_spread_against_enumeration(triggering):
         assert abs(mean - value) <= 5.7 * error + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("triggering", "model"),
     [
@@ -161,6 +163,7 @@ def as_lists(sets):
     return [sets.pool[a:b].tolist() for a, b in pairwise(sets.ends)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_early", [False, True])
 @pytest.mark.parametrize(("whole", "lazy"), [(w, make) for w, many in LAZY.items() for make in many])
 def test_lazy_sets_have_the_distribution_of_those_of_worlds(whole, lazy, left_early):

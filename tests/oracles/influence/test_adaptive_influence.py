@@ -108,6 +108,7 @@ def test_waves_are_worth_what_is_proved_of_the_best_policy(k, waves):
     assert failures <= binom.isf(1e-6, count, delta / waves)
 
 
+@pytest.mark.slow
 def test_one_wave_is_influence_maximisation():
     rng = np.random.default_rng(1)
     graph, means = drawn(rng, 30, 90)
@@ -132,6 +133,7 @@ def in_world(number, world, graph, means, waves, way="nodes"):
     return campaign
 
 
+@pytest.mark.slow
 def test_feedback_and_nodes_say_the_same():
     graph, _ = drawn(np.random.default_rng(2), 20, 60)
     means = np.full(graph.n_arcs, 0.2)
@@ -157,6 +159,7 @@ def test_waves_beat_as_many_seeds_at_once():
     assert np.mean(differences) > 4 * np.std(differences, ddof=1) / np.sqrt(30)
 
 
+@pytest.mark.slow
 def test_what_is_left_when_nearly_everybody_is_active():
     graph = DirectedGraph.from_edges([0, 1], [1, 2], n_nodes=4)
     campaign = AdaptiveInfluence(graph, 2, waves=2, node_weights=[1.0, 1.0, 1.0, 0.0])

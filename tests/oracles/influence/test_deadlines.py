@@ -92,6 +92,7 @@ def test_continuous_time_is_that_of_closed_forms():
     assert abs(value - (1 + (1 - late) + (1 - np.exp(-2.1)))) <= 5 * error
 
 
+@pytest.mark.slow
 def test_what_is_certified_holds():
     """Against optima by enumeration, at an allowed failure of 0.3 a call: false alarm 1e-6."""
     rng, delta, calls, failures = np.random.default_rng(8), 0.3, 30, 0
@@ -135,6 +136,7 @@ def test_with_all_the_time_there_is_it_is_an_independent_cascade(law):
     assert np.mean(rewards, axis=0)[0] < np.mean(rewards, axis=0)[-1]
 
 
+@pytest.mark.slow
 def test_shown_coins_are_unbiased():
     """Of a message that arrives by a roundabout way only: the share of successes, 5 standard errors."""
     graph = DirectedGraph.from_edges([0, 1, 0, 2], [1, 2, 2, 0])

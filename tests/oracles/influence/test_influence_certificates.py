@@ -37,6 +37,7 @@ def values(graph, means, k, weights, candidates):
     return {tuple(s): exact_spread(graph, means, s, node_weights=weights) for s in families}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [None, 0.1, 0.5])
 def test_certified_ratios_hold(delta):
     """1,000 calls, all samplers, some with weights and few candidates: false alarm 1e-6."""
@@ -65,6 +66,7 @@ def test_certified_ratios_hold(delta):
     assert failures <= most_failures(oracle.delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_sets", [20, 100, 1000])
 @pytest.mark.parametrize("sampler", ["coins", "pairs"])
 def test_each_bound_holds_as_often_as_it_says(sampler, n_sets):
@@ -144,6 +146,7 @@ def test_validation_passes_what_is_not_good_enough_as_rarely_as_it_says():
     assert 0 < passed <= most_failures(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_ones_and_zeros_are_exact(sampler):
     """Arcs of probability 1 are live in every set, those of probability 0 in none: no set differs."""

@@ -35,6 +35,7 @@ def means_of(graph, p):
     return weighted_cascade(graph) if p is None else constant_probabilities(graph, p)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "p", "known"),
     [

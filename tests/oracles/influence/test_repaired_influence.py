@@ -207,6 +207,7 @@ def hoped(oracle, means, n_sets, log_term):
     return choose_some(sets, oracle.k, np.ones(graph.n_nodes, np.bool_), log_term)[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.01, 0.5])
 def test_certificates_hold_for_means_that_were_chosen_against_the_kept_sets(delta):
     """1,000 calls with the worst of several means: false alarm 1e-6.
@@ -250,6 +251,7 @@ def below_the_coins(graph, seed, n_sets):
     return means
 
 
+@pytest.mark.slow
 def test_new_sets_bound_what_kept_ones_do_not():
     """1,000 pairs of stars, both bounds at confidence 0.9: false alarm 2e-6.
 

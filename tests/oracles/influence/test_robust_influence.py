@@ -33,6 +33,7 @@ def least_ratio(exact, graph, lows, highs, k, seeds):
     return least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "exact"),
     [

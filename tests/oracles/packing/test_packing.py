@@ -5,6 +5,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from cmab import CUCB, simulate
 from instances import BernoulliArms, SemiBandit
@@ -71,6 +72,7 @@ def test_one_row_is_the_integer_program(kind):
             assert not set(exclude) & set(one.tolist())
 
 
+@pytest.mark.slow
 def test_several_rows_by_enumeration():
     rng = np.random.default_rng(3)
     for trial in range(12):
@@ -108,25 +110,19 @@ def test_ends_of_the_range():
     assert Knapsack([1e300, 5.0, 1e308], 10.5).solve(means, RNG).tolist() == [1]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Knapsack([], 1), "weights must have at least one"),
-        (lambda: Knapsack([1, -1], 1), "weights must be finite"),
-        (lambda: Knapsack([1, np.nan], 1), "weights must be finite"),
-        (lambda: Knapsack([[1, 2]], 1), "MultidimensionalKnapsack"),
-        (lambda: Knapsack([1], -1), "capacity"),
-        (lambda: Knapsack([1], np.inf), "capacity"),
-        (lambda: Knapsack([1], 1, epsilon=1.0), "epsilon"),
-        (lambda: MultidimensionalKnapsack([1, 2], [1]), "shape"),
-        (lambda: MultidimensionalKnapsack([[1, 2]], [1, 2]), "capacities"),
-        (lambda: MultidimensionalKnapsack([[1, -2]], [1]), "weights"),
-        (lambda: MultidimensionalKnapsack([[1, 2]], [1], gap=1.0), "gap"),
-    ],
+test_bad_input_is_refused = refused(
+    (lambda: Knapsack([], 1), "weights must have at least one"),
+    (lambda: Knapsack([1, -1], 1), "weights must be finite"),
+    (lambda: Knapsack([1, np.nan], 1), "weights must be finite"),
+    (lambda: Knapsack([[1, 2]], 1), "MultidimensionalKnapsack"),
+    (lambda: Knapsack([1], -1), "capacity"),
+    (lambda: Knapsack([1], np.inf), "capacity"),
+    (lambda: Knapsack([1], 1, epsilon=1.0), "epsilon"),
+    (lambda: MultidimensionalKnapsack([1, 2], [1]), "shape"),
+    (lambda: MultidimensionalKnapsack([[1, 2]], [1, 2]), "capacities"),
+    (lambda: MultidimensionalKnapsack([[1, -2]], [1]), "weights"),
+    (lambda: MultidimensionalKnapsack([[1, 2]], [1], gap=1.0), "gap"),
 )
-def test_bad_input_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
 
 
 def test_a_run_is_compiled():

@@ -100,6 +100,7 @@ def test_the_limit_is_one_calls():
         assert all(0.0 < limit <= 5.0 for limit in clock.limits[1:])
 
 
+@pytest.mark.slow
 def test_calls_go_on_after_their_limits_are_spent():
     problem, x = packing(12, 8)
     oracle, rng, spent = PuLPOracle(problem, x), np.random.default_rng(1), 0.0

@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from cases import any_hit, best_server
+from refusals import refused
 
 from cmab import CTS, Environment, Feedback, simulate
 from cmab.testing import check_oracle, oracle_checks
@@ -178,24 +179,19 @@ def test_the_checks_find_what_is_not_submodular():
         named["guarantee"].run()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((6, 0), {}, "constraint must be an integer"),
-        ((6, 7), {}, "constraint must be an integer"),
-        ((6, "two"), {}, "constraint must be an integer"),
-        ((6, UniformMatroid(5, 2)), {}, "constraint must have 6 arms"),
-        ((6, Knapsack([1, 2], 3)), {"n_choices": 3}, "constraint must have 3 arms"),
-        ((6, 2), {"reward": 3}, "reward must be callable"),
-        ((6, 2), {"triggers": [0]}, "triggers must be callable"),
-        ((6, 2), {"method": "best"}, "method"),
-        ((6, 2), {"epsilon": 1.0}, "epsilon"),
-        ((6, UniformMatroid(6, 2)), {"method": "stochastic"}, "method='stochastic'"),
-    ],
+test_bad_input_is_refused = refused(
+    ((6, 0), {}, "constraint must be an integer"),
+    ((6, 7), {}, "constraint must be an integer"),
+    ((6, "two"), {}, "constraint must be an integer"),
+    ((6, UniformMatroid(5, 2)), {}, "constraint must have 6 arms"),
+    ((6, Knapsack([1, 2], 3)), {"n_choices": 3}, "constraint must have 3 arms"),
+    ((6, 2), {"reward": 3}, "reward must be callable"),
+    ((6, 2), {"triggers": [0]}, "triggers must be callable"),
+    ((6, 2), {"method": "best"}, "method"),
+    ((6, 2), {"epsilon": 1.0}, "epsilon"),
+    ((6, UniformMatroid(6, 2)), {"method": "stochastic"}, "method='stochastic'"),
+    by=lambda arguments, options: SubmodularOracle(*arguments, **{"reward": any_hit, **options}),
 )
-def test_bad_input_is_refused(arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        SubmodularOracle(*arguments, **{"reward": any_hit, **options})
 
 
 def test_what_is_no_number_is_told():
