@@ -32,7 +32,27 @@ KINDS = {
     "environment": (planted_environments.FAULTS, of_environment),
     "explorer": (planted_explorers.FAULTS, of_explorer),
 }
-SLOW = ("Wrong16", "TwoPerCent")
+#: Those that take more than half a second.
+SLOW = [
+    "Wrong16",
+    "TwoPerCent",
+    "biased",
+    "Distracted",
+    "Doubled",
+    "Drift",
+    "Lying",
+    "MovingMeans",
+    "RewardApart",
+    "Untriggered",
+    "Log",
+    "Scratch",
+    "SetOrder",
+    "BadFrom137",
+    "Leak",
+    "Peeking",
+    "CountsRounds",
+    "OptimumOfAll",
+]
 ITEMS = [
     pytest.param(kind, fault, id=f"{kind}-{fault.name}", marks=[pytest.mark.slow] * (fault.name in SLOW))
     for kind, (faults, _) in KINDS.items()
