@@ -480,7 +480,7 @@ def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
         policy, rng = GLRRestart(CUCB(oracle), exploration=1.0), np.random.default_rng(0)
         state, family = policy.initial_state(), {frozenset(arms) for arms in case.super_arms()}
         for context in (None, Context(available=np.ones(oracle.n_arms, bool))):
-            chosen = {frozenset(policy.select_for(state, context, rng).tolist()) for _ in range(30)}
+            chosen = {frozenset(policy.select(state, rng, context).tolist()) for _ in range(30)}
             assert chosen <= family, case.name
             assert set().union(*chosen) == set().union(*family), case.name
     assert len(hard) >= 3

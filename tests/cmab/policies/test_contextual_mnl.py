@@ -135,7 +135,7 @@ def learned(policy, n=60):
     place = MultinomialLogit(np.linspace(0.1, 0.9, policy.oracle.n_arms), policy.oracle)
     for number in range(n):
         offered = policy.select(state, rng)
-        policy.learn(state, Ticket(number, offered), place.play(offered, rng), rng)
+        policy.update(state, place.play(offered, rng), Ticket(number, offered), rng)
     return state
 
 
@@ -185,7 +185,7 @@ def test_a_purchase_is_compared_with_all_that_was_offered(rule):
             if offered is None:
                 policy.update(state, feedback)
             else:
-                policy.learn(state, Ticket(0, np.array(offered)), feedback, rng)
+                policy.update(state, feedback, Ticket(0, np.array(offered)), rng)
         return state.posterior().theta[0]
 
     def mode(offered, bought):
@@ -315,5 +315,5 @@ def test_sums_of_customers_are_refused():
     policy = ContextualMNLUCB(Assortment([1.0], 1), np.eye(1))
     state = policy.initial_state()
     with pytest.raises(ValueError, match=r"feedback\.pulls must be None"):
-        policy.learn(state, Ticket(0, np.array([0])), Feedback([0], [2.0], pulls=[3]), RNG(0))
+        policy.update(state, Feedback([0], [2.0], pulls=[3]), Ticket(0, np.array([0])), RNG(0))
     assert state.rounds == 0

@@ -115,7 +115,7 @@ def test_it_needs_a_reward():
         policy.update(state, Feedback([], [], reward=1e200))
     assert state.rounds == 0 and not state.sums.any()
     with pytest.raises(ValueError, match="context must be None"):
-        policy.select_for(state, Context(available=np.ones(4, bool)), RNG(0))
+        policy.select(state, RNG(0), Context(available=np.ones(4, bool)))
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_bounds_hold_in_all_rounds():
         today = environment.in_round(t, rng)
         indices = policy.indices(state, today.context.features, rng)
         assert (indices >= today.means).all()
-        chosen = policy.select_for(state, today.context, rng)
+        chosen = policy.select(state, rng, today.context)
         shown = today.play(chosen, rng)
         state.update(today.context.features[shown.arms], shown.outcomes)
 

@@ -276,16 +276,16 @@ def test_rounds_that_explore_are_as_many_as_the_theorem_says(form):
 def test_exchanges_leave_super_arms_feasible_and_available():
     oracle, rng = TopK(6, 2), np.random.default_rng(0)
     policy = ForcedExploration(CTS(oracle), c=100.0, form="last")
-    state = policy.start(rng)
+    state = policy.initial_state(rng)
     available = np.array([True, True, False, True, True, False])
     for _ in range(50):
-        chosen = policy.select_for(state, Context(available=available), rng)
+        chosen = policy.select(state, rng, Context(available=available))
         assert len(set(chosen.tolist())) == 2 and available[chosen].all()
     import networkx as nx
 
     street = nx.path_graph(4, nx.DiGraph())
     path = ForcedExploration(CTS(ShortestPath(street, 0, 3)), c=100.0, form="last")
-    assert path.select(path.start(rng), rng).tolist() == [0, 1, 2]  # there is no other
+    assert path.select(path.initial_state(rng), rng).tolist() == [0, 1, 2]  # there is no other
 
 
 def test_rules_that_count_no_rounds_are_refused():

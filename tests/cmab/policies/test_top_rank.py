@@ -203,7 +203,7 @@ def test_states_that_no_clicks_lead_to_are_refused(change, told):
 
 def within(available, **parts):
     policy = TopRank(RankedTopK(3, 2), 0.1)
-    return policy.select_for(policy.initial_state(), Context(available=np.array(available), **parts), RNG(0))
+    return policy.select(policy.initial_state(), RNG(0), Context(available=np.array(available), **parts))
 
 
 def test_items_that_come_and_go_are_compared_where_they_meet():
@@ -214,10 +214,10 @@ def test_items_that_come_and_go_are_compared_where_they_meet():
     state.leads[0, 1:], state.leads[1:, 0], state.differences[0, 1:], state.differences[1:, 0] = 9, -9, 9, 9
     context = Context(available=np.array([False, True, True, True]))
     assert [block.tolist() for block in policy.blocks(state, context)] == [[1, 2, 3]]
-    assert 0 not in policy.select_for(state, context, RNG(0))
+    assert 0 not in policy.select(state, RNG(0), context)
     assert policy.propensity(state, np.array([2, 3]), context) == pytest.approx(1 / 6)
     before = state.leads.copy()
-    policy.learn(state, Ticket(0, np.array([2, 3]), context=context), Feedback([2, 3], [1.0, 0.0]), RNG(0))
+    policy.update(state, Feedback([2, 3], [1.0, 0.0]), Ticket(0, np.array([2, 3]), context=context), RNG(0))
     assert (state.leads - before)[0].tolist() == [0, 0, 0, 0]
     assert (state.leads - before)[2].tolist() == [0, 1, 0, 1]
 
@@ -234,10 +234,10 @@ def test_late_clicks_are_compared_in_the_blocks_of_their_list():
     assert state.better[0, 1] and state.better[0, 2] and not state.better[1, 2]
     policy.reserve(state, late)
     before = state.leads.copy()
-    policy.learn(state, late, Feedback([0, 1], [0.0, 1.0]), rng)
+    policy.update(state, Feedback([0, 1], [0.0, 1.0]), late, rng)
     assert (state.leads - before).tolist() == [[0, 0, 0], [0, 0, 1], [0, -1, 0]]
     before = state.leads.copy()
-    policy.learn(state, early, Feedback([1, 0], [1.0, 0.0]), rng)
+    policy.update(state, Feedback([1, 0], [1.0, 0.0]), early, rng)
     assert (state.leads - before).tolist() == [[0, -1, 0], [1, 0, 1], [0, -1, 0]]
     state.check(policy.initial_state())
 
