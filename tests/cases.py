@@ -5,7 +5,7 @@ rounds.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import chain, combinations, permutations, product
 from typing import Any
 
@@ -122,6 +122,7 @@ from oracles import (
     UniformMatroid,
     VertexCover,
 )
+from oracles.influence.options import Search
 
 
 class Together(TriggeringModel):
@@ -210,8 +211,8 @@ INFLUENCE = [
     *(
         InfluenceCase(
             sampler,
-            lambda graph, k, sampler=sampler, **options: InfluenceMaximization(
-                graph, k, sampler=sampler, **options
+            lambda graph, k, sampler=sampler, search=Search(), **options: InfluenceMaximization(
+                graph, k, search=replace(search, sampler=sampler), **options
             ),
         )
         for sampler in ("auto", "coins", "skips", "pairs", "sentinels")

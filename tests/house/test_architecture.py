@@ -16,7 +16,16 @@ ALLOWED = {
 }
 # The rooms of `cmab`, from the ground up: a file or a folder imports only from the floors below it.
 FLOORS = [
-    {"arrays", "description", "renamed", "_interrupts", "_metering", "_options", "_streams"},
+    {
+        "arrays",
+        "description",
+        "former_arguments",
+        "renamed",
+        "_interrupts",
+        "_metering",
+        "_options",
+        "_streams",
+    },
     {"_faults", "validation", "intervals", "compiled", "spelling"},
     {"seeding", "declared"},
     {"guards"},
