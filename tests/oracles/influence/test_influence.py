@@ -604,8 +604,9 @@ test_refuses = refused(
     ({"k": 1, "node_weights": [0.0] * 7}, "node_weights must be positive"),
     ({"k": 1, "candidates": [7]}, "candidates"),
     ({"k": 2, "candidates": [3]}, "k"),
-    by=lambda arguments, graph=DirectedGraph.from_edges([0], [1], n_nodes=7): InfluenceMaximization(
-        graph, **{**arguments, "search": Search(**arguments.get("search", {}))}
+    by=lambda arguments: InfluenceMaximization(
+        DirectedGraph.from_edges([0], [1], n_nodes=7),
+        **{**arguments, "search": Search(**arguments.get("search", {}))},
     ),
 )
 

@@ -16,9 +16,9 @@ from oracles import DirectedGraph
 from oracles.diffusion._kernels_cover import Index, is_greedy
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.diffusion.spread import estimated_spread, threshold_spread
-from oracles.influence.options import Search
 from oracles.influence._choosing import choose_some
 from oracles.influence.base import InfluenceOracle
+from oracles.influence.options import Search
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 DELTA = 1e-9
