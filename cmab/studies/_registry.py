@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from cmab.renamed import present_name, warn
+from cmab.namespaces import FORMER, renamed
+from cmab.renamed import present_name
 from cmab.spelling import nearest
 from cmab.validation import shown
 
@@ -116,8 +117,8 @@ def class_of(name: str, where: str) -> Any:
             ' a class of your own is "module:Class", or one once its package has an entry point in the group'
             " cmab.plugins"
         )
-    if entry.name != name:
-        warn(name, entry.name)
+    if name in FORMER:
+        renamed(name)
     try:
         return entry.load()
     except Exception as error:
@@ -143,11 +144,6 @@ def _own(name: str, where: str) -> Any:
             f"{where}.class must be an oracle, environment, policy or explorer, got {name!r}: {shown(found)}"
         )
     return found
-
-
-def version() -> str:
-    """Return the version of cmab, of the checkout if that is what runs."""
-    return str(_project().get("version") or metadata.version("cmab"))
 
 
 @cache

@@ -94,18 +94,6 @@ def test_late_rewards_of_a_step_that_is_over_are_left_out():
     assert session.state.chosen.tolist() == [1, 3]
 
 
-def test_a_session_goes_on_from_its_file(tmp_path):
-    policy = ETCG(TopK(4, 2), 100)
-    session = Session(policy, rng=0)
-    for number in range(policy.trials * 4 + 3):
-        ticket = session.ask()
-        session.tell(Feedback([], [], reward=number % 3 + ticket.super_arm.sum()), ticket)
-    session.save(tmp_path / "sets")
-    again = Session.load(tmp_path / "sets", policy)
-    assert len(again.state.chosen) == 1 and again.state.sums.tolist() == session.state.sums.tolist()
-    assert again.ask().super_arm.tolist() == session.ask().super_arm.tolist()
-
-
 def test_it_needs_a_reward():
     policy = ETCG(TopK(4, 2), 100)
     state = policy.initial_state()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cmab import Context, Feedback, Session, Ticket, TopRank, simulate
+from cmab import Context, Feedback, Ticket, TopRank, simulate
 from instances import CascadeModel, position_based_model
 from oracles import Knapsack, RankedTopK, TopK
 
@@ -161,22 +161,6 @@ def test_costs_are_what_is_missing_to_one():
     clicks.update(one, Feedback([2, 0], [1.0, 0.25]))
     costs.update(other, Feedback([2, 0], [0.0, 0.75]))
     assert one.leads.tolist() == other.leads.tolist()
-
-
-def test_a_session_goes_on_from_its_file(tmp_path):
-    oracle = RankedTopK(5, 3)
-    page, session, rng = (
-        CascadeModel([0.1, 0.2, 0.9, 0.6, 0.1], oracle),
-        Session(TopRank(oracle, 0.1), rng=0),
-        RNG(0),
-    )
-    for _ in range(200):
-        ticket = session.ask()
-        session.tell(page.play(ticket.super_arm, rng), ticket)
-    session.save(tmp_path / "lists")
-    again = Session.load(tmp_path / "lists", TopRank(oracle, 0.1))
-    assert again.state.better.any() and again.state.better.tolist() == session.state.better.tolist()
-    assert again.ask().super_arm.tolist() == session.ask().super_arm.tolist()
 
 
 @pytest.mark.parametrize(
