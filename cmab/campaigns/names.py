@@ -90,7 +90,14 @@ class Names:
         values[there] = rows[self._places[there]]
         return values
 
-    def find(self, name: Any) -> int:
+    def find(self, names: Collection[Any]) -> list[int]:
+        """Return the numbers of names; raise ``ValueError`` for an unknown one."""
+        try:
+            return list(map(self.number.__getitem__, names))
+        except (KeyError, TypeError):  # a name in another form, or none
+            return [self._found(read(name)) for name in names]
+
+    def _found(self, name: Any) -> int:
         """Return the number of a name, or raise ``ValueError`` with the one that may have been meant."""
         try:
             return self.number[self.form_of(name)]

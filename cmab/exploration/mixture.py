@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cmab.compiled.forms import Rule
 from cmab.exploration.likelihood import LikelihoodStop
 from cmab.exploration.sampling import BestK
-from cmab.renamed import former as __getattr__  # noqa: F401
+from cmab.renamed import find as __getattr__  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.oracle import LinearOracle
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.renamed import former as __getattr__  # noqa: F401
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.validation import interval, real
 
 

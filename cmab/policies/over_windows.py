@@ -12,7 +12,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.feedback import Feedback
 from cmab.policies._wrapped import WrappedPolicy
 from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
-from cmab.renamed import former as __getattr__  # noqa: F401
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, interval, shown

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import cmab
 from cmab.studies import _imports, _live, _registry
 from cmab.studies._declared import declared_again, declared_by
 from cmab.studies._objects import check_home
@@ -167,5 +168,5 @@ def _processor() -> str:
 
 @cache
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "cmab": _registry.version()}
+    found = {"python": platform.python_version(), "cmab": cmab.__version__}
     return found | {name: metadata.version(name) for name in DEPENDENCIES}

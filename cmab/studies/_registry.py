@@ -12,14 +12,15 @@ from __future__ import annotations
 import inspect
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from cmab.renamed import present_name, warn
+from cmab.namespaces import FORMER, renamed
+from cmab.renamed import present_name
 from cmab.spelling import nearest
 from cmab.validation import shown
 
@@ -30,6 +31,8 @@ GROUPS = (*_COMMANDS, *CLASSES)
 _PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 #: For each name the distributions that claim it, and for what.
 _Claims = dict[str, list[tuple[str, metadata.EntryPoint]]]
+#: What names were found to be, by the name and the groups in which it was looked for.
+_found: dict[tuple[str, ...], metadata.EntryPoint] = {}
 _kinds: WeakKeyDictionary[type, str | None] = WeakKeyDictionary()
 
 
@@ -45,9 +48,10 @@ def refresh() -> None:
     """Have the plug-ins looked for again at the next question."""
     _claims.cache_clear()
     _installed.cache_clear()
+    _found.clear()
 
 
-def entry_of(name: str, groups: Iterable[str] = CLASSES) -> metadata.EntryPoint | None:
+def entry_of(name: str, groups: Sequence[str] = CLASSES) -> metadata.EntryPoint | None:
     """Return the entry point of a name in one of the groups; None if there is none, even after a new look.
 
     Raises
@@ -57,11 +61,15 @@ def entry_of(name: str, groups: Iterable[str] = CLASSES) -> metadata.EntryPoint 
     """
     if ":" in name:
         return metadata.EntryPoint(name, name, "cmab.own")
+    known = _found.get((name, *groups))
+    if known is not None:
+        return known
     for look in (1, 2):
         for group in groups:
-            if (found := entries(group).get(present_name(name))) is not None:
-                check_unique(found.name, groups)
-                return found
+            if (entry := entries(group).get(present_name(name))) is not None:
+                check_unique(entry.name, groups)
+                _found[name, *groups] = entry
+                return entry
         if look == 1:
             refresh()  # its package may have been installed since
     return None
@@ -116,8 +124,8 @@ def class_of(name: str, where: str) -> Any:
             ' a class of your own is "module:Class", or one once its package has an entry point in the group'
             " cmab.plugins"
         )
-    if entry.name != name:
-        warn(name, entry.name)
+    if name in FORMER:
+        renamed(name)
     try:
         return entry.load()
     except Exception as error:
@@ -143,11 +151,6 @@ def _own(name: str, where: str) -> Any:
             f"{where}.class must be an oracle, environment, policy or explorer, got {name!r}: {shown(found)}"
         )
     return found
-
-
-def version() -> str:
-    """Return the version of cmab, of the checkout if that is what runs."""
-    return str(_project().get("version") or metadata.version("cmab"))
 
 
 @cache

@@ -46,7 +46,7 @@ class Round:
 
 def _rounds(subject: Subject) -> Iterator[Round]:
     for t in _TIMES:
-        world = subject.environment.in_round(t, np.random.default_rng((t, subject.seed)))
+        world = subject.environment.in_round(t, np.random.default_rng((t, subject.rng)))
         told = content((np.array(world.means), float(world.optimum), world.context))
         yield Round(t, world, told)
 
@@ -58,14 +58,14 @@ def check_rounds(subject: Subject) -> Finding:
         return _ALIKE
     _ = environment.optimum, environment.means  # which may be worked out when they are asked for first
     # In order with one generator, as a run asks; below, each round with a generator of its own.
-    rng = np.random.default_rng((14, subject.seed))
+    rng = np.random.default_rng((14, subject.rng))
     for t in subject.timed(range(1, _IN_ORDER + 1), 0.05):
         _check_world(subject, t, environment.in_round(t, rng))
     # Caches are filled by now, so that they do not count as changes.
     list(_rounds(subject))
     before, first = content(environment), list(_rounds(subject))
     after = content(environment)
-    environment.in_round(1, np.random.default_rng((1, subject.seed)))  # not the one that was asked for last
+    environment.in_round(1, np.random.default_rng((1, subject.rng)))  # not the one that was asked for last
     same = before == after == content(environment)
     require(same, "rounds", "in_round must leave the environment as it is, and return another one")
     for one, other in zip(first, list(_rounds(subject)), strict=True):
@@ -103,7 +103,7 @@ def check_played_rounds(subject: Subject) -> Finding:
             continue
         draws, seconds = max(200, subject.draws // 10), 0.02 * subject.seconds
         # The checks of environments whose rounds are alike, on the environment of one round.
-        there = Subject(one.world, super_arms, draws, subject.seed, seconds)
+        there = Subject(one.world, super_arms, draws, seconds, subject.rng)
         for check in _PLAYED:
             try:
                 false_alarm += (check(there) or Finding()).false_alarm

@@ -124,5 +124,5 @@ def check_pickling(subject: Subject) -> None:
         text = (
             "{} cannot be pickled, as worker processes need it ({!r}); leave out by __getstate__ what cannot"
         )
-        require(False, "pickling", text, subject.name, error)
+        require(False, "pickling", text, subject.environment, error)
     require_same_draws(subject.first_draws, subject.draws_again(copy), "pickling", "a pickled copy")

@@ -84,7 +84,7 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
     low, high = subject.environment.support
     if not doubted or not np.isfinite([low, high]).all():
         return "", 0.0
-    rng = np.random.default_rng((13, subject.seed))
+    rng = np.random.default_rng((13, subject.rng))
     # Of sums of outcomes far from 0, in parts of the support.
     rounding = 1e-12 * max(abs(low), abs(high)) / (high - low) if low < high else np.inf
     for arm in doubted:

@@ -416,8 +416,9 @@ def helper(*arguments):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
-@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [8, 100])
 def test_a_killed_campaign_loses_no_told_round(path, kills):
     """SIGKILL at random moments: whatever `tell` returned from stands in the journal."""
     found = helper("kill", path, kills)

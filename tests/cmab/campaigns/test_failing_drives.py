@@ -169,7 +169,7 @@ def test_a_file_that_is_deleted_in_a_call_acknowledges_nothing(tmp_path, monkeyp
         return write(descriptor, data)
 
     monkeypatch.setattr(journal.os, "write", late)
-    with pytest.raises(FileNotFoundError, match="Put it back") as caught:
+    with pytest.raises(FileNotFoundError, match="put the file back") as caught:
         campaign.ask()
     assert is_sentence(caught.value, path)
 

@@ -14,7 +14,6 @@ from cmab.cli import main
 from cmab.reports import report
 from cmab.studies import _registry, _specification
 from cmab.studies._graphs import GENERATORS, generator
-from cmab.studies._specification import key_of
 from cmab.studies.store import Store
 from tests.cmab.studies.test_study import specification
 
@@ -296,31 +295,6 @@ def test_nothing_is_built_to_read_results(tmp_path, monkeypatch):
     assert list(opened.results(tmp_path)) == [("ads", "CUCB"), ("ads", "CTS")]
     assert main(["report", str(tmp_path)]) == 0
     assert "SemiBandit(BernoulliArms" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["specification", "pairs", "key"])
-def test_a_flipped_digit_in_the_noted_study(name, tmp_path, capsys):
-    Study(specification()).run(tmp_path)
-    with Store(tmp_path) as store:
-        store._file.execute(f"UPDATE studies SET {name} = replace({name}, '0', '1')")
-    with pytest.raises(ValueError, match=r"the study noted there is damaged; run it again"):
-        Study.open(tmp_path)
-    assert main(["report", str(tmp_path)]) == 1
-    Study(specification()).run(tmp_path)
-    assert len(Study.open(tmp_path).table(tmp_path)) == 2
-
-
-@pytest.mark.parametrize(
-    "pairs",
-    ["", "[]", "{}", '{"pairs": [], "accept_versions": 0}', '{"pairs": [["a"]]}', "[" * 100_000, "null"],
-)
-def test_a_noted_study_that_is_no_study(pairs, tmp_path):
-    Study(specification()).run(tmp_path)
-    with Store(tmp_path) as store:
-        store.put_study(key_of({}), json.dumps(specification()), pairs)
-    with pytest.raises(ValueError, match="noted in the store"):
-        Study.open(tmp_path)
 
 
 @pytest.mark.slow
