@@ -93,9 +93,11 @@ def check_feedback(
     """Refuse feedback that the ticket cannot have led to."""
     low, high = support or (-LARGEST, LARGEST)
     low, high = max(low, -LARGEST), min(high, LARGEST)
-    has_more = (feedback.pulls, feedback.squares, feedback.costs, feedback.used) != (None,) * 4
+    more = feedback.pulls, feedback.squares, feedback.costs, feedback.used
     # Nearly all feedback passes here, and nothing is left to ask of its arrays.
-    is_plain = not has_more and are_plain(feedback.arms, feedback.outcomes, MOST_ARMS + 1, low, high)
+    is_plain = all(part is None for part in more) and are_plain(
+        feedback.arms, feedback.outcomes, MOST_ARMS + 1, low, high
+    )
     if not is_plain:
         check_told(feedback)
     if isinstance(policy, Explorer):

@@ -13,7 +13,7 @@ import numpy as np
 
 from cmab._old_verbs import OldVerbs, adopt
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled.forms import Kernel, settle_forms
 from cmab.context import Context
 from cmab.declared import Declared
 from cmab.description import described
@@ -87,6 +87,9 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
     support: tuple[float, float] | None = None
     learns: ClassVar[bool] = True
     may_rest: ClassVar[bool] = False
+    #: What the compiled loop does by itself: a subclass that overrides one of these, but not `kernel`, means
+    #: its own method, and is run in Python.
+    in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
     #: By method, the checks of its arguments, in order: those of all classes above, and of the class itself.
     _takes: ClassVar[Takes] = {}
 
@@ -98,6 +101,7 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         cls._takes = {name: checks for base in reversed(cls.__mro__) for name, checks in _own_table(base)}
         guard(cls, cls._takes, VERBS)
         guard(cls, {name: cls._takes[name] for name in adopt(cls)}, VERBS)
+        settle_forms(cls, {"kernel": cls.in_kernel})
 
     def __post_init__(self) -> None:
         """Check the declared parameters, and that the oracle is one."""
