@@ -60,7 +60,7 @@ class Arms(Environment):
         """Return the sum of the true means."""
         from instances.arms._kernels_bernoulli import sum_in_order
 
-        return sum_in_order(self.means[super_arm])
+        return float(sum_in_order(self.means[super_arm]))
 
 
 class BernoulliArms(Arms):
@@ -157,7 +157,8 @@ class GaussianArms(Arms):
         """Return the normal quantiles."""
         from instances.arms._kernels_gaussian import normal_quantiles
 
-        return self.means[arms] + self._sigma * normal_quantiles(uniforms)
+        normals: FloatArray = normal_quantiles(uniforms)
+        return self.means[arms] + self._sigma * normals
 
     def kernel(self) -> Kernel:
         """Return the compiled form of `play`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from cmab.validation import frozen, real, vector
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
@@ -167,7 +168,7 @@ class BudgetedInfluence(InfluenceOracle):
 
         index = Index(sets.ends, sets.pool, *sets.index())
         degrees = np.diff(index.offsets)
-        chosen, covered, left = cover_within(index, costs, _PARTS)
+        chosen, covered, left = call_kernel(cover_within, index, costs, _PARTS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         # Greedy alone has no ratio: one node may be worth more than all that it buys first.
