@@ -94,8 +94,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in ("part", "borrows"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    instead = (
-        "use kernel" if name == "part" else "a function that rules call says lean_kernel, a rule nothing"
-    )
+    instead = "use kernel" if name == "part" else "use lean_kernel for functions that rules call"
     warnings.warn(f"cmab.kernels.{name} is deprecated: {instead}", DeprecationWarning, stacklevel=2)
     return kernel if name == "part" else lambda function: function

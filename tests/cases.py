@@ -1,17 +1,18 @@
 """Tables: a row enrols a class in every common check.
 
 Every ``make`` is called afresh by each test. Small instances: the checks enumerate and play thousands of
-rounds.
+rounds. ``slow`` names the checks, or the tests of `rows`, that take a row more than half a second.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import chain, combinations, permutations, product
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pulp
+import pytest
 
 import cmab
 from cmab import (
@@ -23,7 +24,6 @@ from cmab import (
     ESCB,
     ETCG,
     FTPL,
-    HYBRID,
     KLCUCB,
     LFG,
     LLR,
@@ -32,7 +32,7 @@ from cmab import (
     OLSUCB,
     PBMUCB,
     ArmStatistics,
-    BanditOverWindows,
+    BanditOverBandit,
     BayesUCB,
     Clairvoyant,
     CombLinTS,
@@ -42,22 +42,23 @@ from cmab import (
     DiscountedCUCB,
     Environment,
     EpsilonGreedy,
-    Explored,
     ExploreThenCommit,
     Feedback,
+    ForcedExploration,
     GaussianCTS,
+    GLRRestart,
     Greedy,
     HierarchicalCTS,
-    HybridCUCB,
+    HybridFTRL,
     LogisticTS,
     MemoisedOracle,
+    OfflineCUCB,
     Oracle,
     PrimalDualCUCB,
+    RandomPolicy,
     RarelySwitchingCUCB,
-    Restarting,
+    SlidingWindow,
     TopRank,
-    UniformlyRandom,
-    Windowed,
 )
 from cmab.confidence.radii import LogRadius
 from cmab.explorer import AnyExplorer
@@ -74,12 +75,14 @@ from instances import (
     GaussianArms,
     IndependentCascade,
     LinearMultinomialLogit,
+    LinearSemiBandit,
     LinearThreshold,
     MovingMeans,
     MultinomialLogit,
     PiecewiseStationary,
     ResourceSemiBandit,
     SemiBandit,
+    SleepingSemiBandit,
 )
 from oracles import (
     Arborescence,
@@ -122,6 +125,7 @@ from oracles import (
     UniformMatroid,
     VertexCover,
 )
+from oracles.influence.options import USUAL
 
 
 class Together(TriggeringModel):
@@ -145,6 +149,7 @@ class OracleCase:
     low: float = 0.0
     high: float = 1.0
     trials: int = 50
+    slow: str = ""
 
 
 class Coins(IndependentTriggering):
@@ -210,8 +215,8 @@ INFLUENCE = [
     *(
         InfluenceCase(
             sampler,
-            lambda graph, k, sampler=sampler, **options: InfluenceMaximization(
-                graph, k, sampler=sampler, **options
+            lambda graph, k, sampler=sampler, search=USUAL, **options: InfluenceMaximization(
+                graph, k, search=replace(search, sampler=sampler), **options
             ),
         )
         for sampler in ("auto", "coins", "skips", "pairs", "sentinels")
@@ -242,6 +247,7 @@ class PolicyCase:
     make: Callable[[Oracle], AnyPolicy]
     family: Callable[..., Oracle] = TopK
     senses: tuple[str, ...] = ("max", "min")
+    slow: str = ""
 
 
 @dataclass(frozen=True)
@@ -251,6 +257,7 @@ class ExplorerCase:
     name: str
     make: Callable[[], AnyExplorer]
     delta: float | None = None
+    slow: str = ""
 
 
 @dataclass(frozen=True)
@@ -260,6 +267,7 @@ class EnvironmentCase:
     name: str
     make: Callable[[], Environment]
     super_arms: tuple[tuple[int, ...], ...]
+    slow: str = ""
 
 
 MEANS = np.array([0.9, 0.75, 0.6, 0.3, 0.1])
@@ -567,6 +575,7 @@ ORACLES = [
         "influence",
         lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3),
         lambda: combinations(range(7), 2),
+        slow="ties",
     ),
     OracleCase(
         "influence_deadline",
@@ -584,6 +593,7 @@ ORACLES = [
             NETWORK, k=2, epsilon=0.3, node_weights=[0, 1, 1, 3, 0, 1, 2], candidates=[0, 1, 4, 5, 6]
         ),
         lambda: combinations([0, 1, 4, 5, 6], 2),
+        slow="ties",
     ),
     OracleCase(
         "influence_threshold",
@@ -682,6 +692,7 @@ ORACLES = [
         ),
         lambda: combinations(range(4), 1),
         trials=20,
+        slow="smoothness",
     ),
     OracleCase(
         "uniform_matroid", lambda: UniformMatroid(5, 2, sense="min"), lambda: combinations(range(5), 2)
@@ -690,12 +701,12 @@ ORACLES = [
 ]
 
 
-def _hybrid_cucb(oracle: Oracle) -> HybridCUCB:
+def _hybrid_cucb(oracle: Oracle) -> OfflineCUCB:
     """Return the one with a log of every second arm."""
     seen = ArmStatistics.empty(oracle.n_arms)
     arms = np.arange(0, oracle.n_arms, 2)
     seen.update(Feedback(arms, np.full(len(arms), 0.25)))
-    return HybridCUCB(oracle, seen, bias=0.1)
+    return OfflineCUCB(oracle, seen, bias=0.1)
 
 
 def _grid_means(oracle: Oracle) -> HierarchicalCTS:
@@ -712,24 +723,32 @@ POLICIES = [
     PolicyCase("aescb", AESCB),
     PolicyCase(
         "banditoverwindows",
-        lambda oracle: BanditOverWindows(
+        lambda oracle: BanditOverBandit(
             CUCB(oracle), 300, windows=[7, 60], block=9, rewards=None if oracle.is_linear else (0.0, 7.0)
         ),
+        slow="runs",
     ),
-    PolicyCase("bayesucb", BayesUCB),
+    PolicyCase("bayesucb", BayesUCB, slow="runs"),
     PolicyCase("bcucb", BCUCB),
-    PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5)),
+    PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5), slow="runs"),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
-    PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms))),
+    PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms)), slow="runs"),
     PolicyCase(
         "comblinucb",
         lambda oracle: CombLinUCB(
             oracle, np.ones((oracle.n_arms, 1)), group=np.arange(oracle.n_arms), horizon=100
         ),
+        slow="runs",
     ),
-    PolicyCase("contextual_mnl_ts", lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5)),
     PolicyCase(
-        "contextual_mnl_ucb", lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), factor=0.3)
+        "contextual_mnl_ts",
+        lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5),
+        slow="runs",
+    ),
+    PolicyCase(
+        "contextual_mnl_ucb",
+        lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), factor=0.3),
+        slow="runs",
     ),
     PolicyCase("cts", CTS),
     PolicyCase(
@@ -743,11 +762,13 @@ POLICIES = [
     ),
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
-    PolicyCase("escb", ESCB),
+    PolicyCase("escb", ESCB, slow="runs"),
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
-    PolicyCase("explored", lambda oracle: Explored(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))),
-    PolicyCase("explored_last", lambda oracle: Explored(CTS(oracle), c=1.0, form="last")),
-    PolicyCase("ftpl", FTPL),
+    PolicyCase(
+        "explored", lambda oracle: ForcedExploration(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))
+    ),
+    PolicyCase("explored_last", lambda oracle: ForcedExploration(CTS(oracle), c=1.0, form="last")),
+    PolicyCase("ftpl", FTPL, slow="runs"),
     PolicyCase("gaussiancts", GaussianCTS),
     PolicyCase("gaussiancts_boosted", lambda oracle: GaussianCTS(oracle, coupling="boosted")),
     PolicyCase(
@@ -762,22 +783,28 @@ POLICIES = [
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
-    PolicyCase("hybrid", HYBRID),
+    PolicyCase("hybrid", HybridFTRL),
     PolicyCase("hybrid_cucb", _hybrid_cucb),
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1)),
     PolicyCase("llr", LLR),
-    PolicyCase("logisticts", lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0)),
+    PolicyCase(
+        "logisticts",
+        lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
+        slow="runs",
+    ),
     PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, factor=0.02)),
     PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, factor=0.5)),
-    PolicyCase("olsucb", OLSUCB),
+    PolicyCase("olsucb", OLSUCB, slow="runs"),
     PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9)),
     PolicyCase("primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000)),
-    PolicyCase("random", UniformlyRandom),
+    PolicyCase("random", RandomPolicy),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),
-    PolicyCase("restarting", lambda oracle: Restarting(CUCB(oracle), 0.5, every=2, is_proven=False)),
-    PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01)),
-    PolicyCase("windowed", lambda oracle: Windowed(CUCB(oracle), window=7)),
+    PolicyCase(
+        "restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False), slow="runs"
+    ),
+    PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01), slow="runs"),
+    PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7)),
 ]
 
 # Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
@@ -804,6 +831,7 @@ ENVIRONMENTS = [
         "corrupted",
         lambda: Corrupted(SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), budget=3.0),
         ((0, 1), (2, 4)),
+        slow="support",
     ),
     EnvironmentCase("coverage", lambda: Coverage(pages(), 2, probability="p"), ((0, 1), (1, 2), (1, 3))),
     EnvironmentCase(
@@ -848,6 +876,14 @@ ENVIRONMENTS = [
         ((0, 1), (2, 4)),
     ),
     EnvironmentCase("gaussian", lambda: SemiBandit(GaussianArms(MEANS, 0.5), TopK(5, k=2)), ((0, 1), (2, 4))),
+    EnvironmentCase(
+        "sleeping",
+        lambda: SleepingSemiBandit(BernoulliArms(MEANS), Knapsack([1] * 5, 2), availability=0.6),
+        ((0, 1), (2, 4)),
+    ),
+    EnvironmentCase(
+        "linear_semi_bandit", lambda: LinearSemiBandit([0.6, 0.8], TopK(5, k=2)), ((0, 1), (2, 4))
+    ),
     EnvironmentCase("cascade_model", lambda: CascadeModel(MEANS, RankedTopK(5, k=3)), ((0, 1, 2), (4, 3, 0))),
     EnvironmentCase(
         "cascade_of_links",
@@ -903,16 +939,21 @@ EXPLORERS = [
     ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),
     ExplorerCase("ugapec_v", lambda: cmab.UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1),
     ExplorerCase("ugapec_bandits", lambda: cmab.MultiBanditUGapEc((2, 2), 1, delta=0.1, epsilon=0.1), 0.1),
-    ExplorerCase("mixture", lambda: cmab.MixtureGLR(4, 2, delta=0.1), 0.1),
+    ExplorerCase("mixture", lambda: cmab.BestKGLR(4, 2, delta=0.1), 0.1),
     ExplorerCase(
-        "mixture_coins", lambda: cmab.MixtureGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
+        "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
     ExplorerCase("eb_tci", lambda: cmab.EBTCI(4, delta=0.1), 0.1),
-    ExplorerCase("eb_tci_heuristic", lambda: cmab.EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic")),
+    ExplorerCase(
+        "eb_tci_heuristic", lambda: cmab.EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic"), slow="places"
+    ),
     ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
     ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
     ExplorerCase(
-        "track_and_stop_coins", lambda: cmab.TrackAndStop(4, delta=0.1, family="bernoulli", growth=0.02), 0.1
+        "track_and_stop_coins",
+        lambda: cmab.TrackAndStop(4, delta=0.1, family="bernoulli", growth=0.02),
+        0.1,
+        slow="places papers",
     ),
     ExplorerCase("track_and_stop_k", lambda: cmab.TrackAndStop(4, k=2, delta=0.1), 0.1),
     ExplorerCase("halving", lambda: cmab.Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
@@ -934,6 +975,14 @@ EXPLORERS = [
     ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, budget=300)),
     ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),
 ]
+
+
+def rows(cases: Iterable[Any], test: str = "") -> list[Any]:
+    """Return rows as parameters with names, those marked slow that are slow in a test of this word."""
+    return [
+        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if test in case.slow.split() else [])
+        for case in cases
+    ]
 
 
 def assert_same_state(one, other):

@@ -88,7 +88,7 @@ LOGARITHMS = 4
 
 
 def mixture_rule(k: int, reals: list[float]) -> Rule:
-    """Return the rule of `MixtureGLR`."""
+    """Return the rule of `BestKGLR`."""
     return Rule(decide_mixture, [*range(k)], reals, is_random=True, room=65_536)
 
 

@@ -1,6 +1,6 @@
 """Sampling rules for the best arm: top-two rules and tracking of the optimal proportions.
 
-All stop as `MixtureGLR` does, and their `reals` begin with those of `_kernels_evidence`.
+All stop as `BestKGLR` does, and their `reals` begin with those of `_kernels_evidence`.
 """
 
 import math

@@ -13,7 +13,7 @@ from cmab.validation import integer
 
 @dataclass(frozen=True, eq=False)
 class BestArmRule(LikelihoodStop):
-    """Base: the stop of `MixtureGLR` for one arm, which is proven for any way of sampling."""
+    """Base: the stop of `BestKGLR` for one arm, which is proven for any way of sampling."""
 
     n_arms: int
     _: KW_ONLY

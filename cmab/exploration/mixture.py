@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from cmab.compiled.forms import Rule
 from cmab.exploration.likelihood import LikelihoodStop
 from cmab.exploration.sampling import BestK
+from cmab.renamed import find as __getattr__  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MixtureGLR(LikelihoodStop, BestK):
+class BestKGLR(LikelihoodStop, BestK):
     """A proven stop that needs about half the samples of the lil rules: likelihood ratios of all pairs.
 
     For each of the k best arms i and each other arm j, the evidence that i is better than j less `epsilon`
@@ -53,9 +54,9 @@ class MixtureGLR(LikelihoodStop, BestK):
 
     Examples
     --------
-    >>> from cmab import MixtureGLR, identify
+    >>> from cmab import BestKGLR, identify
     >>> from instances import GaussianArms
-    >>> identify(MixtureGLR(3, k=1, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
+    >>> identify(BestKGLR(3, k=1, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
     [array([0])]
 
     References

@@ -32,13 +32,13 @@ class _Rivals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SuperArmGLR(SamplingExplorer):
-    """The stop of `MixtureGLR` for super arms: any matroid, or any list of super arms.
+    """The stop of `BestKGLR` for super arms: any matroid, or any list of super arms.
 
     Of the best super arm S for the means and a rival S', with D the arms that only one of them has, the
     evidence is ``(m(S) - m(S') + e)^2 / (2 sigma^2 sum_D 1 / T_i)``. The rival of least evidence plus ``sum_D
     ln T_i`` is critical, and an arm i of D is sampled with probability in proportion to ``1 / T_i``, its
     share of the evidence. On a matroid the rivals are those one exchange away, and `UniformMatroid` gives
-    `MixtureGLR`, sample for sample where no means are equal.
+    `BestKGLR`, sample for sample where no means are equal.
 
     Parameters
     ----------

@@ -28,8 +28,8 @@ class EBTCI(_TopTwo):
     probability `beta` chooses between the two. For Gaussian arms the mean number of samples over ``ln(1 /
     delta)`` tends to the least one of rules that give the best arm the share `beta`
     (`cmab.theory.characteristic_time` with ``beta``), at ``beta = 1/2`` at most twice the least of all. The
-    stop is that of `MixtureGLR`: proven to err with probability at most `delta`, its constants from memory of
-    the paper. With the pair's own shares in place of `beta` it is `MixtureGLR` with ``k = 1``.
+    stop is that of `BestKGLR`: proven to err with probability at most `delta`, its constants from memory of
+    the paper. With the pair's own shares in place of `beta` it is `BestKGLR` with ``k = 1``.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class EBTCI(_TopTwo):
     family : {"gaussian", "bernoulli"}
         What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
     mode : {"faithful", "heuristic"}
-        As of `MixtureGLR`: "heuristic" certifies nothing.
+        As of `BestKGLR`: "heuristic" certifies nothing.
     beta : float
         Share of the leader, in (0, 1).
 
@@ -95,7 +95,7 @@ class TTUCB(_TopTwo):
     family : {"gaussian", "bernoulli"}
         What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
     mode : {"faithful", "heuristic"}
-        As of `MixtureGLR`: "heuristic" certifies nothing.
+        As of `BestKGLR`: "heuristic" certifies nothing.
     beta : float
         Share of the leader, in (0, 1).
 

@@ -22,7 +22,7 @@ class TrackAndStop(BestArmRule):
     number of samples t has grown by the share `growth` (Jedra and Proutiere 2020); an arm with fewer than
     ``sqrt(t) - N / 2`` samples goes first, otherwise the arm that lags most behind its proportion. The mean
     number of samples over ``ln(1 / delta)`` tends to the characteristic time, which no rule can beat. The
-    stop is that of `MixtureGLR`: proven to err with probability at most `delta`, its constants from memory of
+    stop is that of `BestKGLR`: proven to err with probability at most `delta`, its constants from memory of
     the paper. It needs no randomness.
 
     Parameters
@@ -40,7 +40,7 @@ class TrackAndStop(BestArmRule):
     family : {"gaussian", "bernoulli"}
         What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
     mode : {"faithful", "heuristic"}
-        As of `MixtureGLR`: "heuristic" certifies nothing.
+        As of `BestKGLR`: "heuristic" certifies nothing.
     growth : float
         Share by which the samples grow between plans, in [0, 1]; 0 plans at every sample, as published, and
         takes 5 to 10 % fewer samples than 0.1 on the instances of the paper, at many times the work.

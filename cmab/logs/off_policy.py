@@ -15,6 +15,7 @@ from cmab.logs._betting import by_betting
 from cmab.logs._choices import Choices, Played, Target, choices_of
 from cmab.logs._rewards import rewards_by_position, told_rounds, whole_rewards
 from cmab.logs._weights import TOO_FAR, largest_weights, refuse_improbable, weights_of, z_of_mean
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.validation import check_flag, interval, one_of, real, shown
 
 Method = Literal["ips", "iips", "rips", "dr", "cascade_dr"]
@@ -24,7 +25,7 @@ _KINDS = {"ips": "set", "dr": "set", "iips": "position", "rips": "prefix", "casc
 
 
 @dataclass(frozen=True, eq=False)
-class OffPolicyValue:
+class OffPolicyEstimate:
     """An estimate of what a rule earns in a round, from the log of another one.
 
     Attributes
@@ -55,7 +56,7 @@ class OffPolicyValue:
     >>> from cmab import off_policy_value, read_log
     >>> table = {"item": ["tea", "cola"] * 50, "sold": [1, 0, 1, 1] * 25, "p": [0.5] * 100}
     >>> off_policy_value(read_log(table, "item", outcome="sold", propensity="p"), {("cola",): 1.0})
-    OffPolicyValue(0.5 in [0.327, 0.673], method='ips', rounds=100, effective_size=50, weight_mean=1)
+    OffPolicyEstimate(0.5 in [0.327, 0.673], method='ips', rounds=100, effective_size=50, weight_mean=1)
     """
 
     value: float
@@ -70,7 +71,7 @@ class OffPolicyValue:
     def __repr__(self) -> str:
         low, high = self.interval
         return (
-            f"OffPolicyValue({self.value:.3g} in [{low:.3g}, {high:.3g}], method={self.method!r},"
+            f"OffPolicyEstimate({self.value:.3g} in [{low:.3g}, {high:.3g}], method={self.method!r},"
             f" rounds={self.rounds}, effective_size={self.effective_size:.4g},"
             f" weight_mean={self.weight_mean:.3g})"
         )
@@ -86,7 +87,7 @@ def off_policy_value(
     self_normalised: bool = False,
     level: float = 0.95,
     reward_range: tuple[float, float] | None = None,
-) -> OffPolicyValue:
+) -> OffPolicyEstimate:
     """Return what a rule would earn in a round, by weighting the rounds of a log.
 
     With w the ratio of the rule's probability of what was played to the log's, the estimate is the mean of
@@ -130,7 +131,7 @@ def off_policy_value(
 
     Returns
     -------
-    OffPolicyValue
+    OffPolicyEstimate
 
     Raises
     ------
@@ -198,7 +199,7 @@ def off_policy_value(
 
 def estimate(
     method: str, weights: FloatArray, parts: FloatArray, level: float, *, self_normalised: bool = False
-) -> OffPolicyValue:
+) -> OffPolicyEstimate:
     """Return the mean over rounds of sums of weighted parts, refused where the weights cannot be right."""
     from scipy.special import stdtrit
 
@@ -233,7 +234,7 @@ def estimate(
     half = float(stdtrit(n - 1, (1 + level) / 2)) * error
     relative = weights / weights.max(axis=0)
     sizes = relative.sum(axis=0) ** 2 / (relative**2).sum(axis=0)
-    return OffPolicyValue(
+    return OffPolicyEstimate(
         value=value,
         interval=(value - half, value + half),
         level=float(level),

@@ -10,13 +10,13 @@ import numpy as np
 
 from cmab._ask_tell import names_of
 from cmab.arrays import FloatArray
-from cmab.campaigns._names import Names
 from cmab.campaigns.log import Log, LoggedRound, outcomes_of
+from cmab.campaigns.names import Names
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.logs._choices import Choices, Target, choices_of
 from cmab.logs._rewards import in_words, told_rounds, whole_rewards
-from cmab.logs.off_policy import OffPolicyValue, estimate
+from cmab.logs.off_policy import OffPolicyEstimate, estimate
 from cmab.policy import Policy, check_policy_instance
 from cmab.seeding import Seed, root
 from cmab.session import Session
@@ -25,7 +25,7 @@ from cmab.validation import real, shown
 
 def replay_value(
     log: Log, target: Policy[Any] | Target, *, rng: Seed = 0, level: float = 0.95
-) -> OffPolicyValue:
+) -> OffPolicyEstimate:
     """Return what a policy earns in a round while it learns, by the rounds on which it agrees with the log.
 
     It is asked in each round what it would play. If that is what was played, it is told the outcomes, and the
@@ -49,7 +49,7 @@ def replay_value(
 
     Returns
     -------
-    OffPolicyValue
+    OffPolicyEstimate
         Its weights are the agreements over the propensity.
 
     Raises

@@ -10,7 +10,7 @@ from typing import Any
 from cmab.plotting._style import COLOURS, DASHES, MARKERS, look
 
 #: Looks of names that are met everywhere, so that figures of different programs agree, too.
-_RESERVED = {"CUCB": 0, "Thompson": 1, "CTS": 1, "Clairvoyant": 4, "Random": 5, "UniformlyRandom": 5}
+_RESERVED = {"CUCB": 0, "Thompson": 1, "CTS": 1, "Clairvoyant": 4, "Random": 5, "RandomPolicy": 5}
 _MOST = len(DASHES) * len(MARKERS)
 _FIRST = [number for number in range(len(COLOURS)) if number not in _RESERVED.values()]
 _ORDER = [*_FIRST, *(number for number in range(_MOST) if number not in _FIRST)]

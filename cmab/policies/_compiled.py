@@ -11,7 +11,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.compiled.forms import Kernel
 from cmab.feedback import Feedback
-from cmab.oracle import Oracle, require_oracle
+from cmab.oracle import Oracle
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_vector, interval, per_arm, shown
@@ -41,7 +41,7 @@ class CompiledIndexPolicy(IndexPolicy):
     _reals: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        require_oracle(self.oracle)
+        super().__post_init__()
         object.__setattr__(self, "_reals", self.parameters())
 
     @abstractmethod

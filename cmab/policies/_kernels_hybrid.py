@@ -1,4 +1,4 @@
-"""HYBRID's marginal probabilities on sets of k arms, its draw with these marginals, and its estimates.
+"""HybridFTRL's marginal probabilities on sets of k arms, its draw with these marginals, and its estimates.
 
 `memory` holds the estimated cumulative loss of each arm; then the last marginals and their multiplier, from
 which the next ones are sought.
@@ -80,7 +80,7 @@ def marginals(losses, k, gamma, t, multiplier, out):
 
 @index_kernel
 def drawn_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """Draw k arms with HYBRID's marginals; write the best index for these, and the worst for the others."""
+    """Draw k arms with its marginals; write the best index for these, and the worst for the others."""
     m, k = out.shape[0], reals[SIZE]
     for i in range(m):
         out[i] = memory[m + i]

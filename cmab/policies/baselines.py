@@ -12,6 +12,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import require_oracle
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_flag, integer, interval, real, vector
 
@@ -61,7 +62,7 @@ class Greedy(OptimisticPolicy):
 class EpsilonGreedy(CompiledIndexPolicy):
     """A random super arm with probability epsilon, the greedy one otherwise.
 
-    The random super arm is the oracle's answer to uniformly random means, as in `UniformlyRandom`; the greedy
+    The random super arm is the oracle's answer to uniformly random means, as in `RandomPolicy`; the greedy
     one is that of `Greedy`, so arms never seen count as best. Ties between arms never seen are broken at
     random: their indices differ from the best end of `support` by at most 1e-12 of its length.
 
@@ -114,7 +115,7 @@ class EpsilonGreedy(CompiledIndexPolicy):
 
 
 @dataclass(frozen=True, eq=False)
-class UniformlyRandom(CompiledIndexPolicy):
+class RandomPolicy(CompiledIndexPolicy):
     """The oracle's answer to uniformly random means, whatever was observed.
 
     Uniform over the family where all super arms look alike to the oracle, as in `TopK`; elsewhere any super
@@ -134,9 +135,9 @@ class UniformlyRandom(CompiledIndexPolicy):
 
     Examples
     --------
-    >>> from cmab import Session, UniformlyRandom
+    >>> from cmab import Session, RandomPolicy
     >>> from oracles import TopK
-    >>> session = Session(UniformlyRandom(TopK(n_arms=10, k=2)), rng=0)
+    >>> session = Session(RandomPolicy(TopK(n_arms=10, k=2)), rng=0)
     >>> session.ask().super_arm, session.ask().super_arm
     (array([4, 8]), array([0, 4]))
     """
@@ -169,7 +170,7 @@ class ExploreThenCommit(IndexPolicy):
     oracle : Oracle
         The family of super arms.
     exploration_rounds : int
-        Rounds of exploration, as in `UniformlyRandom`.
+        Rounds of exploration, as in `RandomPolicy`.
     support : tuple of float
         Interval of the outcomes.
 

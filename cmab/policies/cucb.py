@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.confidence.radii import LogRadius
+from cmab.declared import interval, real
 from cmab.policies._compiled import OptimisticPolicy, pack_optimism
-from cmab.validation import real, shown
+from cmab.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +57,14 @@ class CUCB(OptimisticPolicy):
 
     radius: LogRadius = field(default_factory=LogRadius)
     _: KW_ONLY
-    radius_factor: float = 1.0
+    radius_factor: float = field(default=1.0, metadata=real(0.0))
     prior_mean: ArrayLike | None = None
     prior_weight: ArrayLike = 0.0
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
-        radius_factor = real("radius_factor", self.radius_factor, 0.0)
         if not isinstance(self.radius, LogRadius):
             raise ValueError(f"radius must be a LogRadius, got {shown(self.radius)}")
-        radius = (self.radius.coefficient, self.radius.loglog, radius_factor)
+        radius = (self.radius.coefficient, self.radius.loglog, self.radius_factor)
         return pack_optimism(self.oracle, self.support, self.prior_mean, self.prior_weight, *radius)

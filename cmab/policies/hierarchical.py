@@ -47,7 +47,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
         Numbers of outcomes that the priors are worth, from 1e-6 on; 1, 4, 16, 64 if left out.
     mode : {"sample", "mean"}
         Whether indices are draws, or means of the posterior: then it only exploits, and has no guarantee
-        unless something else explores (`Explored`).
+        unless something else explores (`ForcedExploration`).
     support : tuple of float
         Interval of the outcomes; others count as its nearest end.
 

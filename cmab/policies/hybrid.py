@@ -11,11 +11,12 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.oracle import LinearOracle
 from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.validation import interval, real
 
 
 @dataclass(frozen=True, eq=False)
-class HYBRID(CompiledIndexPolicy):
+class HybridFTRL(CompiledIndexPolicy):
     """HYBRID, for sets of k of m arms: regret O(ln T) if outcomes are random, O(sqrt(k m T)) whatever comes.
 
     It estimates the cumulative loss of each arm, and draws a super arm whose marginal probabilities x
@@ -43,12 +44,12 @@ class HYBRID(CompiledIndexPolicy):
 
     Examples
     --------
-    >>> from cmab import HYBRID, simulate
+    >>> from cmab import HybridFTRL, simulate
     >>> from instances import BernoulliArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=2)
     >>> environment = SemiBandit(BernoulliArms([0.1, 0.9, 0.2, 0.8]), oracle)
-    >>> result = simulate(HYBRID(oracle), environment, horizon=2000, rng=0)
+    >>> result = simulate(HybridFTRL(oracle), environment, horizon=2000, rng=0)
     >>> bool(result.regret[0, -1] < 200)
     True
 
@@ -88,7 +89,7 @@ class HYBRID(CompiledIndexPolicy):
         low, high = interval("support", self.support)
         if not isinstance(self.oracle, LinearOracle) or self.oracle.uniform_size is None:
             raise ValueError(
-                f"oracle must have all sets of k arms for HYBRID (uniform_size), got {self.oracle!r}"
+                f"oracle must have all sets of k arms for HybridFTRL (uniform_size), got {self.oracle!r}"
             )
         m, k = self.oracle.n_arms, self.oracle.uniform_size
         # Zimmert et al. (2019), section 4.2 (from memory): 1 up to m / 2.

@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.rules import compiled_rule
 from cmab.statistics import ArmStatistics
 from cmab.validation import per_arm, shown
@@ -49,7 +50,7 @@ def hybrid_bounds(
 
 
 @dataclass(frozen=True, eq=False)
-class HybridCUCB(CompiledIndexPolicy):
+class OfflineCUCB(CompiledIndexPolicy):
     """CUCB that begins with a log of other circumstances, whose means differ by a known bias at most.
 
     In round t the oracle is given the smaller of two bounds: CUCB's own, ``min(mean + sqrt(3 ln t / 2T), 1)``
@@ -78,14 +79,14 @@ class HybridCUCB(CompiledIndexPolicy):
     --------
     What sold badly in another shop is not tried first here, unless shops may differ:
 
-    >>> from cmab import ArmStatistics, Feedback, HybridCUCB, Session
+    >>> from cmab import ArmStatistics, Feedback, OfflineCUCB, Session
     >>> from oracles import TopK
     >>> seen = ArmStatistics.empty(3)
     >>> for sold in (0, 0, 1, 0) * 25:
     ...     seen.update(Feedback([0], [float(sold)]))
-    >>> Session(HybridCUCB(TopK(3, k=1), seen, bias=0.1), rng=0).ask().super_arm
+    >>> Session(OfflineCUCB(TopK(3, k=1), seen, bias=0.1), rng=0).ask().super_arm
     array([1])
-    >>> Session(HybridCUCB(TopK(3, k=1), seen, bias=1.0), rng=0).ask().super_arm
+    >>> Session(OfflineCUCB(TopK(3, k=1), seen, bias=1.0), rng=0).ask().super_arm
     array([0])
 
     References

@@ -56,7 +56,7 @@ class Simulation:
 
     change_points : list of IntArray
         Of each replication, the rounds after which the policy found that means had changed, and began anew
-        (`Restarting`); empty for policies that look for no changes.
+        (`GLRRestart`); empty for policies that look for no changes.
     budgets_left : list of FloatArray
         Of each replication, what was left of each budget at least: what was not told yet counts as used up in
         full. Empty for policies without budgets.

@@ -123,12 +123,12 @@ def compare(
 
     Examples
     --------
-    >>> from cmab import CTS, CUCB, UniformlyRandom, compare
+    >>> from cmab import CTS, CUCB, RandomPolicy, compare
     >>> from instances import BernoulliArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(6, k=2)
     >>> environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.8, 0.3, 0.5]), oracle)
-    >>> learners = {"CUCB": CUCB(oracle), "Thompson": CTS(oracle), "Random": UniformlyRandom(oracle)}
+    >>> learners = {"CUCB": CUCB(oracle), "Thompson": CTS(oracle), "Random": RandomPolicy(oracle)}
     >>> found = compare(learners, environment, horizon=500, replications=10, rng=0)
     >>> found.best, found.tied
     ('Thompson', [])

@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import sys
 from collections.abc import Iterator, Mapping
-from importlib import metadata
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
+from cmab.former_arguments import former_arguments
+from cmab.renamed import first_name
 from cmab.spelling import nearest
-from cmab.studies import _registry
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
+from cmab.studies._registry import class_of
 from cmab.validation import shown
 
-_GROUPS = ("instances", "oracles", "policies", "explorers")
 _MAKERS = ("class", "networkx", "file", "object")
 
 
@@ -48,8 +48,8 @@ class Builder:
         value : object
             A table with ``class``, a registered name, is a call with the table's other entries; one with
             ``networkx``, the name of one of networkx's generators, likewise; one with ``file`` is the graph
-            of an edge list; ``"$name"`` is one of `names`; lists are built entry by entry; everything else
-            is itself.
+            of an edge list; one for an argument whose default is a value object has the fields of that;
+            ``"$name"`` is one of `names`; lists are built entry by entry; everything else is itself.
         names : mapping
             What ``$`` refers to.
         where : str
@@ -83,9 +83,13 @@ class Builder:
                 raise ValueError(f"{where} must be given as an object, as it was: {shown(value.get('is'))}")
             return self.objects[value["object"]]
         given = {key: entry for key, entry in value.items() if key != kinds[0]}
+        maker = class_of(value["class"], where) if kinds == ["class"] else None
+        for key, group in _value_objects(maker).items():
+            if isinstance(given.get(key), Mapping) and not given[key].keys() & {*_MAKERS}:
+                given[key] = called(group, given[key], f"{where}.{key}")
         arguments = {key: self.build(entry, names, f"{where}.{key}") for key, entry in given.items()}
-        if kinds == ["class"]:
-            return called(class_of(value["class"], where), extra | arguments, where)
+        if maker is not None:
+            return called(maker, extra | arguments, where)
         name = value["networkx"]
         maker = generator(name, where, nearest(name, GENERATORS))
         check_generator(maker, arguments, where)
@@ -96,6 +100,15 @@ class Builder:
         return graph
 
 
+def _value_objects(maker: Any) -> dict[str, type]:
+    """Return the classes of the arguments whose defaults are value objects."""
+    try:
+        defaults = {p.name: p.default for p in inspect.signature(maker).parameters.values()}
+    except (TypeError, ValueError):
+        return {}
+    return {name: type(default) for name, default in defaults.items() if is_dataclass(default)}
+
+
 def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
     """Return what a class or function makes of arguments that anybody may have written."""
     try:
@@ -103,6 +116,7 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
         known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         # networkx's generators take any keyword for their backends (`orig_func` is the plain one), so a
         # misspelt argument would do nothing.
+        known += former_arguments(maker)
         any_name = any(p.kind == p.VAR_KEYWORD for p in parameters) and not hasattr(maker, "orig_func")
         unknown = sorted(set(arguments) - set(known)) if not any_name else []
     except (TypeError, ValueError):  # compiled ones may have no signature
@@ -122,60 +136,6 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
         raise ValueError(
             f"{where} must have arguments that fit together, got {type(error).__name__}: {error}"
         ) from error
-
-
-def entry_of(name: str) -> metadata.EntryPoint | None:
-    """Return the entry point of a class, whatever its kind."""
-    if ":" in name:
-        return metadata.EntryPoint(name, name, "cmab.own")
-    found = (_registry.entries(group).get(name) for group in _GROUPS)
-    return next((entry for entry in found if entry is not None), None)
-
-
-def class_of(name: str, where: str) -> Any:
-    """Return the class that is registered under a name.
-
-    Raises
-    ------
-    ValueError
-        If there is none, it cannot be imported, or several packages claim the name.
-    """
-    if ":" in name:
-        return _own(name, where)
-    entry = entry_of(name)
-    if entry is None:
-        known = [name for group in _GROUPS for name in _registry.entries(group)]
-        raise ValueError(
-            f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r};"
-            ' a class of your own is "module:Class", or one once its package has an entry point in the group'
-            " cmab.plugins"
-        )
-    _registry.check_unique(name, _GROUPS)
-    try:
-        return entry.load()
-    except Exception as error:
-        raise ValueError(f"{where}.class: {entry.value} cannot be imported ({error})") from error
-
-
-def _own(name: str, where: str) -> Any:
-    """Return the class ``"module:Class"`` of a module that is imported.
-
-    A file may come from anybody, so it imports nothing: who runs it says what it may use.
-    """
-    home, _, inner = name.partition(":")
-    if home not in sys.modules or home == "__main__":
-        raise ValueError(
-            f"{where}.class must be of a module that was imported, got {name!r}: import it, or give"
-            f" `cmab run --import {home}`"
-        )
-    found: Any = sys.modules[home]
-    for part in inner.split("."):
-        found = getattr(found, part, None)
-    if not isinstance(found, type) or _registry.kind_of(found) is None:
-        raise ValueError(
-            f"{where}.class must be an oracle, environment, policy or explorer, got {name!r}: {shown(found)}"
-        )
-    return found
 
 
 def packages_of(value: Any) -> Iterator[str]:
@@ -198,11 +158,16 @@ def classes(value: Any) -> Iterator[str]:
             yield from classes(entry)
 
 
-def unnamed(value: Any) -> Any:
-    """Return a specification without the names of files, whose graphs count and not where they lie."""
+def unnamed(value: Any, key: str = "") -> Any:
+    """Return a specification without the names of files, and with the first names of classes.
+
+    Graphs count, and not where they lie. A class that was renamed keeps its results.
+    """
     if isinstance(value, Mapping):
-        return {key: "" if key == "file" else unnamed(entry) for key, entry in value.items()}
-    return [unnamed(entry) for entry in value] if isinstance(value, list) else value
+        return {key: "" if key == "file" else unnamed(entry, key) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [unnamed(entry) if isinstance(entry, Mapping | list) else entry for entry in value]
+    return first_name(value) if key == "class" and isinstance(value, str) else value
 
 
 def key_of(content: Mapping[str, Any]) -> str:

@@ -15,8 +15,8 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
+from cmab.saving._digest import pickled
 from cmab.testing._comparisons import Stopwatch
-from cmab.testing._contents import pickled
 from cmab.ticket import Ticket
 
 T = TypeVar("T")
@@ -57,13 +57,9 @@ class Subject:
 
     policy: AnyPolicy
     environment: Environment
-    rounds: int
-    seed: int
-    seconds: float
-
-    @property
-    def name(self) -> str:
-        return type(self.policy).__name__
+    rounds: int = 50
+    seconds: float = 2.0
+    rng: int = 0
 
     def is_super_arm(self, super_arm: IntArray) -> bool:
         """Return whether a super arm is one of the family, or an empty one of a policy that may rest."""
@@ -84,27 +80,27 @@ class Subject:
     @cached_property
     def place(self) -> Environment:
         """The environment in its first round: itself where all are alike."""
-        return self.environment.in_round(1, np.random.default_rng(self.seed))
+        return self.environment.in_round(1, np.random.default_rng(self.rng))
 
     @cached_property
     def needs_context(self) -> bool:
         """Whether the policy cannot choose unless it is told what the environment tells of its rounds."""
         if self.place.context is None:
             return False
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.rng)
         try:
-            self.policy.select_for(self.policy.start(rng), None, rng)
+            self.policy.select(self.policy.initial_state(rng), rng)
         except Exception:  # however it says so
             return True
         return False
 
     def select(self, policy: AnyPolicy, state: Any, rng: np.random.Generator) -> IntArray:
         """Return what a policy chooses in the first round of the environment."""
-        return np.array(policy.select_for(state, self.place.context, rng))
+        return np.array(policy.select(state, rng, self.place.context))
 
     def learn(self, state: Any, super_arm: IntArray, feedback: Feedback, rng: np.random.Generator) -> None:
         """Tell the policy what it played in that round, and what was seen."""
-        self.policy.learn(state, Ticket(0, super_arm, context=self.place.context), feedback, rng)
+        self.policy.update(state, feedback, Ticket(0, super_arm, context=self.place.context), rng)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -120,7 +116,7 @@ class Subject:
     @cached_property
     def worlds(self) -> tuple[World, World] | None:
         """Two worlds whose best super arms are far apart; None where there is but one super arm."""
-        rng, oracle = np.random.default_rng(self.seed), self.policy.oracle
+        rng, oracle = np.random.default_rng(self.rng), self.policy.oracle
         worlds = [self.world(rng.choice(np.array([0.1, 0.9]), oracle.n_arms)) for _ in range(10)]
         best = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in worlds]
         values = np.array([[world.value(arm) for arm in best] for world in worlds])
@@ -144,17 +140,17 @@ class Subject:
         """Yield what was played, what was seen, and the state that has taken it in, round by round."""
         # The policy's stream, the coins and the rounds: none is moved by draws of another.
         rng, coins = np.random.default_rng(seed), np.random.default_rng((seed, 1))
-        state = policy.start(rng) if state is None else state
+        state = policy.initial_state(rng) if state is None else state
         drawn = np.random.default_rng((seed, 2))
         for t in range(1, rounds + 1):
             world = place.in_round(t, drawn) if isinstance(place, Environment) else place
             context = world.context if isinstance(place, Environment) else None
-            super_arm = np.array(policy.select_for(state, context, rng))
+            super_arm = np.array(policy.select(state, rng, context))
             feedback = world.play(super_arm, coins)
-            policy.learn(state, Ticket(t - 1, super_arm.copy(), context=context), feedback, rng)
+            policy.update(state, feedback, Ticket(t - 1, super_arm.copy(), context=context), rng)
             yield super_arm, feedback, state
 
     @cached_property
     def long_game(self) -> list[IntArray]:
         """The super arms of a long game against the environment."""
-        return [arm for arm, _, _ in self.timed(self.game(self.policy, self.environment, self.seed))]
+        return [arm for arm, _, _ in self.timed(self.game(self.policy, self.environment, self.rng))]

@@ -10,7 +10,7 @@ the test found) pay for the rounds that explore. Regret is against the best supe
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import CUCB, DiscountedCUCB, Restarting, Windowed, simulate
+from cmab import CUCB, DiscountedCUCB, GLRRestart, SlidingWindow, simulate
 from cmab.plotting import regret_curves
 from instances import BernoulliArms, PiecewiseStationary, SemiBandit
 from oracles import TopK
@@ -22,9 +22,9 @@ environment = PiecewiseStationary(worlds, changes=[600, 1200])
 narrow = CUCB(oracle, radius_factor=0.3)
 learners = {
     "CUCB": narrow,
-    "window of 250 rounds": Windowed(narrow, window=250),
+    "window of 250 rounds": SlidingWindow(narrow, window=250),
     "discount 0.998": DiscountedCUCB(oracle, discount=0.998, radius_factor=0.3),
-    "restarts": Restarting(narrow, exploration=0.02, is_proven=False),
+    "restarts": GLRRestart(narrow, exploration=0.02, is_proven=False),
 }
 results = {
     name: simulate(learner, environment, 1800, replications=3, checkpoints=range(50, 1801, 50), rng=0)

@@ -9,7 +9,7 @@ the table and the figure come out of one object.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import CTS, CUCB, UniformlyRandom, compare
+from cmab import CTS, CUCB, RandomPolicy, compare
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -21,7 +21,7 @@ learners = {
     "CUCB": CUCB(oracle),
     "CUCB, narrow": CUCB(oracle, radius_factor=0.5),
     "Thompson": CTS(oracle),
-    "Random": UniformlyRandom(oracle),
+    "Random": RandomPolicy(oracle),
 }
 comparison = compare(learners, environment, horizon=2000, replications=10, rng=0)
 comparison.plot()

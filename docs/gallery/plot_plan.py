@@ -10,7 +10,7 @@ start lowest.
 
 import matplotlib.pyplot as plt
 
-from cmab import KLLUCB, LUCB1, LilRandLUCB, MixtureGLR, TrackAndStop, plan
+from cmab import KLLUCB, LUCB1, BestKGLR, LilRandLUCB, TrackAndStop, plan
 from instances import BernoulliArms
 
 guess = BernoulliArms([0.18, 0.10, 0.30, 0.15, 0.20])
@@ -18,7 +18,7 @@ rules = {
     "LUCB1": LUCB1(5, 1, delta=0.1),
     "KL-LUCB": KLLUCB(5, 1, delta=0.1),
     "lil'RandLUCB": LilRandLUCB(5, 1, delta=0.1),
-    "MixtureGLR, coins": MixtureGLR(5, 1, delta=0.1, family="bernoulli"),
+    "BestKGLR, coins": BestKGLR(5, 1, delta=0.1, family="bernoulli"),
     "Track-and-Stop, coins": TrackAndStop(5, delta=0.1, family="bernoulli"),
 }
 

@@ -26,11 +26,6 @@ class LinearSemiBandit(SemiBandit):
     oracle : LinearOracle
         The family of super arms.
 
-    Raises
-    ------
-    ValueError
-        If a coefficient is negative, their norm is above 1, or the oracle is not linear.
-
     Examples
     --------
     >>> from cmab import C2UCB, simulate
@@ -56,11 +51,7 @@ class LinearSemiBandit(SemiBandit):
         means = np.full(getattr(oracle, "n_arms", 1), min(1.0, usual * float(self.coefficients.sum())))
         super().__init__(BernoulliArms(means), oracle)
 
-    def __repr__(self) -> str:
-        return f"LinearSemiBandit(dimension={len(self.coefficients)}, {self.oracle!r})"
-
     def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
-        """Return the instance with features drawn anew."""
         features = _directions(self.n_arms, len(self.coefficients), rng)
         today = SemiBandit(BernoulliArms(np.minimum(features @ self.coefficients, 1.0)), self.oracle)
         today.context = Context(features=features)

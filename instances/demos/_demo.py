@@ -13,7 +13,7 @@ from cmab import Environment, Oracle, Study
 from cmab.arrays import IntArray
 from cmab.validation import integer
 
-# What `UniformlyRandom` is. Super arms drawn at random themselves would earn less: the oracle sees the graph.
+# What `RandomPolicy` is. Super arms drawn at random themselves would earn less: the oracle sees the graph.
 YARDSTICK = "learns nothing: every round the oracle's choice for probabilities drawn at random"
 Learners = dict[str, dict[str, Any]]
 _MOST_ROUNDS = 10**9
@@ -108,7 +108,7 @@ class Demo:
     @property
     def yardstick(self) -> str:
         """The learner that learns nothing, by name."""
-        return next(name for name in self.learners if self.learners_class(name) == "UniformlyRandom")
+        return next(name for name in self.learners if self.learners_class(name) == "RandomPolicy")
 
     def learners_class(self, name: str) -> str:
         """Return the class of a learner by name."""

@@ -37,7 +37,7 @@ _LEARNERS: Learners = {
     # With the whole radius nearly every edge looks certain for very long.
     "CUCB": {"class": "CUCB"},
     # Not seeds drawn at random, which reach fewer: the oracle sees who has many ties.
-    "Random probabilities": {"class": "UniformlyRandom"},
+    "Random probabilities": {"class": "RandomPolicy"},
 }
 _FURTHER: Learners = {
     "CUCB, prior": {"class": "CUCB", "radius_factor": 0.05, **_PRIOR},

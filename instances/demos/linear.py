@@ -25,7 +25,7 @@ NONLINEAR: Learners = {
     "CUCB": {"class": "CUCB"},
     "CUCB, radius / 4": {"class": "CUCB", "radius_factor": 0.25},
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
-    "Random probabilities": {"class": "UniformlyRandom"},
+    "Random probabilities": {"class": "RandomPolicy"},
 }
 _ORDER = (
     LEADER.name,

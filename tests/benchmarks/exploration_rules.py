@@ -12,13 +12,13 @@ from cmab import (
     AdaptiveTopK,
     BernsteinLUCB,
     BernsteinRace,
+    BestKGLR,
     Halving,
     HoeffdingRace,
     LilCLUCB,
     LilLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
-    MixtureGLR,
     StudentLUCB,
     UGapEc,
     UGapEcV,
@@ -31,8 +31,8 @@ from oracles import TopK
 N_ARMS, K, RUNS = 50, 5, 20
 SHAPE, OWN = {"n_arms": N_ARMS, "k": K, "delta": 0.05}, {"epsilon": 0.1}
 EXACT = {
-    "MixtureGLR, coins": MixtureGLR(**SHAPE, family="bernoulli"),
-    "MixtureGLR": MixtureGLR(**SHAPE),
+    "BestKGLR, coins": BestKGLR(**SHAPE, family="bernoulli"),
+    "BestKGLR": BestKGLR(**SHAPE),
     "BernsteinLUCB": BernsteinLUCB(**SHAPE),
     "LilRandLUCB": LilRandLUCB(**SHAPE),
     "LUCBPlusPlus": LUCBPlusPlus(**SHAPE),
@@ -47,7 +47,7 @@ EXACT = {
     "BernsteinRace": BernsteinRace(**SHAPE, max_pulls=100_000),
 }
 WITHIN = {
-    "MixtureGLR, coins": MixtureGLR(**SHAPE, **OWN, family="bernoulli"),
+    "BestKGLR, coins": BestKGLR(**SHAPE, **OWN, family="bernoulli"),
     "BernsteinLUCB": BernsteinLUCB(**SHAPE, **OWN),
     "KLLUCB": KLLUCB(**SHAPE, **OWN),
     "LUCB1": LUCB1(**SHAPE, **OWN),
@@ -84,7 +84,7 @@ UNKNOWN = {
     "in [0, 1]": (
         beta_arms(),
         {
-            "MixtureGLR, coins": MixtureGLR(**FEW, family="bernoulli"),
+            "BestKGLR, coins": BestKGLR(**FEW, family="bernoulli"),
             "BernsteinLUCB": BernsteinLUCB(**FEW),
             "StudentLUCB, no proof": StudentLUCB(**FEW),
             "LilRandLUCB": LilRandLUCB(**FEW),
@@ -97,7 +97,7 @@ UNKNOWN = {
         UnequalArms(MEANS, SIGMAS),
         {
             "StudentLUCB": StudentLUCB(**FEW),
-            "MixtureGLR, sigma 0.3": MixtureGLR(**FEW, sigma=0.3),
+            "BestKGLR, sigma 0.3": BestKGLR(**FEW, sigma=0.3),
             "LilRandLUCB, sigma 0.3": LilRandLUCB(**FEW, sigma=0.3),
             "LUCB1, sigma 0.3": LUCB1(**FEW, sigma=0.3),
         },

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab import CTS, CUCB, Clairvoyant, Explored, GaussianCTS, Greedy, HierarchicalCTS, simulate
+from cmab import CTS, CUCB, Clairvoyant, ForcedExploration, GaussianCTS, Greedy, HierarchicalCTS, simulate
 from instances import IndependentCascade, read_edge_list, trivalency, weighted_cascade
 from oracles import InfluenceMaximization, in_degree_groups
 
@@ -44,7 +44,7 @@ def rare(n):
 #: The most promising: all seeds of these are run before those of `OTHERS`.
 LEARNERS = {
     "hierarchical, in-degree": lambda o, g: HierarchicalCTS(o, g),
-    "explored hierarchical means": lambda o, g: Explored(
+    "explored hierarchical means": lambda o, g: ForcedExploration(
         HierarchicalCTS(o, g, mode="mean"), c=3.0, form="last"
     ),
     "CTS shared, Beta(1,30)": lambda o, g: CTS(o, **rare(30), coupling="shared"),
@@ -52,7 +52,7 @@ LEARNERS = {
     "CTS, Beta(1,30)": lambda o, g: CTS(o, **rare(30)),
 }
 OTHERS = {
-    "explored greedy 1/31": lambda o, g: Explored(Greedy(o, **rare(30)), c=3.0, form="last"),
+    "explored greedy 1/31": lambda o, g: ForcedExploration(Greedy(o, **rare(30)), c=3.0, form="last"),
     "hierarchical means, in-degree": lambda o, g: HierarchicalCTS(o, g, mode="mean"),
     "CTS shared, Beta(1,10)": lambda o, g: CTS(o, **rare(10), coupling="shared"),
     "CTS, Beta(1,10)": lambda o, g: CTS(o, **rare(10)),

@@ -27,7 +27,7 @@ import pytest
 import scipy.optimize
 import scipy.special
 import scipy.stats
-from exploration import EQUIVALENT, GROUPS, MUTANTS
+from exploration import EQUIVALENT, FOLDER, GROUPS, MUTANTS
 
 LOADED = (plt, networkx, numba, np, pulp, scipy.optimize, scipy.special, scipy.stats)
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -37,6 +37,7 @@ SECONDS = 240
 def passes(tree, group):
     """Return whether the tests of a group pass in `tree`; not if they take longer than `SECONDS`."""
     files, words = GROUPS[group]
+    paths = [f"{FOLDER}/{file}" for file in files]
     process = os.fork()
     if process == 0:
         # Of the processor: a busy machine is no hanging test.
@@ -45,11 +46,12 @@ def passes(tree, group):
         sys.path[:] = [
             str(tree),
             str(tree / "tests"),
+            str(tree / "tests" / "support"),
             *(p for p in sys.path if not Path(p).is_relative_to(ROOT)),
         ]
         sys.modules.pop("exploration", None)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-k", words, *files])
+            status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-k", words, *paths])
         os._exit(int(status))
     _, status = os.waitpid(process, 0)
     code = os.waitstatus_to_exitcode(status)

@@ -1,0 +1,254 @@
+"""The way to numba: caching that notices edits, fall-backs, and the same answers without compilation."""
+
+import ast
+import ctypes
+import importlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from cases import POLICIES
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from places import ROOT
+
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_random import keyed_uniforms
+from cmab.compiled._kernels_select import renew_top_k, top_k
+from cmab.compiled.forms import call_kernel
+
+TOP = """
+import numpy as np
+from oracles import TopK
+print(TopK(6, 2).solve(np.array([0.1, 0.9, 0.5, 0.9, 0.2, 0.3]), np.random.default_rng(0)))
+"""
+
+# Every enrolled policy on two distributions, by what it plays.
+RUNS = """
+import sys, warnings
+warnings.simplefilter("error")
+sys.path[:0] = ["tests", "tests/support"]
+import numpy as np
+from cases import POLICIES
+from cmab import simulate
+from instances import BernoulliArms, GaussianArms, SemiBandit
+from oracles import TopK
+for sense in ("max", "min"):
+    oracle = TopK(8, 3, sense=sense)
+    for arms in (BernoulliArms(np.linspace(0.1, 0.9, 8)), GaussianArms(np.linspace(0.1, 0.9, 8), 0.3)):
+        for case in POLICIES:
+            result = simulate(case.make(oracle), SemiBandit(arms, oracle), 150, checkpoints=[50, 150], rng=3)
+            print(sense, case.name, result.path, result.expected_rewards.round(9).tolist())
+"""
+
+
+RULE = """
+import numpy as np
+from cmab.kernels import solve_kernel
+
+@solve_kernel
+def best(means, integers, reals, out):
+    out[0] = np.argmax(means)
+    return 1
+
+print(best(np.array([0.1, 0.9]), np.empty(0, np.int64), np.empty(0), np.empty(1, np.int64)))
+"""
+
+
+def run(code, cwd=ROOT, **environment):
+    clean = {
+        k: v for k, v in os.environ.items() if k not in ("NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR", "PYTHONPATH")
+    }
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={**clean, **environment})
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@given(arrays(float, st.integers(1, 40), elements=st.sampled_from([0.0, 0.25, 0.5, 1.0])), st.data())
+def test_top_k_is_a_stable_sort(values, data):
+    k = data.draw(st.integers(0, len(values)))
+    chosen = np.empty(k, np.int64)
+    top_k(values, k, chosen)
+    assert np.array_equal(chosen, np.sort(np.argsort(-values, kind="stable")[:k]))
+
+
+@given(
+    arrays(float, st.integers(1, 300), elements=st.sampled_from([-np.inf, 0.0, 0.25, 0.5, 1.0])), st.data()
+)
+def test_any_choice_is_renewed_to_the_best(values, data):
+    m = len(values)
+    k = data.draw(st.integers(1, m))
+    best = np.sort(np.random.default_rng(data.draw(st.integers(0, 2**32))).permutation(m)[:k])
+    renew_top_k(values, k, best)
+    assert np.array_equal(best, np.sort(np.argsort(-values, kind="stable")[:k]))
+
+
+def test_a_choice_is_renewed_round_after_round():
+    """Values that drift, jump, tie and all change, in increasing and in random order of index."""
+    rng = np.random.default_rng(0)
+    for m, k in ((100, 10), (129, 1), (700, 60), (64, 63)):
+        values, best = rng.random(m), np.arange(k)
+        for t in range(300):
+            values[rng.integers(m, size=3)] += rng.normal(size=3)
+            if t % 50 == 0:
+                values = np.sort(rng.random(m)) if t % 100 else rng.integers(3, size=m).astype(float)
+            renew_top_k(values, k, best)
+            assert np.array_equal(best, np.sort(np.argsort(-values, kind="stable")[:k])), (m, k, t)
+
+
+def test_keyed_uniforms_are_uniform_and_independent():
+    """Moments over 400 keys x 500 arms, 6 standard errors each: false alarms below 1e-7."""
+    table = np.array([keyed_uniforms(key, np.arange(500)) for key in range(400)])
+    n = table.size
+    assert 0 <= table.min() < table.max() < 1
+    assert abs(table.mean() - 1 / 2) < 6 * np.sqrt(1 / 12 / n)
+    assert abs((table**2).mean() - 1 / 3) < 6 * np.sqrt(4 / 45 / n)
+    centred = table - 0.5
+    for neighbour in (np.roll(centred, 1, axis=0), np.roll(centred, 1, axis=1)):
+        assert abs((centred * neighbour).mean()) < 6 / 12 / np.sqrt(n)
+
+
+@pytest.mark.slow
+def test_rules_of_executed_code_work_in_a_second_process(tmp_path):
+    """They have a file, as snippets of a page do, but no module that the disk cache could link them to."""
+    (tmp_path / "page.md").write_text(RULE)
+    code = f"import pathlib; page = pathlib.Path({str(tmp_path / 'page.md')!r})\n"
+    code += "exec(compile(page.read_text(), str(page), 'exec'), {})"
+    assert [run(code, XDG_CACHE_HOME=str(tmp_path)) for _ in range(2)] == ["1", "1"]
+
+
+@pytest.mark.slow
+def test_the_same_answers_without_compilation():
+    assert run(TOP, NUMBA_DISABLE_JIT="1") == run(TOP) == "[1 3]"
+
+
+@pytest.mark.slow
+def test_the_same_runs_without_compilation():
+    interpreted, compiled = run(RUNS, NUMBA_DISABLE_JIT="1"), run(RUNS)
+    assert interpreted == compiled
+    assert len(compiled.splitlines()) == 4 * len(POLICIES)
+
+
+@pytest.mark.slow
+def test_no_home_directory_is_no_obstacle():
+    assert run(TOP, HOME="/dev/null/nowhere", XDG_CACHE_HOME="") == "[1 3]"
+
+
+@pytest.mark.slow
+def test_an_edit_in_another_module_is_noticed(tmp_path):
+    """numba's own cache would go on with the old helper."""
+    for package in ("cmab", "oracles"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    helper = tmp_path / "cmab" / "_kernels_helper.py"
+    caller = tmp_path / "cmab" / "_kernels_caller.py"
+    source = "from cmab.compiled._kernels import kernel\n@kernel\ndef helper(x):\n    return x + {}\n"
+    caller.write_text(
+        "from cmab.compiled._kernels import kernel\nfrom cmab._kernels_helper import helper\n"
+        "@kernel\ndef call(x):\n    return helper(x)\n"
+    )
+    code = "from cmab._kernels_caller import call; print(call(10))"
+    for addend in (1, 2):
+        helper.write_text(source.format(addend))
+        assert run(code, cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache")) == str(10 + addend)
+    assert len(list((tmp_path / "cache" / "cmab").iterdir())) == 2
+
+
+def compiled_functions():
+    """Yield every compiled function of ours with its module's names."""
+    tops = [ROOT / top for top in ("cmab", "oracles", "instances")]
+    for path in sorted(path for top in tops for path in top.rglob("_kernels_*.py")):
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for thing in vars(module).values():
+            if hasattr(thing, "py_func") and thing.__module__ == module.__name__:
+                yield thing, vars(module)
+
+
+MAKERS = {"empty", "zeros", "ones", "full", "copy", "concatenate", "arange", "argsort"}
+
+
+def is_lean(dispatcher):
+    return dispatcher.targetoptions.get("_nrt") is False
+
+
+def test_lean_kernels_make_no_array_and_call_lean_ones_only():
+    """References are not counted there: an array that it made, or was returned, would never be freed."""
+    lean = [pair for pair in compiled_functions() if is_lean(pair[0])]
+    assert len(lean) > 100
+    for dispatcher, names in lean:
+        called = dispatcher.py_func.__code__.co_names
+        assert not MAKERS & set(called), dispatcher
+        others = [names[name] for name in called if hasattr(names.get(name), "py_func")]
+        assert all(map(is_lean, others)), (dispatcher, others)
+
+
+@kernel
+def one_array(send, number):
+    send(number)
+    return np.zeros(2)
+
+
+@kernel
+def two_arrays(send, number):
+    send(number)
+    return np.zeros(2), np.ones(2)
+
+
+@kernel
+def a_number(send, number):
+    send(number)
+    return 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="raise is called in the C library of the process")
+@pytest.mark.parametrize("function", [one_array, two_arrays, a_number])
+def test_ctrl_c_during_a_kernel_is_a_keyboard_interrupt(function):
+    """Arrays of a returned tuple are made in Python code, where the interrupt takes effect first."""
+    send = ctypes.CDLL(None)["raise"]
+    send.argtypes, send.restype = [ctypes.c_int], ctypes.c_int
+    call_kernel(function, send, 0)  # signal 0 is none
+    with pytest.raises(KeyboardInterrupt):
+        call_kernel(function, send, int(signal.SIGINT))
+    call_kernel(function, send, 0)
+
+
+#: Kernels that return a tuple of numbers; those with arrays in it are called by `call_kernel`.
+NUMBERS = {
+    *("cascade", "coins_to_compare", "critical_pair", "dispute", "draw_or_copy", "draw_sets", "draw_walks"),
+    *("draw_timed_sets", "present_answer", "reach_back", "search", "spread_sums", "threshold_sums"),
+    *(
+        "present_answer",
+        "reach_back",
+        "search",
+        "spread_sums",
+        "threshold_sums",
+        "timed_cascade",
+        "timed_sums",
+    ),
+}
+
+
+def test_kernels_that_return_arrays_in_a_tuple_are_called_so_that_ctrl_c_is_one():
+    tuples, calls = set(), set()
+    for path in (path for top in ("cmab", "oracles", "instances") for path in (ROOT / top).rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        if path.name.startswith("_kernels_"):
+            for function in (function for function in functions if function.decorator_list):
+                returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+                if any(isinstance(node.value, ast.Tuple) for node in returns):
+                    tuples.add(function.name)
+            continue
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        own = {
+            a.asname or a.name: a.name for node in imports if "_kernels_" in node.module for a in node.names
+        }
+        called = {getattr(node.func, "id", "") for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        calls |= {own[name] for name in called & set(own)}
+    assert tuples & calls <= NUMBERS
+    assert len(tuples) > 20

@@ -1,0 +1,218 @@
+"""Exploration in compiled code: the same arms as the Python form and as plain scans, sample for sample."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from cmab import (
+    CLUCB,
+    EBTCI,
+    KLLUCB,
+    LUCB1,
+    TTUCB,
+    UCBE,
+    BernsteinLUCB,
+    BestKGLR,
+    GapE,
+    LilCLUCB,
+    LilLUCB,
+    LilRandLUCB,
+    LilUCB,
+    LUCBPlusPlus,
+    MultiBanditUGapEb,
+    MultiBanditUGapEc,
+    StudentLUCB,
+    TrackAndStop,
+    UGapEb,
+    UGapEc,
+    UGapEcV,
+    identify,
+)
+from cmab.running import compiled_exploration as _exploring
+from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
+from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
+
+ROADS = nx.DiGraph([(0, 1), (0, 2), (1, 3), (2, 3), (1, 2), (3, 4), (2, 4)])
+RULES = {
+    "lucb1": lambda n, k: LUCB1(n, k, delta=0.1, epsilon=0.05),
+    "kl_lucb": lambda n, k: KLLUCB(n, k, delta=0.1, epsilon=0.05),
+    "bernstein_lucb": lambda n, k: BernsteinLUCB(n, k, delta=0.1, epsilon=0.05),
+    "student_lucb": lambda n, k: StudentLUCB(n, k, delta=0.1, epsilon=0.05),
+    "lil_lucb": lambda n, k: LilLUCB(n, k, delta=0.1, mode="heuristic"),
+    "lucb_plus_plus": lambda n, k: LUCBPlusPlus(n, k, delta=0.1, mode="heuristic"),
+    "lil_rand_lucb": lambda n, k: LilRandLUCB(n, k, delta=0.1, mode="heuristic"),
+    "lil_ucb": lambda n, k: LilUCB(n, delta=0.1, mode="heuristic"),
+    "lil_ucb_proven": lambda n, k: LilUCB(n, delta=0.1),
+    "lil_clucb": lambda n, k: LilCLUCB(TopK(n, k), delta=0.1, mode="heuristic"),
+    "lil_clucb_min": lambda n, k: LilCLUCB(UniformMatroid(n, k, sense="min"), delta=0.1, mode="heuristic"),
+    "clucb": lambda n, k: CLUCB(UniformMatroid(n, k), delta=0.1, epsilon=0.05),
+    "clucb_min": lambda n, k: CLUCB(TopK(n, k, sense="min"), delta=0.1),
+    "ugape": lambda n, k: UGapEc(n, k, delta=0.1, epsilon=0.05),
+    "ugape_v": lambda n, k: UGapEcV(n, k, delta=0.1, epsilon=0.05),
+    "ugape_bandits": lambda n, k: MultiBanditUGapEc((3, n - 3), min(k, 2), delta=0.1, epsilon=0.05),
+    "ugapeb": lambda n, k: UGapEb(n, k, budget=400, a=2.0),
+    "ugapeb_adaptive": lambda n, k: UGapEb(n, k, budget=400, epsilon=0.05),
+    "ugapeb_bandits": lambda n, k: MultiBanditUGapEb((3, n - 3), min(k, 2), budget=400, a=2.0),
+    "ugapeb_bandits_adaptive": lambda n, k: MultiBanditUGapEb((3, n - 3), min(k, 2), budget=400),
+    "ucbe": lambda n, k: UCBE(n, budget=400, a=2.0 * k),
+    "ucbe_adaptive": lambda n, k: UCBE(n, budget=400, c=k),
+    "gape": lambda n, k: GapE((3, n - 3), budget=400, a=2.0 * k),
+    "mixture": lambda n, k: BestKGLR(n, k, delta=0.1),
+    "eb_tci": lambda n, k: EBTCI(n, delta=0.1),
+    "ttucb": lambda n, k: TTUCB(n, delta=0.1),
+    "track_and_stop": lambda n, k: TrackAndStop(n, delta=0.1),
+}
+GRAPHS = {
+    "partition": PartitionMatroid([0, 0, 1, 1, 1, 2, 2], 1),
+    "tree": GraphicMatroid(nx.Graph(ROADS)),
+    "path": ShortestPath(ROADS, 0, 4),
+}
+
+
+class NoKernel(TopK):
+    """Top-K without a compiled form: closed by overriding `solve`."""
+
+    def solve(self, means, rng):
+        return super().solve(means, rng)
+
+
+def everything(found):
+    return found.samples.tolist(), [arms.tolist() for arms in found.arms], found.stopped.tolist()
+
+
+def run(explorer, environment, replications=4, max_samples=3000, **options):
+    return identify(
+        explorer, environment, replications=replications, rng=7, max_samples=max_samples, **options
+    )
+
+
+@pytest.fixture
+def in_python(monkeypatch):
+    """Return `run` without compiled forms."""
+
+    def closed(*args, **options):
+        with monkeypatch.context() as patch:
+            patch.setattr(_exploring, "compiled_exploration", lambda *_: None)
+            found = run(*args, **options)
+        assert found.path == "python"
+        return found
+
+    return closed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("kind", ["gaussian", "bernoulli"])
+def test_compiled_is_python(name, kind, in_python):
+    # Bernoulli arms give many equal means, so the order of ties counts.
+    means = np.array([0.9, 0.3, 0.35, 0.8, 0.3, 0.3, 0.2])
+    arms = BernoulliArms(means) if kind == "bernoulli" else GaussianArms(means, sigma=0.5)
+    if RULES[name](7, 1).support is not None and kind == "gaussian":
+        pytest.skip("needs outcomes in [0, 1]")
+    for k in (1, 2, 6):
+        found = run(RULES[name](7, k), arms)
+        assert found.path == "compiled"
+        assert everything(found) == everything(in_python(RULES[name](7, k), arms))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", [LilCLUCB, CLUCB])
+@pytest.mark.parametrize("family", GRAPHS)
+def test_compiled_oracles_are_python_oracles(rule, family, in_python):
+    oracle = GRAPHS[family]
+    means = np.linspace(0.9, 0.1, oracle.n_arms)
+    environment = SemiBandit(BernoulliArms(means), oracle)
+    found = run(rule(oracle, delta=0.1), environment)
+    assert found.path == "compiled"
+    assert everything(found) == everything(in_python(rule(oracle, delta=0.1), environment))
+
+
+@pytest.mark.slow
+def test_outdated_forms_are_noticed():
+    arms = GaussianArms([1.0, 0.0, 0.1], sigma=0.5)
+
+    class Eager(LUCBPlusPlus):
+        def can_stop(self, state):
+            return True
+
+    assert run(Eager(3, 1, delta=0.1), arms).samples.tolist() == [3] * 4
+    assert run(LilCLUCB(NoKernel(3, 1), delta=0.1), arms).path == "python"
+    assert run(LilRandLUCB(3, 1, delta=0.1), BetaArms([3.0, 1.0, 1.0], [1.0, 2.0, 3.0])).path == "python"
+    compiled_form = run(LilCLUCB(TopK(3, 1), delta=0.1), arms)
+    assert everything(run(LilCLUCB(NoKernel(3, 1), delta=0.1), arms)) == everything(compiled_form)
+
+
+def trees_and_scan(explorer, arms, monkeypatch, max_samples):
+    """Return the runs of the loop over trees, and of the loop that looks at every arm."""
+    by_trees = run(explorer, arms, 1, max_samples)
+    forms = _exploring.compiled_exploration
+    with monkeypatch.context() as patch:
+        if isinstance(explorer, LilCLUCB):  # the general rule, with an oracle that is not known to be uniform
+            patch.setattr(type(explorer.oracle), "uniform_size", None)
+        else:
+            scan = lambda e, a: forms(e, a)._replace(rule=e.scan_kernel())  # noqa: E731
+            patch.setattr(_exploring, "compiled_exploration", scan)
+        return by_trees, run(explorer, arms, 1, max_samples)
+
+
+@pytest.mark.slow
+def test_trees_sample_the_arms_that_a_scan_samples(monkeypatch):
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        n = int(rng.integers(2, 41))
+        k = int(rng.integers(1, n))
+        # Few distinct means, so that arms keep changing sides and Bernoulli means tie.
+        means = rng.choice([0.2, 0.5, 0.55, 0.8], n)
+        arms = BernoulliArms(means) if rng.random() < 0.5 else GaussianArms(means, sigma=0.5)
+        name = str(rng.choice(["lil_lucb", "lucb_plus_plus", "lil_rand_lucb", "lil_clucb", "lil_clucb_min"]))
+        first, second = trees_and_scan(RULES[name](n, k), arms, monkeypatch, 2000)
+        assert everything(first) == everything(second), (name, n, k)
+
+
+@pytest.mark.parametrize("name", ["lil_lucb", "lucb_plus_plus", "lil_rand_lucb", "lil_clucb"])
+def test_trees_sample_the_arms_that_a_scan_samples_in_a_long_run(name, monkeypatch):
+    # Counts exceed the table of radii, and the loop comes up for air several times.
+    monkeypatch.setattr(_exploring, "_STEPS", 50_000)
+    arms = BernoulliArms(np.repeat([0.5, 0.49], [2, 1]))
+    first, second = trees_and_scan(RULES[name](3, 1), arms, monkeypatch, 300_000)
+    assert not first.stopped[0]
+    assert everything(first) == everything(second)
+
+
+@pytest.mark.parametrize("name", ["lil_rand_lucb", "lil_clucb", "lucb1"])
+def test_threads_and_processes_change_nothing(name):
+    arms = GaussianArms([0.9, 0.5, 0.1, 0.0], sigma=0.5)
+    assert everything(run(RULES[name](4, 1), arms, n_jobs=2)) == everything(run(RULES[name](4, 1), arms))
+
+
+def test_state_is_that_of_a_session():
+    from cmab import Session
+
+    explorer, arms = LilRandLUCB(4, 2, delta=0.1), GaussianArms([0.9, 0.5, 0.1, 0.0], sigma=0.5)
+    session = Session(explorer, np.random.default_rng(3))
+    coins = np.random.default_rng(4)
+    for _ in range(200):
+        ticket = session.ask()
+        session.tell(arms.sample(ticket.super_arm, 1, coins), ticket)
+    state = explorer.initial_state()
+    generators = np.random.default_rng(3), np.random.default_rng(4)
+    samples = _exploring.explore_compiled(explorer, arms, state, *generators, max_samples=203)
+    assert samples == 203  # four arms in the first request, one in each of the others
+    for name in ("counters", "means", "deviations", "rounds"):
+        assert np.array_equal(getattr(state, name), getattr(session.state, name)), name
+
+
+@pytest.mark.parametrize("name", ["ugapeb", "ugapeb_bandits_adaptive", "ucbe_adaptive"])
+def test_memory_is_that_of_a_session_and_survives_a_cap(name):
+    """A run that is capped, in one loop or the other, and goes on in the other one ends alike."""
+    arms, ends = BernoulliArms([0.9, 0.3, 0.35, 0.8, 0.3, 0.3, 0.2]), []
+    for first in (0, 150, 400):
+        explorer, coins = RULES[name](7, 1), np.random.default_rng(4)
+        state, rng = explorer.initial_state(), np.random.default_rng(3)
+        while state.counts.sum() < first:
+            explorer.update(state, arms.sample(explorer.select(state, rng), 1, coins))
+        assert _exploring.explore_compiled(explorer, arms, state, rng, coins, max_samples=300 + first // 4)
+        while state.counts.sum() < 400:
+            explorer.update(state, arms.sample(explorer.select(state, rng), 1, coins))
+        ends.append((state.counts.tolist(), state.means.tolist(), state.memory.tolist()))
+    assert ends[0] == ends[1] == ends[2]

@@ -1,0 +1,209 @@
+"""UGapE, GapE and UCB-E, one bandit or several: sets by enumeration, budgets, errors, coincidences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from exploring import explore
+from scipy.stats import binom
+
+from cmab import UCBE, Feedback, GapE, MultiBanditUGapEb, MultiBanditUGapEc, UGapEb, UGapEc, identify
+from cmab.exploration._kernels_ugape import least_gaps
+from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
+from instances import BernoulliArms
+
+MEANS = np.array([0.5, 0.9, 0.4, 0.3, 0.6, 0.2])
+GAPS = best_k_gaps(MEANS, 1)
+RULES = {
+    "ugapeb": UGapEb(6, 1, budget=1500, a=1494 / (4 * ugape_hardness(GAPS))),
+    "ugapeb_adaptive": UGapEb(6, 1, budget=1500),
+    "ucbe": UCBE(6, budget=1500, a=2 * 1500 / hardness(GAPS)),
+    "ucbe_adaptive": UCBE(6, budget=1500),
+    "gape": GapE((6,), budget=1500, a=2 * 1500 / hardness(GAPS)),
+}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_critical_pair_by_definition(seed):
+    rng = np.random.default_rng(seed)
+    n_arms = int(rng.integers(2, 9))
+    k = int(rng.integers(1, n_arms))
+    means, radii = rng.random(n_arms), rng.random(n_arms)
+    upper, lower = means + radii, means - radii
+    index = [sorted(np.delete(upper, i))[-k] - lower[i] for i in range(n_arms)]
+    inside = set(np.argsort(index, kind="stable")[:k].tolist())
+    is_chosen = np.empty(n_arms, bool)
+    pull, bound = least_gaps(means, radii, k, is_chosen)
+    assert set(np.flatnonzero(is_chosen).tolist()) == inside
+    assert bound == pytest.approx(max(index[i] for i in inside))
+    u = max(set(range(n_arms)) - inside, key=lambda i: upper[i])
+    low = min(inside, key=lambda i: lower[i])
+    assert pull == max((u, low), key=lambda i: radii[i])
+
+
+def test_ties_of_the_critical_pair_go_to_the_larger_radius():
+    is_chosen = np.empty(4, bool)
+    means, radii = np.array([0.9, 0.4, 0.3, 0.5]), np.array([0.0, 0.125, 0.225, 0.025])
+    assert least_gaps(means, radii, 1, is_chosen)[0] == 2  # upper bounds of .525 for all three others
+    assert np.flatnonzero(is_chosen).tolist() == [0]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_budget_is_used_exactly_and_errors_are_rare(name):
+    """False alarm below 1e-6 at an error rate of 1 %."""
+    found = identify(RULES[name], BernoulliArms(MEANS), replications=100, rng=0)
+    assert (found.samples == 1500).all()
+    wrong = sum(arms.tolist() != [1] for arms in found.arms)
+    assert wrong <= binom.isf(1e-6, 100, 0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("a", [None, 2.0])
+def test_one_bandit_of_several_is_ugapeb(a):
+    for seed in range(3):
+        one, several = UGapEb(6, 2, budget=300, a=a), MultiBanditUGapEb([6], 2, budget=300, a=a)
+        runs = [explore(rule, BernoulliArms(MEANS), np.random.default_rng(seed)) for rule in (one, several)]
+        assert np.array_equal(runs[0][0], runs[1][0])
+
+
+def test_gape_with_one_bandit_follows_ucbe_but_for_the_best_arm():
+    """The indices differ by the best mean, a constant, except that of the best arm, which loses its gap."""
+    a, stats = 3.0, (np.array([0.4, 0.7, 0.6]), np.array([2, 9, 3]))
+    asked = []
+    for rule in (GapE((3,), budget=99, a=a), UCBE(3, budget=99, a=a)):
+        state, sums = rule.initial_state(), stats[0] * stats[1]
+        rule.update(state, Feedback(np.arange(3), sums, pulls=stats[1], squares=sums))
+        asked.append(rule.select(state, np.random.default_rng(0)).tolist())
+    assert asked[0] == [int(np.argmax([-0.3 + 1.5**0.5, -0.1 + (1 / 3) ** 0.5, -0.1 + 1.0]))]
+    assert asked[1] == [int(np.argmax([0.4 + 1.5**0.5, 0.7 + (1 / 3) ** 0.5, 1.6]))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "rule",
+    [MultiBanditUGapEb([3, 2], 1, budget=1500), GapE([3, 2], budget=1500, a=10.0)],
+    ids=["ugapeb", "gape"],
+)
+def test_several_bandits(rule):
+    arms, samples = explore(rule, BernoulliArms([0.1, 0.9, 0.3, 0.2, 0.5]), np.random.default_rng(0))
+    assert samples == 1500
+    assert arms.tolist() == [1, 4]
+
+
+def test_the_harder_bandit_gets_more_samples():
+    rule, rng = MultiBanditUGapEb([2, 2], 1, budget=2000), np.random.default_rng(1)
+    state, arms = rule.initial_state(), BernoulliArms([0.9, 0.1, 0.5, 0.4])
+    while not rule.is_done(state):
+        chosen = rule.select(state, rng)
+        rule.update(state, Feedback(chosen, arms.pull(chosen, rng)))
+    assert state.counts[2:].sum() > 2 * state.counts[:2].sum()
+
+
+def heard(rule, means, counts):
+    """Return the rule's state after outcomes with these means."""
+    state, sums = rule.initial_state(), means * counts
+    rule.update(state, Feedback(np.arange(len(means)), sums, pulls=counts, squares=sums))
+    return state
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("k", [1, 2])
+def test_estimated_parameters_by_definition(seed, k):
+    """UGapEb without `a` asks for what UGapEb with the estimate asks for; UCB-E likewise."""
+    rng = np.random.default_rng(seed)
+    means, counts = rng.random(9), rng.integers(1, 30, 9)
+    gaps = np.concatenate([best_k_gaps(part, k) for part in np.split(means, [4])])
+    widths = gaps + 2.0 * np.sqrt(0.5 / counts)
+    a = (500 - 9) / (4 * ugape_hardness(widths, epsilon=0.1, support=(0.0, 2.0)))
+    told, own = (
+        MultiBanditUGapEb((4, 5), k, budget=500, a=value, epsilon=0.1, support=(-1.0, 1.0))
+        for value in (a, None)
+    )
+    states = [heard(rule, means, counts) for rule in (told, own)]
+    assert told.select(states[0], rng) == own.select(states[1], rng)
+    assert states[0].memory == pytest.approx(states[1].memory, rel=1e-12)
+    told, own = replace(told, a=7.0 * a), replace(own, c=7.0)
+    states = [heard(rule, means, counts) for rule in (told, own)]
+    assert told.select(states[0], rng) == own.select(states[1], rng)
+    assert states[0].memory == pytest.approx(states[1].memory, rel=1e-12)
+
+    adaptive = UCBE(9, budget=500, c=3.0)
+    log_sum = 0.5 + sum(1 / i for i in range(2, 10))
+    ends, target = [], 0
+    for phase in range(8):  # Successive Rejects, arm by arm
+        ends.append((ends[-1] if ends else 0) + (9 - phase) * -target)
+        target = int(np.ceil((500 - 9) / (log_sum * (9 - phase))))
+        ends[-1] += (9 - phase) * target
+    # Just before, at and after the end of a phase.
+    for total in ends[k::3] + [end - 1 for end in ends[k::3]] + [end + 1 for end in ends[k::3]]:
+        counts = np.full(9, total // 9) + (np.arange(9) < total % 9)
+        phase = sum(end <= total for end in ends)
+        ranked = np.sort(means.max() - means)
+        h2 = max((i / ranked[i - 1] ** 2 for i in range(10 - phase, 10)), default=9.0)
+        state = heard(adaptive, means, counts)
+        assert state.memory.tolist() == pytest.approx([h2, phase])
+        told = UCBE(9, budget=500, a=3.0 * 500 / h2)
+        assert told.select(heard(told, means, counts), rng) == adaptive.select(state, rng)
+
+
+def test_ugapeb_returns_the_surest_answer_of_all_steps():
+    """A later answer that is less sure does not replace it, by hand."""
+    rule, is_chosen = UGapEb(3, 1, budget=100, a=2.0), np.empty(3, bool)
+    state, radius = heard(rule, np.array([0.9, 0.1, 0.2]), np.full(3, 4)), 0.5**0.5
+    first = (0.2 + radius) - (0.9 - radius)
+    assert state.memory == pytest.approx([first, 1.0, 0.0, 0.0])
+    rule.update(state, Feedback([1], [68.0], pulls=[68], squares=[68.0]))
+    present = least_gaps(state.means, (2.0 / state.counts) ** 0.5, 1, is_chosen)[1]
+    assert is_chosen.tolist() == [False, True, False]
+    assert present == pytest.approx((0.9 + radius) - (0.95 - (2.0 / 72.0) ** 0.5))
+    assert present > first
+    assert rule.recommend(state).tolist() == [0]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_one_bandit_of_several_is_ugapec(epsilon):
+    one, several = (
+        UGapEc(6, 2, delta=0.1, epsilon=epsilon),
+        MultiBanditUGapEc([6], 2, delta=0.1, epsilon=epsilon),
+    )
+    runs = [identify(rule, BernoulliArms(MEANS), rng=3, replications=3) for rule in (one, several)]
+    assert runs[0].samples.tolist() == runs[1].samples.tolist()
+    assert np.array_equal(runs[0].arms, runs[1].arms)
+
+
+def test_ugapec_of_several_bandits_by_definition():
+    """Each bandit by the rule of one, with the radii of all arms; the worst bandit is sampled."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        sizes, k = rng.integers(3, 6, 3), int(rng.integers(1, 3))
+        rule = MultiBanditUGapEc(sizes.tolist(), k, delta=0.1)
+        state = heard(rule, rng.random(sizes.sum()), rng.integers(1, 50, sizes.sum()))
+        radii = np.sqrt(0.5 * np.log(4 * sizes.sum() * state.counts.sum() ** 3.0 / 0.1) / state.counts)
+        answers, bounds, pulls = [], [], []
+        for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
+            own, marked = slice(first, first + size), np.empty(size, bool)
+            pull, bound = least_gaps(state.means[own], radii[own], k, marked)
+            answers += (first + np.flatnonzero(marked)).tolist()
+            bounds.append(bound)
+            pulls.append(first + pull)
+        assert rule.recommend(state).tolist() == answers
+        assert rule.select(state, rng).tolist() == [pulls[int(np.argmax(bounds))]]
+        above, below = (replace(rule, epsilon=max(bounds) * (1 + sign * 1e-9)) for sign in (1, -1))
+        assert above.can_stop(state)
+        assert not below.can_stop(state)
+
+
+@pytest.mark.parametrize(("sizes", "k"), [((), 1), ((3, 1), 1), ((3, 2), 2)])
+def test_bandits_that_are_too_small_are_refused(sizes, k):
+    with pytest.raises(ValueError, match=r"n_arms of each bandit|number of arms|k must"):
+        MultiBanditUGapEc(sizes, k, delta=0.1)
+    with pytest.raises(ValueError, match=r"n_arms of each bandit|number of arms|k must"):
+        MultiBanditUGapEb(sizes, k, budget=100)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: UGapEb(6, 1, budget=6), lambda: UCBE(6, budget=5), lambda: GapE((3, 3), budget=6, a=1.0)]
+)
+def test_too_small_a_budget_is_refused(make):
+    with pytest.raises(ValueError, match="budget must exceed 6"):
+        make()

@@ -1,0 +1,54 @@
+"""The loop of pure exploration."""
+
+import numpy as np
+import pytest
+from refusals import refused
+
+from cmab import Halving, SequentialHalving, identify
+from cmab.goals import AggregateTopK, BestSuperArm, ExploreM
+from instances import BernoulliArms, GaussianArms
+from oracles import TopK
+
+ARMS = BernoulliArms([0.8, 0.6, 0.4, 0.2])
+
+
+def test_workers_do_not_change_the_numbers():
+    one, two = (
+        identify(SequentialHalving(4, budget=8), ARMS, replications=20, rng=1, n_jobs=n) for n in (1, 2)
+    )
+    assert np.array_equal(one.samples, two.samples)
+    assert np.array_equal(one.arms, two.arms)
+    assert len({tuple(arms) for arms in one.arms}) > 1
+
+
+def test_a_capped_run_takes_no_more_and_is_not_certified():
+    found = identify(Halving(4, k=1, epsilon=0.1, delta=0.1), ARMS, rng=0, max_samples=100)
+    assert not found.stopped[0]
+    assert found.samples[0] <= 100
+    assert "0 stopped" in repr(found)
+
+
+test_what_does_not_fit_is_refused = refused(
+    (SequentialHalving(5, budget=50), ARMS, "same base arms"),
+    (Halving(4, 1, epsilon=0.1, delta=0.1), GaussianArms(np.zeros(4)), "support of Halving"),
+    by=lambda explorer, environment: identify(explorer, environment, rng=0),
+)
+
+
+@pytest.mark.parametrize("numbers", [{"replications": 0}, {"max_samples": 0}])
+def test_bad_numbers_are_refused(numbers):
+    with pytest.raises(ValueError, match=next(iter(numbers))):
+        identify(SequentialHalving(4, budget=40), ARMS, rng=0, **numbers)
+
+
+def test_goals_differ():
+    means = np.array([0.9, 0.5, 0.45, 0.1])
+    pair = np.array([0, 2])
+    assert not ExploreM(2).is_correct(pair, means)
+    assert ExploreM(2, 0.06).is_correct(pair, means)
+    assert AggregateTopK(2, 0.03).is_correct(pair, means)
+    assert not AggregateTopK(2, 0.02).is_correct(pair, means)
+    oracle = TopK(4, k=2)
+    assert not BestSuperArm(oracle).is_correct(pair, means)
+    assert BestSuperArm(oracle, 0.06).is_correct(pair, means)
+    assert not BestSuperArm(oracle, 9.0).is_correct(np.array([0]), means)

@@ -1,0 +1,213 @@
+"""Likelihood ratios with a tolerance and of coins: evidence, thresholds, proportions by definition."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import entr, gammaln
+from scipy.stats import binom
+
+from cmab import EBTCI, TTUCB, BestKGLR, TrackAndStop, identify
+from cmab.confidence.kl import bernoulli_divergence
+from cmab.exploration._kernels_evidence import coin_evidence, mixture_penalty
+from cmab.exploration._kernels_proportions import coin_proportions, gaussian_proportions
+from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
+from instances import BernoulliArms, EmpiricalArms, GaussianArms
+
+RULES = {
+    "mixture": lambda n, **given: BestKGLR(n, 1, **given),
+    "eb_tci": EBTCI,
+    "ttucb": TTUCB,
+    "track_and_stop": TrackAndStop,
+}
+
+
+def divergence(p, q):
+    """kl(p, q) of coins, infinite where q excludes what p does not."""
+    terms = [(p, q), (1 - p, 1 - q)]
+    return sum(a * math.log(a / b) if b > 0 else math.inf for a, b in terms if a > 0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.1, 0.7])
+def test_evidence_of_coins_is_the_least_cost_of_an_alternative(epsilon):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        high, low = rng.choice([0.0, 1.0, 1e-9, 0.5, *rng.random(4)], 2)
+        own, other = np.exp(rng.uniform(0, 10, 2))
+        whole, part = coin_evidence(high, low, own, other, epsilon)
+        if high <= low - epsilon:
+            assert whole == 0.0
+            continue
+
+        def cost(x, high=high, low=low, own=own, other=other):
+            return own * divergence(high, x) + other * divergence(low, min(x + epsilon, 1.0))
+
+        inner = minimize_scalar(cost, bounds=(0.0, 1.0 - epsilon), method="bounded", options={"xatol": 1e-13})
+        least = min(inner.fun, cost(0.0), cost(1.0 - epsilon))
+        assert whole == pytest.approx(least, rel=1e-5, abs=1e-9)
+        assert whole <= least + 1e-9 * (1 + abs(least))
+        assert 0.0 <= part <= whole or math.isinf(whole)
+
+
+@pytest.mark.parametrize(
+    ("mean", "count"), [(0.0, 1), (1.0, 1), (0.0, 50), (0.3, 10), (0.25, 2), (0.5, 1000)]
+)
+def test_the_penalty_is_the_largest_likelihood_over_its_mean(mean, count):
+    """By numerical integration under the Beta(1/2, 1/2) prior, with ``q = sin(t)^2``."""
+
+    def relative(t):
+        q = math.sin(t) ** 2
+        return math.exp(-count * divergence(mean, q)) * 2.0 / math.pi if 0.0 < q < 1.0 else 0.0
+
+    centre = math.asin(math.sqrt(mean))
+    averaged = quad(relative, 0.0, math.pi / 2, points=[centre], epsabs=1e-13, limit=500)[0]
+    assert mixture_penalty(mean, float(count)) == pytest.approx(-math.log(averaged), rel=1e-6, abs=1e-9)
+    assert mixture_penalty(mean, float(count)) <= 0.5 * math.log(count) + math.log(2.0) + 1e-12
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 0.4, 1.0)])
+def test_a_pair_of_coins_stays_below_the_threshold_for_ever(values):
+    """Ville's inequality at level 1/2, for coins and for other outcomes: false alarms below 1e-9.
+
+    Without the penalties nine of ten paths cross, and then this test fails.
+    """
+    rng, level, runs, length = np.random.default_rng(1), math.log(2.0), 1000, 400
+    mean = float(np.mean(values))
+    outcomes = rng.choice(values, (2, runs, length))
+    counts = np.arange(1, length + 1)
+    means = np.clip(outcomes.cumsum(axis=2) / counts, 0.0, 1.0)
+    wins = means * counts
+    averaged = gammaln(wins + 0.5) + gammaln(counts - wins + 0.5) - gammaln(counts + 1.0) - math.log(math.pi)
+    paid = -counts * (entr(means) + entr(1.0 - means)) - averaged
+    safe = np.clip(means, 1e-300, 1.0), np.clip(1.0 - means, 1e-300, 1.0)
+    costs = counts * (means * np.log(safe[0] / mean) + (1 - means) * np.log(safe[1] / (1 - mean)))
+    bare = (costs.sum(axis=0) > level).any(axis=1).sum()
+    crossed = ((costs - paid).sum(axis=0) > level).any(axis=1).sum()
+    assert crossed <= binom.isf(1e-9, runs, 0.5)
+    assert bare > binom.isf(1e-9, runs, 0.5)
+
+
+def least_of(weights, means, epsilon, evidence):
+    top = int(np.argmax(means))
+    return min(evidence(means[top], m, weights[top], w) for m, w in _others(means, weights, top))
+
+
+def _others(means, weights, top):
+    return [(m, w) for i, (m, w) in enumerate(zip(means, weights, strict=True)) if i != top]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.6])
+@pytest.mark.parametrize("kind", ["coins", "gaussian"])
+def test_proportions_maximise_the_least_evidence(kind, epsilon):
+    def evidence(high, low, own, other):
+        if kind == "coins":
+            return coin_evidence(high, low, max(own, 1e-12), max(other, 1e-12), epsilon)[0]
+        return (high - low + epsilon) ** 2 / (2 * (1 / max(own, 1e-12) + 1 / max(other, 1e-12)))
+
+    rng = np.random.default_rng(2)
+    for n in (2, 3, 5):
+        means, found = rng.random(n), np.empty(n)
+        (coin_proportions if kind == "coins" else gaussian_proportions)(means, epsilon, found)
+        assert found.sum() == pytest.approx(1.0)
+        best = least_of(found, means, epsilon, evidence)
+
+        def loss(logits, means=means):
+            weights = np.exp(logits - logits.max())
+            return -least_of(weights / weights.sum(), means, epsilon, evidence)
+
+        other = minimize(loss, np.zeros(n), method="Nelder-Mead", options={"maxiter": 4000, "fatol": 1e-12})
+        assert best >= -other.fun * (1 - 1e-6)
+        if epsilon == 0.0:
+            own = bernoulli_divergence if kind == "coins" else gaussian_divergence
+            assert found == pytest.approx(characteristic_time(means, divergence=own)[0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "means", [[0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [1e-12, 0.0]]
+)
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 5.0])
+def test_proportions_at_the_edges_are_proportions(means, epsilon):
+    found = np.empty(len(means))
+    coin_proportions(np.array(means), epsilon, found)
+    assert np.all(found >= 0.0)
+    assert found.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize("name", RULES)
+def test_ties_end_with_a_tolerance(name, family):
+    """Three arms within epsilon of the best, one far below: right in all runs but delta of them, by far."""
+    rule = RULES[name](4, delta=0.1, epsilon=0.2, family=family)
+    found = identify(rule, BernoulliArms([0.8, 0.8, 0.75, 0.1]), replications=40, rng=0, max_samples=20_000)
+    assert found.stopped.all()
+    assert found.certified.all()
+    assert found.path == "compiled"
+    assert found.wrong.sum() <= binom.isf(1e-6, 40, 0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("means", [[0.55, 0.45], [0.3, 0.1, 0.1], [0.02, 0.1], [1.0, 0.9]])
+def test_errors_with_coins_are_at_most_delta(name, means):
+    """A sound rule fails this with probability below 1e-6; it takes no fewer samples than is possible."""
+    rule = RULES[name](len(means), delta=0.1, family="bernoulli")
+    found = identify(rule, BernoulliArms(means), replications=1000, rng=4, max_samples=10**5)
+    assert (~(found.correct & found.stopped)).sum() <= binom.isf(1e-6, 1000, 0.1)
+    if max(means) < 1.0:
+        time = characteristic_time(means)[1]
+        assert found.samples.mean() >= time * bernoulli_divergence(0.1, 0.9)
+
+
+@pytest.mark.slow
+def test_coins_take_fewer_samples_by_their_own_likelihood():
+    """Rare successes: sigma = 1/2 is far too wide for them."""
+    arms = BernoulliArms([0.05, 0.02, 0.02])
+    own, wide = (
+        identify(TrackAndStop(3, delta=0.1, family=family), arms, replications=40, rng=0, max_samples=10**6)
+        for family in ("bernoulli", "gaussian")
+    )
+    assert own.samples.mean() < 0.3 * wide.samples.mean()
+
+
+def test_a_threshold_that_proves_nothing_certifies_nothing():
+    rule = TrackAndStop(2, delta=0.1, family="bernoulli", mode="heuristic")
+    found = identify(rule, BernoulliArms([0.9, 0.1]), replications=5, rng=0)
+    assert found.stopped.all()
+    assert not found.certified.any()
+
+
+def test_outcomes_must_be_of_the_family():
+    rule = BestKGLR(2, 1, delta=0.1, family="bernoulli")
+    with pytest.raises(ValueError, match=r"outcomes in \[0, 1\]"):
+        identify(rule, GaussianArms([0.5, 0.1], 0.1), rng=0)
+    arms = EmpiricalArms([[0.0, 0.5, 1.0], [0.0, 0.1, 0.0]], support=(0.0, 1.0))
+    assert identify(rule, arms, rng=0, max_samples=10_000).certified.all()
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"epsilon": -0.1}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"family": "poisson"}, "family"),
+        ({"mode": "paper"}, "mode"),
+        ({"family": "bernoulli", "sigma": 1.0}, "sigma"),
+    ],
+)
+def test_bad_parameters(name, given, said):
+    with pytest.raises(ValueError, match=said):
+        RULES[name](3, delta=0.1, **given)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("shift", [0.0, 1e-17, 1e-16, 1e-15, 1e-13, 1e-11, 1e-9, 1e-8, 1e-7, 1e-6])
+def test_proportions_of_means_that_differ_by_rounding_are_proportions(shift, epsilon):
+    for top in (*np.linspace(0.0, 1.0, 41), 23 / 53, 50 / 99):
+        for other in (top - shift, top - epsilon - shift, np.nextafter(top, 0.0)):
+            found = np.empty(4)
+            coin_proportions(np.array([top, 0.2, max(other, 0.0), 0.1]), epsilon, found)
+            assert np.all(found >= 0.0)
+            assert found.sum() == pytest.approx(1.0)

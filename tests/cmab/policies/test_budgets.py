@@ -1,0 +1,490 @@
+"""Budgets of resources: never overspent, late, cancelled or resumed, and spent as the linear program says."""
+
+import copy
+import itertools
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from cmab import (
+    CTS,
+    CUCB,
+    Campaign,
+    Context,
+    Feedback,
+    ForcedExploration,
+    GLRRestart,
+    PrimalDualCUCB,
+    Session,
+    Study,
+    Ticket,
+    compare,
+    read_journal,
+    simulate,
+)
+from cmab.reports.report import write_report
+from cmab.testing import check_policy
+from cmab.theory import best_mixture
+from instances import BernoulliArms, BetaArms, GaussianArms, ResourceSemiBandit, SemiBandit
+from oracles import DegreeHeuristic, GraphicMatroid, Knapsack, ShortestPath, TopK
+
+ORACLE = TopK(4, k=2)
+USES = [BernoulliArms([0.9, 0.2, 0.6, 0.4]), BetaArms([1, 2, 3, 1], [3, 2, 1, 1])]
+PLACE = ResourceSemiBandit(BernoulliArms([0.9, 0.3, 0.7, 0.5]), ORACLE, uses=USES, allowance=[0.4, 0.6])
+
+
+def learner(rounds=100, **settings):
+    return PrimalDualCUCB(ORACLE, [0.4 * rounds, 0.6 * rounds], horizon=rounds, **settings)
+
+
+# Never overspent --------------------------------------------------------------------------------------------
+
+
+def used_up(rng):
+    """Return what a run on a random instance used up, its budgets, and what the policy said was left."""
+    m = int(rng.integers(1, 5))
+    k, resources, horizon = int(rng.integers(1, m + 1)), int(rng.integers(1, 3)), int(rng.integers(1, 12))
+    oracle = TopK(m, k)
+    budgets = k + rng.uniform(0.0, 4.0, resources) * (rng.random(resources) < 0.8)
+    budgets = np.floor(budgets) if rng.random() < 0.5 else budgets
+    rule = PrimalDualCUCB(
+        oracle,
+        budgets,
+        horizon=horizon,
+        radius_factor=rng.choice([0.0, 0.3, 1.0]),
+        rate=rng.choice([0.0, 1.0]),
+    )
+    rewards, chances = rng.random(m), rng.random((m, resources)) ** rng.choice([0.1, 1.0])
+    is_whole, is_late = rng.random() < 0.5, rng.random() < 0.3
+    state, spent, waiting = rule.initial_state(), np.zeros(resources), []
+    for t in range(2 * horizon):
+        if rule.is_done(state) and not waiting:
+            break
+        arms = rule.select(state, rng)
+        ticket = Ticket(t, arms)
+        rule.reserve(state, ticket)
+        shape = (len(arms), resources)
+        costs = (rng.random(shape) < chances[arms]) * (1.0 if is_whole else rng.random(shape))
+        spent += costs.sum(axis=0)
+        told = len(arms) if rng.random() < 0.8 else 0  # or nothing is known of the round
+        outcomes = (rng.random(told) < rewards[arms[:told]]).astype(float)
+        waiting.append((ticket, Feedback(arms[:told], outcomes, costs=costs[:told])))
+        while waiting and (not is_late or rng.random() < 0.4):
+            ticket, seen = waiting.pop(int(rng.integers(len(waiting))))
+            rule.update(state, seen, ticket, rng)
+    return spent, budgets, rule.budgets_left(state)
+
+
+def check_never_overspent(runs, seed):
+    rng, most = np.random.default_rng(seed), 0.0
+    for _ in range(runs):
+        spent, budgets, left = used_up(rng)
+        assert (spent <= budgets + 1e-9).all()
+        # What is said to be left is there, whatever was not told.
+        assert (left <= budgets - spent + 1e-9).all() and (left >= -1e-9).all()
+        most = max(most, float((spent / budgets).max()))
+    assert most > 0.95  # budgets were at stake
+
+
+def test_budgets_are_never_overspent_in_random_runs():
+    check_never_overspent(200, 0)
+
+
+@pytest.mark.slow
+def test_budgets_are_never_overspent_in_many_random_runs():
+    check_never_overspent(3000, 1)
+
+
+@pytest.mark.parametrize(
+    "late", [{}, {"delay": 7}, {"batch": 5}, {"delay": lambda _, rng: int(rng.integers(9))}]
+)
+def test_what_simulate_spends(late):
+    spent = []
+
+    class Watched(ResourceSemiBandit):
+        def play(self, super_arm, rng):
+            feedback = super().play(super_arm, rng)
+            spent.append(feedback.costs.sum(axis=0))
+            return feedback
+
+    place = Watched(PLACE.arms, ORACLE, uses=USES, allowance=[0.4, 0.6])
+    result = simulate(learner(), place, 150, rng=0, **late)
+    left = np.array([40.0, 60.0]) - np.sum(spent, axis=0)
+    (told,) = result.budgets_left
+    assert (told <= left + 1e-9).all() and (told >= 0.0).all()
+    if not late:
+        assert told == pytest.approx(left) and told.min() < 2.0  # spent as far as a round might need
+
+
+def test_a_cancelled_ticket_counts_as_used_unless_told_otherwise():
+    session = Session(PrimalDualCUCB(ORACLE, [9.0], horizon=20), rng=0)
+    tickets = [session.ask() for _ in range(3)]
+    session.cancel(tickets[0])
+    assert session.budgets_left.tolist() == [3.0]
+    session.tell(Feedback([], [], used=[0.0]), tickets[1])
+    assert session.budgets_left.tolist() == [5.0]
+    session.tell(Feedback([0], [1.0], costs=[[0.25]]), tickets[2])
+    assert session.budgets_left.tolist() == [5.75]  # arm 1 was not told, and counts as 1
+    assert not session.is_done
+    while not session.is_done:
+        session.ask()
+    assert session.budgets_left.tolist() == [1.75] and list(session.ask()) == []
+
+
+# Resuming ---------------------------------------------------------------------------------------------------
+
+
+def test_sessions_and_journals_go_on_where_they_were(tmp_path):
+    rule = learner(30)
+    session, campaign = Session(rule, rng=0), Campaign(rule, tmp_path / "journal.jsonl", rng=0)
+    coins = np.random.default_rng(0)
+    for t in range(40):
+        if t % 7 == 3:
+            session.save(tmp_path / "session.npz")
+            session = Session.load(tmp_path / "session.npz", learner(30))
+            campaign = Campaign(learner(30), tmp_path / "journal.jsonl")
+            session = copy.deepcopy(pickle.loads(pickle.dumps(session)))
+        ticket, request = session.ask(), campaign.ask()
+        assert list(ticket) == list(request)
+        if t % 5 == 2:
+            continue  # never told
+        feedback = PLACE.play(ticket.super_arm, coins)
+        session.tell(feedback, ticket)
+        rows = zip(feedback.arms.tolist(), feedback.outcomes, feedback.costs.tolist(), strict=True)
+        told = {arm: (outcome, costs) for arm, outcome, costs in rows}
+        outcomes = {arm: outcome for arm, (outcome, _) in told.items()}
+        costs = {arm: costs for arm, (_, costs) in told.items()}
+        campaign.tell(outcomes, request, costs=costs)
+    assert session.is_done and campaign.is_done
+    assert session.budgets_left.tolist() == campaign.session.budgets_left.tolist()
+    assert session.state.prices.tolist() == campaign.session.state.prices.tolist()
+
+
+def test_a_campaign_tells_costs_by_name(tmp_path):
+    campaign = Campaign(learner(), tmp_path / "journal.jsonl", rng=0)
+    request = campaign.ask()
+    with pytest.raises(ValueError, match="costs must be told of the arms of which outcomes are"):
+        campaign.tell({}, request, costs={0: [0.5, 0.5]})
+    for wrong in ({0: [0.5, 0.5]}, {0: [1, 0], 1: [-1, 0]}, {0: [1, 0], 1: [2, 0]}, {0: [1], 1: [0]}):
+        with pytest.raises(ValueError, match="costs"):
+            campaign.tell({0: 1.0, 1: 0.0}, request, costs=wrong)
+    campaign.tell({0: 1.0, 1: 0.0}, request, costs={1: [0.0, 0.5], 0: [1.0, 0.25]})
+    assert campaign.history()[-1]["costs"] == {0: [1.0, 0.25], 1: [0.0, 0.5]}
+    assert campaign.session.budgets_left.tolist() == [39.0, 59.25]
+    campaign.correct({0: 1.0, 1: 0.0}, request, costs={1: [0.0, 0.5], 0: [0.0, 0.25]})
+    assert campaign.session.budgets_left.tolist() == [40.0, 59.25]
+    campaign.undo()
+    assert Campaign(learner(), tmp_path / "journal.jsonl").session.budgets_left.tolist() == [39.0, 59.25]
+    assert len(read_journal(tmp_path / "journal.jsonl")) == 1
+
+
+def test_what_was_used_up_stays_so_when_arms_are_gone(tmp_path):
+    class Named(TopK):
+        def __init__(self, names, k):
+            super().__init__(len(names), k)
+            self.names = list(names)
+
+        def labels(self, super_arm):
+            return [self.names[arm] for arm in super_arm]
+
+        def arm_labels(self):
+            return self.names
+
+    def begin(names, **settings):
+        rule = PrimalDualCUCB(Named(names, 2), [10.0], horizon=20)
+        return Campaign(rule, tmp_path / "journal.jsonl", rng=0, **settings)
+
+    campaign = begin("abcd")
+    request = campaign.ask()
+    campaign.tell(dict.fromkeys(request, 1.0), request, costs={name: [0.75] for name in request})
+    assert campaign.session.budgets_left.tolist() == [8.5]
+    later = begin("bcd", accept_changes=True)
+    assert later.session.budgets_left.tolist() == [8.5]
+
+
+@pytest.mark.parametrize("fate", ["pending", "cancelled", "told"])
+@pytest.mark.parametrize(("names", "k"), [("abcd", 1), ("ab", 1), ("ab", 2), ("abcdef", 4), ("xyz", 3)])
+def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path, names, k, fate):
+    """A round at its worst is that of its own super arm: not of what is left of it, nor of another k."""
+
+    def begin(names, k):
+        rule = PrimalDualCUCB(TopK(len(names), k).named(list(names)), [20.0], horizon=50)
+        return Campaign(rule, tmp_path / "journal.jsonl", rng=0, accept_changes=True)
+
+    campaign = begin("abcd", 4)
+    first, second = campaign.ask(), campaign.ask()
+    campaign.tell({"b": 1.0, "d": 0.0}, first, costs={"b": [0.5], "d": [0.25]})  # a and c count as 1
+    if fate == "cancelled":
+        campaign.cancel(second)
+    left = 20.0 - 2.75 - 4.0
+    assert campaign.session.budgets_left.tolist() == [left]
+    campaign = begin(names, k)
+    assert campaign.session.budgets_left.tolist() == [left]
+    if fate == "told":
+        told = sorted(set("ab") & set(names))
+        campaign.tell(dict.fromkeys(told, 1.0), second.number, costs={name: [0.0] for name in told})
+        left += len(told)
+        assert campaign.session.budgets_left.tolist() == [left]
+    asked = sum(len(campaign.ask().names) for _ in range(30))
+    assert left - k < asked <= left
+
+
+def test_a_saved_session_of_a_campaign_knows_who_is_gone(tmp_path):
+    """Of a ticket of two arms, one gone since, both may be used up, in a file of the session, too."""
+
+    def rule(names):
+        return PrimalDualCUCB(TopK(len(names), 2).named(list(names)), [20.0], horizon=50)
+
+    request = Campaign(rule("abc"), tmp_path / "journal.jsonl", rng=0).ask()
+    rest = [name for name in "abc" if name != request.names[0]]
+    campaign = Campaign(rule(rest), tmp_path / "journal.jsonl", accept_changes=True)
+    campaign.session.save(tmp_path / "session.npz")
+    loaded = Session.load(tmp_path / "session.npz", rule(rest))
+    told = Feedback([rest.index(request.names[1])], [1.0], costs=[[0.25]])
+    for session in (campaign.session, loaded):
+        assert session.budgets_left.tolist() == [18.0]
+        session.tell(told)
+        assert session.budgets_left.tolist() == [18.75]
+
+
+def test_budgets_that_are_overspent_already_are_refused(tmp_path):
+    def rule(budget):
+        return PrimalDualCUCB(TopK(3, 2), [budget], horizon=50)
+
+    campaign = Campaign(rule(20.0), tmp_path / "journal.jsonl", rng=0)
+    for _ in range(3):
+        request = campaign.ask()
+        campaign.tell(dict.fromkeys(request, 1.0), request, costs={arm: [1.0] for arm in request})
+    campaign.session.save(tmp_path / "session.npz")
+    with pytest.raises(ValueError, match=r"budgets must bear what is spent.*-1\.0\] would be left"):
+        Campaign(rule(5.0), tmp_path / "journal.jsonl", accept_changes=True)
+    with pytest.raises(ValueError, match=r"budgets must bear what is spent.*-1\.0\] would be left"):
+        Session.load(tmp_path / "session.npz", rule(5.0), accept_changes=True)
+    # The journal is as it was, and a budget that bears it goes on.
+    assert Campaign(rule(20.0), tmp_path / "journal.jsonl").session.budgets_left.tolist() == [14.0]
+    later = Campaign(rule(6.0), tmp_path / "journal.jsonl", accept_changes=True)
+    assert later.session.budgets_left.tolist() == [0.0] and later.is_done
+
+
+# What budgets allow -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_mixture_is_that_of_the_enumerated_program(seed):
+    rng = np.random.default_rng(seed)
+    m, k, resources = 6, 1 + seed % 3, 1 + seed % 2
+    means, costs, allowance = rng.random(m), rng.random((resources, m)), rng.uniform(0.1, 1.0, resources)
+    family = [list(arm) for arm in itertools.combinations(range(m), k)]
+    rows = [[use[arm].sum() for arm in family] for use in costs] + [[1.0] * len(family)]
+    best = linprog([-means[arm].sum() for arm in family], A_ub=rows, b_ub=[*allowance, 1.0])
+    found = best_mixture(TopK(m, k), means, costs, allowance)
+    assert found.value == pytest.approx(-best.fun)
+    assert len(found.super_arms) <= resources + 1 and found.shares.sum() <= 1.0 + 1e-9
+    worth = sum(s * means[arm].sum() for s, arm in zip(found.shares, found.super_arms, strict=True))
+    uses = sum(s * costs[:, arm].sum(axis=1) for s, arm in zip(found.shares, found.super_arms, strict=True))
+    assert worth == pytest.approx(found.value) and (uses <= allowance + 1e-9).all()
+    # The dual: what the allowances are worth, and the best super arm beyond its price.
+    beyond = max(0.0, max((means - found.prices @ costs)[arm].sum() for arm in family))
+    assert found.prices @ allowance + beyond == pytest.approx(found.value)
+
+
+def test_the_mixture_refuses_what_it_cannot_be_of():
+    with pytest.raises(ValueError, match="oracle must be linear, exact and of rewards"):
+        best_mixture(TopK(3, k=1, sense="min"), np.ones(3), np.ones((1, 3)), [1.0])
+    with pytest.raises(ValueError, match=r"costs must have shape \(1, 3\)"):
+        best_mixture(TopK(3, k=1), np.ones(3), np.ones(3), [1.0])
+    with pytest.raises(ValueError, match="costs"):
+        best_mixture(TopK(3, k=1), np.ones(3), -np.ones((1, 3)), [1.0])
+    assert best_mixture(TopK(3, k=1), -np.ones(3), np.ones((1, 3)), [1.0])[0] == 0.0
+
+
+@pytest.mark.slow
+def test_the_mean_reward_comes_near_what_budgets_allow():
+    """CUCB that stops in time does not: 0.58 of it, however long it plays."""
+    means, oracle, allowance = np.linspace(0.1, 1.0, 10), TopK(10, k=3), np.array([0.6, 0.9])
+    uses = [BernoulliArms(means**2), BernoulliArms(np.roll(means, 3) * means)]
+    place = ResourceSemiBandit(BernoulliArms(means), oracle, uses=uses, allowance=allowance)
+
+    def share(rounds, **settings):
+        rule = PrimalDualCUCB(oracle, allowance * rounds, horizon=rounds, radius_factor=0.3, **settings)
+        result = simulate(rule, place, rounds, checkpoints=[rounds], replications=2, rng=0)
+        return result.expected_rewards.mean() / rounds / place.optimum
+
+    shares = [share(300), share(3000)]
+    assert share(300, rate=0.0) < 0.8 < shares[0] < shares[1] - 0.01, shares
+    assert 0.95 < shares[1] < 1.005, shares
+
+
+def test_with_budgets_that_never_bind_it_is_cucb():
+    rule = PrimalDualCUCB(ORACLE, [800.0, 800.0], horizon=400)
+    free, plain = (simulate(each, PLACE, 400, rng=0) for each in (rule, CUCB(ORACLE)))
+    assert np.array_equal(free.rewards, plain.rewards)
+
+
+def test_of_two_roads_the_short_one_is_taken_as_often_as_its_tolls_can_be_paid():
+    roads = nx.DiGraph([(0, 3), (0, 1), (1, 3)])  # the first one is short, and costs a toll
+    oracle = ShortestPath(roads, 0, 3)
+    arms, tolls = BernoulliArms([0.2, 0.5, 0.5]), [BernoulliArms([0.9, 0.0, 0.0])]
+    place = ResourceSemiBandit(arms, oracle, uses=tolls)
+    rule = PrimalDualCUCB(oracle, [300.0], horizon=1000, radius_factor=0.3)
+    result = simulate(rule, place, 1000, checkpoints=[1000], rng=0)
+    counts = result.states[0].earned.counts
+    assert counts[0] + counts[1] > 950 and 0.3 < counts[0] / 1000 < 0.36  # 300 tolls of .9 are 333 rounds
+
+
+# Studies and reports ----------------------------------------------------------------------------------------
+
+STUDY = """
+horizon = 200
+replications = 2
+seed = 0
+
+[instances.shop]
+oracle = { class = "TopK", n_arms = 4, k = 2 }
+environment = { class = "ResourceSemiBandit", oracle = "$oracle", allowance = [0.4], uses = [
+    { class = "BernoulliArms", means = [0.9, 0.2, 0.6, 0.4] },
+], arms = { class = "BernoulliArms", means = [0.9, 0.3, 0.7, 0.5] } }
+
+[learners]
+prices = { class = "PrimalDualCUCB", budgets = [80.0], horizon = 200, radius_factor = 0.3 }
+CUCB = { class = "CUCB" }
+"""
+
+
+@pytest.mark.slow
+def test_a_study_file_says_it_and_its_report_what_was_left(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    study = Study.load(tmp_path / "study.toml")
+    study.run(tmp_path / "run")
+    results = study.results(tmp_path / "run")
+    left = results["shop", "prices"].budgets_left
+    assert [each.shape for each in left] == [(1,), (1,)] and np.min(left) >= 0.0
+    assert [each.tolist() for each in results["shop", "CUCB"].budgets_left] == [[], []]
+    assert "least budget left" in write_report(tmp_path / "run").read_text(encoding="utf-8")
+
+
+def test_files_of_comparisons_keep_what_was_left(tmp_path):
+    comparison = compare({"prices": learner(50)}, PLACE, horizon=50, rng=0)
+    comparison.save(tmp_path / "comparison.npz")
+    again = type(comparison).load(tmp_path / "comparison.npz")
+    one, other = (np.array(each.results["prices"].budgets_left) for each in (comparison, again))
+    assert one.dtype == other.dtype == np.float64 and np.array_equal(one, other)
+
+
+# What is refused --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "budgets", [[], [0.0], [1.9], [-3.0], [np.nan], [np.inf], [[5.0]], 5.0, None, "5", [5.0, 1.0]]
+)
+def test_budgets_that_are_none(budgets):
+    with pytest.raises(ValueError, match="budgets"):
+        PrimalDualCUCB(ORACLE, budgets, horizon=10)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"horizon": 0}, {"horizon": 1.5}, {"rate": -1.0}, {"radius_factor": np.nan}]
+)
+def test_parameters_that_are_none(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        PrimalDualCUCB(ORACLE, [5.0], **{"horizon": 10} | wrong)
+
+
+def test_oracles_that_prices_do_not_fit():
+    with pytest.raises(ValueError, match="oracle must be linear"):
+        PrimalDualCUCB(DegreeHeuristic(nx.path_graph(4), k=1), [5.0], horizon=10)
+
+
+def test_no_other_rule_stands_before_one_with_budgets():
+    for around in (ForcedExploration, GLRRestart):
+        with pytest.raises(ValueError, match="policy must be one without budgets"):
+            around(learner())
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"costs": [[0.5]]},
+        {"costs": [0.5, 0.5]},
+        {"costs": [[-0.1], [0.5]]},
+        {"costs": [[np.nan], [0.5]]},
+        {"costs": [[np.inf], [0.5]]},
+        {"costs": [["a"], ["b"]]},
+        {"used": [-1.0]},
+        {"used": [np.nan]},
+        {"used": 1.0},
+        {"used": [0.5], "costs": [[0.5], [0.5]]},
+        {"used": [1.0, 1.0], "costs": [[0.5], [0.5]]},
+    ],
+)
+def test_costs_that_are_none(told):
+    with pytest.raises(ValueError, match=r"costs|used"):
+        Feedback([0, 1], [1.0, 0.0], **told)
+
+
+def test_feedback_that_does_not_fit_the_budgets_changes_nothing():
+    session = Session(PrimalDualCUCB(ORACLE, [9.0], horizon=20), rng=0)
+    ticket = session.ask()
+    for told in ({"costs": [[1.5], [0.0]]}, {"costs": [[0.5, 0.5]] * 2}, {"used": [1.0, 1.0]}):
+        with pytest.raises(ValueError, match="feedback"):
+            session.tell(Feedback(ticket, [1.0, 0.0], **told), ticket)
+    changed = Feedback(ticket, [1.0, 0.0], costs=[[0.5], [0.5]])
+    changed.costs[0, 0] = -5.0  # written to after it was checked
+    with pytest.raises(ValueError, match="costs"):
+        session.tell(changed, ticket)
+    assert session.budgets_left.tolist() == [7.0] and session.pending == (0,)
+
+
+def test_worlds_that_use_up_what_they_cannot():
+    with pytest.raises(ValueError, match=r"uses must lie in \[0, 1\]"):
+        ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[GaussianArms([0.5] * 4, 0.1)])
+    with pytest.raises(ValueError, match="uses must hold Arms, 4 in number"):
+        ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[BernoulliArms([0.5])])
+    with pytest.raises(ValueError, match="allowance"):
+        ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=USES, allowance=[0.5])
+    with pytest.raises(ValueError, match="uses must hold the arms of one resource at least"):
+        ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[])
+    plain = ResourceSemiBandit(PLACE.arms, ORACLE, uses=USES)
+    assert plain.optimum == SemiBandit(PLACE.arms, ORACLE).optimum
+
+
+# Beside other things ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_common_checks_pass_where_budgets_bind():
+    failures = {"learning": "what is not told of costs counts in full"}
+    check_policy(learner(60), PLACE, expected_failures=failures)
+
+
+def test_only_what_is_there_is_bought():
+    session = Session(learner(), rng=0)
+    ticket = session.ask(Context(available=[False, True, True, True]))
+    assert 0 not in ticket
+    with pytest.raises(ValueError, match="context must have nothing but available"):
+        session.ask(Context(values=np.ones(4)))
+
+
+@pytest.mark.parametrize("oracle", [Knapsack([1] * 4, 2), GraphicMatroid(nx.cycle_graph(4))], ids=repr)
+def test_other_families(oracle):
+    place = ResourceSemiBandit(PLACE.arms, oracle, uses=USES[:1], allowance=[0.5])
+    result = simulate(PrimalDualCUCB(oracle, [100.0], horizon=200, radius_factor=0.3), place, 200, rng=0)
+    assert 0.0 <= result.budgets_left[0][0] < 100.0
+
+
+def test_rules_without_budgets_learn_from_rounds_with_costs():
+    assert simulate(CTS(ORACLE), PLACE, 50, rng=0).budgets_left[0].shape == (0,)
+    assert Session(CTS(ORACLE), rng=0).budgets_left.shape == (0,)
+    assert not Session(CTS(ORACLE), rng=0).is_done
+
+
+def test_no_more_is_used_up_than_arms_can():
+    session = Session(PrimalDualCUCB(TopK(4, k=2), [10.0], horizon=100), rng=0)
+    ticket = session.ask()
+    with pytest.raises(ValueError, match=r"feedback.used must be at most 2, .* got \[50.0\]"):
+        session.tell(Feedback(ticket, [1.0, 0.0], used=[50.0]), ticket)
+    session.tell(Feedback(ticket, [1.0, 0.0], used=[2.0]), ticket)
+    assert session.budgets_left.tolist() == [8.0]

@@ -1,0 +1,101 @@
+"""Hybrid CUCB: bounds of its formula, never above CUCB's, which it is without a log or with a large bias."""
+
+import math
+
+import numpy as np
+import pytest
+from refusals import refused
+
+from cmab import CUCB, ArmStatistics, Feedback, OfflineCUCB, simulate
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+RNG = np.random.default_rng
+
+
+def told(rng, m, rounds, most=1.0):
+    seen = ArmStatistics.empty(m)
+    for _ in range(rounds):
+        arms = np.flatnonzero(rng.random(m) < rng.random())
+        seen.update(Feedback(arms, most * rng.random(len(arms))))
+    return seen
+
+
+def by_hand(here, there, bias, sense):
+    """The formula for one arm, written from the end: costs are rewards of one less the outcome."""
+    t, bounds = here.rounds + 1, []
+    for i in range(here.n_arms):
+        n, logged = int(here.counts[i]), int(there.counts[i])
+        turn = (lambda x: x) if sense == "max" else (lambda x: 1.0 - x)
+        both = [1.0]
+        if n:
+            both.append(turn(here.means[i]) + math.sqrt(3 * math.log(t) / (2 * n)))
+        if logged:
+            total = n * turn(here.means[i]) * (n > 0) + logged * turn(there.means[i])
+            width = math.sqrt(3 * math.log(t) / (2 * (n + logged)))
+            both.append(total / (n + logged) + width + bias[i] * logged / (n + logged))
+        bounds.append(turn(min(both)))
+    return np.array(bounds)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_bounds_are_those_of_the_formula(sense):
+    for seed in range(30):
+        rng = RNG(seed)
+        oracle, bias = TopK(6, 2, sense=sense), rng.random(6) * 0.3
+        here, there = told(rng, 6, seed), told(rng, 6, 40 if seed % 3 else 0)
+        found = OfflineCUCB(oracle, there, bias=bias).indices(here, rng)
+        np.testing.assert_allclose(found, np.clip(by_hand(here, there, bias, sense), 0, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_it_is_cucb_without_a_log_and_with_a_large_bias(sense):
+    """And else never more hopeful: with the bias the bounds grow up to CUCB's."""
+    for seed in range(30):
+        rng = RNG(seed)
+        oracle, here, there = TopK(6, 2, sense=sense), told(rng, 6, seed), told(rng, 6, 40)
+        plain = CUCB(oracle).indices(here, rng)
+        empty = OfflineCUCB(oracle, ArmStatistics.empty(6), bias=0.0).indices(here, rng)
+        np.testing.assert_allclose(empty, plain, atol=1e-12)
+        np.testing.assert_allclose(OfflineCUCB(oracle, there, bias=1.0).indices(here, rng), plain, atol=1e-12)
+        rows = [OfflineCUCB(oracle, there, bias=bias).indices(here, rng) for bias in (0.0, 0.1, 0.4, 1.0)]
+        assert (oracle.sign * np.diff(rows, axis=0) >= -1e-12).all()
+
+
+def test_a_log_without_bias_counts_like_rounds():
+    """Of arms that were not seen here, the bound is CUCB's of the log, at the time of this campaign."""
+    rng = RNG(0)
+    oracle, there = TopK(6, 2), told(rng, 6, 40)
+    here = ArmStatistics.empty(6)
+    for _ in range(20):
+        here.update(Feedback([], []))
+    as_if = there.merge(ArmStatistics.empty(6))
+    as_if.rounds = 20
+    found = OfflineCUCB(oracle, there, bias=0.0).indices(here, rng)
+    np.testing.assert_allclose(found, CUCB(oracle).indices(as_if, rng), atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_log_saves_rounds():
+    """400 outcomes an arm whose means are 0.02 too high; paired by seed, 10 standard errors less regret."""
+    means = np.linspace(0.2, 0.8, 8)
+    oracle, rng = TopK(8, 2), RNG(1)
+    there = ArmStatistics.empty(8)
+    for _ in range(400):
+        there.update(Feedback(np.arange(8), (rng.random(8) < np.clip(means + 0.02, 0, 1)).astype(float)))
+    world = SemiBandit(BernoulliArms(means), oracle)
+    runs = [
+        simulate(policy, world, 500, replications=12, rng=0).regret[:, -1]
+        for policy in (OfflineCUCB(oracle, there, bias=0.05), CUCB(oracle))
+    ]
+    gain = runs[1] - runs[0]
+    assert gain.mean() > 10 * gain.std(ddof=1) / math.sqrt(12)
+
+
+test_what_is_no_log_or_bias_is_refused = refused(
+    (lambda: OfflineCUCB(TopK(3, 1), ArmStatistics.empty(2), bias=0.1), "ArmStatistics of 3 arms"),
+    (lambda: OfflineCUCB(TopK(3, 1), [1.0], bias=0.1), "ArmStatistics of 3 arms"),
+    (lambda: OfflineCUCB(TopK(3, 1), ArmStatistics.empty(3), bias=-0.1), "bias must"),
+    (lambda: OfflineCUCB(TopK(3, 1), ArmStatistics.empty(3), bias=[0.1, 0.2]), "bias must"),
+    (lambda: OfflineCUCB(TopK(5, 1), told(RNG(0), 5, 9, 7.0), bias=0.1), "means of offline must lie in"),
+)

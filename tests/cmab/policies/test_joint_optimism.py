@@ -1,0 +1,243 @@
+"""`solve_root` against enumeration, and the rules that are optimistic for a super arm as a whole."""
+
+from itertools import combinations
+from math import log
+
+import networkx as nx
+import numpy as np
+import pulp
+import pytest
+from cases import ORACLES, paths
+
+from cmab import AESCB, CUCB, ESCB, OLSUCB, ArmStatistics, LinearOracle, simulate
+from instances import BernoulliArms, SemiBandit
+from oracles import BruteForce, GraphicMatroid, Matching, PuLPOracle, ShortestPath, TopK
+
+JOINT = [case for case in ORACLES if case.make().can_solve_root]
+
+
+def eastward(side):
+    """Return the ways over a square grid, east and south."""
+    graph = nx.DiGraph()
+    for i, j in nx.grid_2d_graph(side, side):
+        graph.add_edges_from(((i, j), end) for end in ((i + 1, j), (i, j + 1)) if max(end) < side)
+    return graph
+
+
+def trees(graph):
+    """Return the spanning trees as sets of edge numbers."""
+    edges, n = list(graph.edges), len(graph)
+    parts = (
+        (arms, nx.Graph([edges[arm] for arm in arms])) for arms in combinations(range(len(edges)), n - 1)
+    )
+    return [arms for arms, part in parts if len(part) == n and nx.is_connected(part)]
+
+
+def cover_program(n_arms, rng):
+    """Return an integer program whose relaxation is fractional, and its solutions."""
+    rows = [np.sort(rng.choice(n_arms, 3, replace=False)) for _ in range(5)]
+    problem = pulp.LpProblem("rows", pulp.LpMaximize)
+    x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(n_arms)]
+    for row in rows:
+        problem += pulp.lpSum(x[i] for i in row) <= 1
+    every = (arms for size in range(n_arms + 1) for arms in combinations(range(n_arms), size))
+    return PuLPOracle(problem, x), [s for s in every if all(len({*row} & {*s}) <= 1 for row in rows)]
+
+
+def matchings(graph):
+    """Return all matchings, by taking edges in turn."""
+    edges, found = list(graph.edges), [()]
+    for arm, (u, v) in enumerate(edges):
+        found += [(*arms, arm) for arms in found if not {u, v} & {x for a in arms for x in edges[a]}]
+    return found
+
+
+ROADS, TEAMS, CIRCLE = eastward(7), nx.complete_bipartite_graph(4, 4), nx.complete_graph(6)
+# Oracles with all their super arms, up to ten thousand.
+FAMILIES = {
+    "top_k": lambda: (TopK(18, 5), list(combinations(range(18), 5))),
+    "top_k_min": lambda: (TopK(12, 6, sense="min"), list(combinations(range(12), 6))),
+    "paths": lambda: (ShortestPath(ROADS, (0, 0), (6, 6)), paths(ROADS, (0, 0), (6, 6))),
+    "paths_max": lambda: (ShortestPath(ROADS, (0, 0), (6, 6), sense="max"), paths(ROADS, (0, 0), (6, 6))),
+    "matchings": lambda: (Matching(TEAMS), matchings(TEAMS)),
+    "trees": lambda: (GraphicMatroid(CIRCLE), trees(CIRCLE)),
+    "program": lambda: cover_program(12, np.random.default_rng(0)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_search_finds_what_enumeration_finds(name):
+    """On up to ten thousand super arms, at widths as rules have them and at others."""
+    oracle, family = FAMILIES[name]()
+    assert len(family) <= 10_000
+    listed, rng = BruteForce(oracle.n_arms, family, sense=oracle.sense), np.random.default_rng(0)
+    for trial in range(20):
+        means = rng.random(oracle.n_arms)
+        squares = (5.0 / rng.integers(1, 10 ** (1 + trial % 4), oracle.n_arms), rng.random(oracle.n_arms))
+        for square in squares:
+            worth = [
+                oracle.sign * means[arms].sum() + np.sqrt(square[arms].sum())
+                for arms in (oracle.solve_root(means, square, rng), listed.solve_root(means, square, rng))
+            ]
+            assert worth[0] == pytest.approx(worth[1], rel=1e-10)
+
+
+def test_where_no_tangent_touches_the_best():
+    """Sums (1, 0) and (0, 1) are worth 1 each; (0.6, 0.39) lies below the line between, and is worth more."""
+    oracle = BruteForce(3, [[0], [1], [2]])
+    means, squares = np.array([1.0, 0.0, 0.6]), np.array([0.0, 1.0, 0.39])
+    for answer in (oracle.solve_root(means, squares, 0), LinearOracle.solve_root(oracle, means, squares, 0)):
+        assert list(answer) == [2]
+
+
+def test_a_tolerance_is_kept():
+    rng = np.random.default_rng(0)
+    oracle, family = TopK(10, 4), list(combinations(range(10), 4))
+    for tolerance in (1e-9, 0.01, 0.1, 10.0):
+        means, squares = rng.random(10), rng.random(10)
+        best = max(means[list(arms)].sum() + np.sqrt(squares[list(arms)].sum()) for arms in family)
+        answer = oracle.solve_root(means, squares, rng, tolerance=tolerance)
+        assert means[answer].sum() + np.sqrt(squares[answer].sum()) >= best - tolerance - 1e-12
+
+
+@pytest.mark.parametrize("case", JOINT, ids=lambda case: case.name)
+@pytest.mark.parametrize(("size", "width"), [(-0.3, 1e-301), (1e250, 1e-320), (1e-300, 1e300), (1e100, None)])
+def test_means_and_squares_may_be_of_any_scales(case, size, width):
+    """Slopes of tangents are up to the one over the other, which no float holds."""
+    oracle, rng = case.make(), np.random.default_rng(0)
+    wide = 10.0 ** rng.integers(-320, 300, oracle.n_arms) if width is None else width
+    means = size * rng.integers(0, 3, oracle.n_arms)
+    squares = wide * rng.integers(0, 3, oracle.n_arms)
+    worth = [
+        oracle.sign * means[list(arms)].sum() + np.sqrt(squares[list(arms)].sum())
+        for arms in (oracle.solve_root(means, squares, rng), *case.super_arms())
+    ]
+    scale = np.abs(means).max() + np.sqrt(squares.max())
+    assert worth[0] == pytest.approx(max(worth), rel=1e-10, abs=1e-11 * scale)
+
+
+def test_aescb_needs_few_calls_where_escb_does_not_end(monkeypatch):
+    """After 14 rounds of sets of 6 of 40 arms the search of all families goes on, until a tolerance ends it.
+
+    What `TopK` has in its place finds the best.
+    """
+    monkeypatch.setattr(TopK, "uniform_size", None)
+    oracle, rule = TopK(40, 6), AESCB(TopK(40, 6))
+    oracle.root_limit = None
+    counts = np.array([int(n) for n in "2243353242141131111111314213113311232411"])
+    wins = np.array([int(n) for n in "0032252041030020000000203102002200121300"])
+    asked, inner = [], oracle.solve_constrained
+
+    def solve_constrained(*arguments):
+        asked.append(arguments)
+        if len(asked) == 1000:
+            raise RuntimeError("a thousand calls")
+        return inner(*arguments)
+
+    monkeypatch.setattr(oracle, "solve_constrained", solve_constrained)
+    squares = (log(15) + 24 * log(log(15))) / (2 * counts)
+    assert rule.tolerance(15) == pytest.approx(40 * log(6) ** 2 / 15)
+    oracle.solve_root(wins / counts, squares, 0, tolerance=rule.tolerance(15))
+    assert len(asked) < 10
+    with pytest.raises(RuntimeError, match="thousand"):
+        oracle.solve_root(wins / counts, squares, 0)
+    near = oracle.solve_root(wins / counts, squares, 0, tolerance=0.01)
+    monkeypatch.undo()
+    best = oracle.solve_root(wins / counts, squares, 0)
+    worth = [(wins / counts)[arms].sum() + np.sqrt(squares[arms].sum()) for arms in (near, best)]
+    assert worth[0] <= worth[1] <= worth[0] + 0.01
+
+
+def test_what_solve_root_refuses():
+    oracle = TopK(3, 2)
+    for squares, words in (([1, -1, 0], "squares"), ([1, 1], "squares"), ([1, np.nan, 0], "squares")):
+        with pytest.raises(ValueError, match=words):
+            oracle.solve_root(np.ones(3), np.array(squares, float), 0)
+    with pytest.raises(ValueError, match="tolerance"):
+        oracle.solve_root(np.ones(3), np.ones(3), 0, tolerance=-1.0)
+    roads = ShortestPath(nx.cycle_graph(4), 0, 2)
+    assert not roads.can_solve_root
+    with pytest.raises(TypeError, match="solve_root"):
+        roads.solve_root(np.ones(4), np.ones(4), 0)
+    for rule in (ESCB, AESCB, OLSUCB):
+        with pytest.raises(ValueError, match="can_solve_root"):
+            rule(roads)
+
+
+def known_statistics():
+    stats = ArmStatistics.empty(4)
+    stats.counters[:] = 1, 10, 100, 1000
+    stats.means[:] = 0.2, 0.4, 0.6, 0.8
+    stats.rounds = 1000
+    return stats
+
+
+def test_the_widths_of_the_papers():
+    stats, t, k, m = known_statistics(), 1001, 2, 4
+    oracle = TopK(m, k)
+    f = log(t) + 4 * k * log(log(t))
+    assert ESCB(oracle).widths(stats, t) == pytest.approx([f / 2 / n for n in (1, 10, 100, 1000)])
+    assert AESCB(oracle, support=(0.0, 10.0)).widths(stats, t) == pytest.approx(
+        [100 * f / 2 / n for n in (1, 10, 100, 1000)]
+    )
+    assert ESCB(oracle, loglog=0.0).widths(stats, t) == pytest.approx(
+        [log(t) / 2 / n for n in (1, 10, 100, 1000)]
+    )
+    # Degenne and Perchet's matrix product, for a diagonal covariance.
+    ridge, covariance, counts = 0.5, np.diag([0.25, 1.0, 4.0, 0.25]), np.diag(stats.counts.astype(float))
+    inverse = np.linalg.inv(counts)
+    product = inverse @ (ridge * covariance @ counts + counts @ covariance) @ inverse
+    f = log(t) + (m + 2) * log(log(t)) + m / 2 * log(1 + np.e / ridge)
+    policy = OLSUCB(oracle, sigma=[0.5, 1.0, 2.0, 0.5], ridge=ridge)
+    assert policy.widths(stats, t) == pytest.approx(2 * f * np.diag(product))
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_escb_plays_the_largest_index(sense):
+    """Against the index of each super arm, written out; arms never seen come first."""
+    stats, policy = known_statistics(), ESCB(TopK(4, 2, sense=sense))
+    f = log(1001) + 8 * log(log(1001))
+
+    def index(arms):
+        mean, width = (
+            sum(stats.means[i] for i in arms),
+            np.sqrt(f / 2 * sum(1 / stats.counts[i] for i in arms)),
+        )
+        return mean + width if sense == "max" else -(mean - width)
+
+    best = max(combinations(range(4), 2), key=index)
+    assert tuple(policy.select(stats, np.random.default_rng(0))) == best
+    stats.counters[[1, 3]] = 0
+    assert list(policy.select(stats, np.random.default_rng(0))) == [1, 3]
+
+
+def test_an_arm_in_no_super_arm_is_not_waited_for():
+    oracle = BruteForce(3, [[0], [1]])
+    run = simulate(ESCB(oracle), SemiBandit(BernoulliArms([0.1, 0.9, 0.5]), oracle), 200, rng=0)
+    assert run.states[0].counts[2] == 0
+    assert run.regret[0, -1] < 30
+
+
+@pytest.mark.parametrize("parameters", [{"loglog": -1.0}, {"support": (1.0, 0.0)}, {"epsilon": -0.1}])
+def test_aescb_refuses(parameters):
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        AESCB(TopK(3, 2), **parameters)
+
+
+@pytest.mark.parametrize("parameters", [{"sigma": -1.0}, {"sigma": [1.0, 1.0]}, {"ridge": 0.0}])
+def test_olsucb_refuses(parameters):
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        OLSUCB(TopK(3, 2), **parameters)
+
+
+@pytest.mark.slow
+def test_joint_optimism_explores_less_than_arm_by_arm():
+    """24 independent arms in two disjoint super arms: ESCB's radius is L^(1/2) times smaller than CUCB's.
+
+    The worst of three runs of the one is below the best of the other.
+    """
+    oracle = BruteForce(24, [range(12), range(12, 24)])
+    place = SemiBandit(BernoulliArms([0.8] * 12 + [0.9] * 12), oracle)
+    runs = {rule: simulate(rule(oracle), place, 1500, replications=3, rng=0) for rule in (ESCB, CUCB)}
+    assert runs[ESCB].regret[:, -1].max() < runs[CUCB].regret[:, -1].min()

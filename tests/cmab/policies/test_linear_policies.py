@@ -1,0 +1,354 @@
+"""Learners whose means are linear in features: against CUCB, Gaussian CTS and regression written out."""
+
+import numpy as np
+import pytest
+from refusals import refused
+
+from cmab import (
+    C2UCB,
+    CUCB,
+    CombLinTS,
+    CombLinUCB,
+    Context,
+    Feedback,
+    GaussianCTS,
+    LinearStatistics,
+    LogisticTS,
+    LogRadius,
+    Session,
+    simulate,
+)
+from cmab.cli import main
+from cmab.linear.factors import cholesky, inverses, solve_definite
+from instances import BernoulliArms, LinearSemiBandit, SemiBandit
+from oracles import InfluenceMaximization, TopK
+
+MEANS = np.array([0.8, 0.3, 0.7, 0.5, 0.2, 0.6])
+ORACLE = TopK(6, k=2)
+ONE_HOT = np.eye(6)
+
+
+# The regression ----------------------------------------------------------------------------------------
+
+
+def learned(rng, n_groups, rounds=30, d=3):
+    """Return statistics of random outcomes, and all that they were told."""
+    stats, told = LinearStatistics.empty(d, n_groups, ridge=0.7), []
+    for _ in range(rounds):
+        n = int(rng.integers(1, 5))
+        rows, outcomes, weights = rng.normal(size=(n, d)), rng.normal(size=n), rng.random(n)
+        group = rng.integers(n_groups, size=n)
+        stats.update(rows, outcomes, None if n_groups == 1 else group, weights)
+        told += zip(rows, outcomes, weights, group if n_groups > 1 else [0] * n, strict=True)
+    return stats, told
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_estimates_and_widths_are_those_of_least_squares(n_groups):
+    """The ridge as further rows of a least-squares problem, solved by QR; widths by the inverse."""
+    rng = np.random.default_rng(n_groups)
+    stats, told = learned(rng, n_groups)
+    posterior = stats.posterior()
+    assert stats.rounds == 30
+    assert repr(stats) == f"LinearStatistics(dimension=3, groups={n_groups}, rounds=30)"
+    stats.check(LinearStatistics.empty(3, n_groups, ridge=0.7))
+    x, group = rng.normal(size=(7, 3)), rng.integers(n_groups, size=7)
+    of = None if n_groups == 1 else group
+    for number in range(n_groups):
+        rows = [np.sqrt(w) * row for row, _, w, g in told if g == number]
+        right = [np.sqrt(w) * y for _, y, w, g in told if g == number]
+        design = np.vstack([*rows, np.sqrt(0.7) * np.eye(3)])
+        theta = np.linalg.lstsq(design, np.append(right, np.zeros(3)), rcond=None)[0]
+        assert posterior.theta[number] == pytest.approx(theta)
+        inverse = np.linalg.inv(design.T @ design)
+        own = group == number
+        assert posterior.means(x, of)[own] == pytest.approx(x[own] @ theta)
+        widths = np.sqrt([row @ inverse @ row for row in x[own]])
+        assert posterior.widths(x, of)[own] == pytest.approx(widths)
+
+
+def test_draws_have_the_posterior_covariance_and_the_seed_says_which():
+    stats, _ = learned(np.random.default_rng(5), 2)
+    posterior = stats.posterior()
+    assert np.einsum("gij,gik->gjk", posterior.roots, posterior.roots) == pytest.approx(
+        np.linalg.inv(stats.precision)
+    )
+    # By definition: L^T (theta - mean) = scale z, L being the one lower factor with a positive diagonal.
+    drawn = posterior.draw(0.5, np.random.default_rng(9))
+    factors = np.linalg.cholesky(stats.precision)
+    z = np.einsum("gji,gj->gi", factors, drawn - posterior.theta) / 0.5
+    assert z == pytest.approx(np.random.default_rng(9).standard_normal((2, 3)))
+
+
+def test_estimates_stay_right_for_features_that_are_nearly_the_same():
+    """A condition number of 1e12, of which the factor has the root."""
+    stats = LinearStatistics.empty(2, ridge=1e-6)
+    rows = np.array([[1.0, 0.0], [1.0, 1e-3]])
+    for _ in range(1000):
+        stats.update(rows, rows @ np.array([0.3, 0.4]))
+    assert stats.posterior().theta[0] == pytest.approx([0.3, 0.4], rel=2e-3)
+    assert np.array_equal(stats.precision[0], stats.precision[0].T)
+
+
+@pytest.mark.parametrize("norm", [1.0, 1e8, 1e99])
+@pytest.mark.parametrize("rule", [C2UCB, CombLinUCB, CombLinTS, LogisticTS])
+def test_a_ridge_lost_to_rounding_ends_no_campaign(rule, norm):
+    """Features that are multiples of one another, and equal columns, of whatever scale."""
+    rng = np.random.default_rng(0)
+    for ridge in (1e-300, 1.0):
+        session = Session(rule(TopK(5, k=2), dimension=3, norm=norm, ridge=ridge), rng=0)
+        rows = norm / 2 * np.repeat(rng.random((5, 1)), 3, axis=1)
+        for _ in range(40):
+            ticket = session.ask(Context(features=rows * rng.random((5, 1))))
+            session.tell(Feedback(ticket, rng.integers(0, 2, 2).astype(float)))
+        slopes = session.state.posterior().means(rows) / (rows[:, 0] / norm)
+        assert slopes == pytest.approx(np.full(5, slopes.mean()), rel=1e-3)
+
+
+# One-hot features --------------------------------------------------------------------------------------
+
+
+def play(policies, rounds, seed=0):
+    """Return whether all policies chose the same in each round, each told of the same outcomes."""
+    sessions = [Session(policy, rng=seed) for policy in policies]
+    place, coins = SemiBandit(BernoulliArms(MEANS), policies[0].oracle), np.random.default_rng(seed)
+    for _ in range(rounds):
+        tickets = [session.ask() for session in sessions]
+        chosen = {tuple(ticket.super_arm.tolist()) for ticket in tickets}
+        assert len(chosen) == 1
+        feedback = place.play(tickets[0].super_arm, coins)
+        for session, ticket in zip(sessions, tickets, strict=True):
+            session.tell(feedback, ticket)
+    return sessions
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_one_hot_features_choose_as_cucb(sense):
+    oracle = TopK(6, k=2, sense=sense)
+    tiny = C2UCB(oracle, ONE_HOT, radius=LogRadius(), ridge=1e-12)
+    play([CUCB(oracle), tiny], 250)
+    prior = CUCB(oracle, prior_mean=0.0, prior_weight=2.0, radius=LogRadius.tight())
+    play([prior, C2UCB(oracle, ONE_HOT, radius=LogRadius.tight(), ridge=2.0)], 150)
+    # Arms as groups with a column of ones: the same once more.
+    alone = {"group": np.arange(6), "radius": LogRadius(), "ridge": 1e-12}
+    play([CUCB(oracle), C2UCB(oracle, np.ones((6, 1)), **alone)], 100)
+
+
+def test_one_hot_features_draw_as_gaussian_cts():
+    """From one outcome of each arm on: an arm never seen comes first there, and has the prior here."""
+    linear = CombLinTS(ORACLE, ONE_HOT, ridge=1e-12, factor=np.sqrt(1.1))
+    gaussian = GaussianCTS(ORACLE, "independent")
+    states = [policy.initial_state() for policy in (linear, gaussian)]
+    coins, place = np.random.default_rng(1), SemiBandit(BernoulliArms(MEANS), ORACLE)
+    for policy, state in zip((linear, gaussian), states, strict=True):
+        policy.update(state, Feedback(np.arange(6), np.full(6, 0.5)))
+    for number in range(200):
+        one, other = (
+            policy.select(state, np.random.default_rng(number))
+            for policy, state in zip((linear, gaussian), states, strict=True)
+        )
+        assert one.tolist() == other.tolist()
+        feedback = place.play(one, coins)
+        linear.update(states[0], feedback)
+        gaussian.update(states[1], feedback)
+
+
+# The theorems' constants -------------------------------------------------------------------------------
+
+
+def test_radii_are_those_of_the_theorems():
+    """Written out once more, for t = 5, K = 2, d = 6."""
+    policy = C2UCB(ORACLE, ONE_HOT, ridge=2.0, norm=3.0, bound=1.5, delta=0.2)
+    alpha = 0.5 * np.sqrt(6 * np.log((1 + 5 * 2 * 9 / 2) / 0.2)) + np.sqrt(2) * 1.5
+    assert policy.proven_radius(5) == pytest.approx(alpha)
+    c = 0.5 * np.sqrt(6 * np.log(1 + 10 / (6 * 2)) + 2 * np.log(10)) + np.sqrt(2)
+    assert CombLinUCB(ORACLE, ONE_HOT, ridge=2.0).proven_radius(5) == pytest.approx(c)
+    assert CombLinUCB(ORACLE, ONE_HOT, ridge=2.0, horizon=5).proven_radius(9) == pytest.approx(c)
+    assert CombLinUCB(ORACLE, ONE_HOT, sigma=2.0, support=None).scale == 2.0
+
+
+def test_bounds_hold_in_all_rounds():
+    """Indices of C2UCB lie above the means, which fails with probability at most 1e-6."""
+    environment = LinearSemiBandit(np.full(4, 0.5), TopK(15, k=3))
+    policy = C2UCB(environment.oracle, dimension=4, delta=1e-6)
+    state, rng = policy.initial_state(), np.random.default_rng(2)
+    for t in range(1, 200):
+        today = environment.in_round(t, rng)
+        indices = policy.indices(state, today.context.features, rng)
+        assert (indices >= today.means).all()
+        chosen = policy.select(state, rng, today.context)
+        shown = today.play(chosen, rng)
+        state.update(today.context.features[shown.arms], shown.outcomes)
+
+
+@pytest.mark.slow
+def test_regret_grows_with_the_dimension_and_not_with_the_arms():
+    """Means of 4 runs, with standard errors of a tenth: four times as much of either."""
+    for make, parameters in ((C2UCB, {"radius": 0.5}), (CombLinTS, {})):
+        regret = {}
+        for d, m in ((3, 20), (12, 20), (12, 80)):
+            environment = LinearSemiBandit(np.full(d, d**-0.5), TopK(m, k=3))
+            policy = make(environment.oracle, dimension=d, **parameters)
+            runs = simulate(policy, environment, 500, replications=4, rng=0)
+            regret[d, m] = runs.regret[:, -1].mean()
+        assert regret[12, 20] > 1.7 * regret[3, 20]
+        assert regret[12, 80] < 1.5 * regret[12, 20]
+
+
+# Features of rounds ------------------------------------------------------------------------------------
+
+
+def test_features_of_a_ticket_are_those_of_its_round():
+    """Told in another order, the regression is the same."""
+    rng = np.random.default_rng(0)
+    contexts = [Context(features=rng.random((6, 2)) / 2) for _ in range(5)]
+    outcomes = rng.random((5, 2))
+    states = []
+    for order in (range(5), (3, 0, 4, 1, 2)):
+        session = Session(C2UCB(ORACLE, dimension=2, radius=0.1), rng=1)
+        tickets = [session.ask(context) for context in contexts]
+        for number in order:
+            session.tell(Feedback(tickets[number], outcomes[number]), tickets[number])
+        states.append(session.state)
+    assert states[0].precision == pytest.approx(states[1].precision)
+    assert states[0].moment == pytest.approx(states[1].moment)
+
+
+@pytest.mark.parametrize("make", [C2UCB, CombLinUCB, CombLinTS, LogisticTS])
+def test_sessions_are_saved_with_open_tickets(make, tmp_path):
+    rng = np.random.default_rng(0)
+    policy = make(ORACLE, dimension=2, group=[0, 0, 0, 1, 1, 1])
+    session = Session(policy, rng=4)
+    for _ in range(5):
+        ticket = session.ask(Context(features=rng.random((6, 2)) / 2))
+        session.tell(Feedback(ticket, rng.random(2)))
+    ticket = session.ask(Context(features=rng.random((6, 2)) / 2, available=rng.random(6) < 0.9))
+    session.save(tmp_path / "state")
+    again = Session.load(tmp_path / "state", policy)
+    for one in (session, again):
+        one.tell(Feedback(ticket.super_arm, [0.25, 0.75]), 5)
+    assert np.array_equal(session.state.precision, again.state.precision)
+    context = Context(features=rng.random((6, 2)) / 2)
+    assert session.ask(context).super_arm.tolist() == again.ask(context).super_arm.tolist()
+
+
+@pytest.mark.slow
+def test_probabilities_are_within_bounds_for_oracles_that_need_it():
+    import networkx as nx
+
+    graph = nx.gnp_random_graph(12, 0.3, seed=1, directed=True)
+    oracle = InfluenceMaximization(graph, k=2, epsilon=0.3)
+    features = np.random.default_rng(0).normal(size=(oracle.n_arms, 3)) / 4
+    for policy in (CombLinUCB(oracle, features), CombLinTS(oracle, features, factor=5.0)):
+        assert policy.most_seen == oracle.n_arms
+        assert len(Session(policy, rng=0).ask().super_arm) == 2
+
+
+test_what_is_refused_when_they_are_made = refused(
+    ({}, "dimension must be given where features are not"),
+    ({"dimension": 0}, "dimension must"),
+    ({"features": ONE_HOT, "dimension": 6.0}, "dimension must be an integer"),
+    ({"dimension": 10**7}, r"dimension must be at most 16384 with 1 group\(s\), .* got 10000000"),
+    ({"dimension": 10**4, "group": range(6)}, r"dimension must be at most 6688 with 6 group\(s\)"),
+    ({"features": np.ones((5, 2))}, r"features must have shape \(6, d\), got \(5, 2\)"),
+    ({"features": np.ones(6)}, r"features must have shape \(6, d\)"),
+    ({"features": ONE_HOT, "dimension": 2}, r"features must have shape \(6, 2\), got \(6, 6\)"),
+    ({"features": np.full((6, 1), np.nan)}, "features must be finite, got nan"),
+    ({"features": np.full((6, 1), 1e200)}, r"features must have norms of at most norm=1, got 1e\+200"),
+    (
+        {"features": ONE_HOT * 7},
+        "got 7 of arm 0: divide all by it, or say norm=7",
+    ),
+    ({"features": [["a"]] * 6}, "features must be an array of real numbers"),
+    ({"dimension": 2, "group": [0, 1, 3, 0, 0, 0]}, "group must be one integer for each of 6 arms"),
+    ({"dimension": 2, "group": [0.5] * 6}, "group must be one integer"),
+    ({"dimension": 2, "ridge": 0.0}, "ridge must"),
+    ({"dimension": 2, "norm": 0.0}, "norm must"),
+    ({"dimension": 2, "sigma": 0.0}, "sigma must"),
+    ({"dimension": 2, "support": None}, "sigma must be given where support is None"),
+    ({"dimension": 2, "radius": -1.0}, "radius must"),
+    ({"dimension": 2, "bound": -1.0}, "bound must"),
+    ({"dimension": 2, "delta": 0.0}, "delta must"),
+    by=lambda arguments: C2UCB(ORACLE, **arguments),
+)
+
+
+def test_what_is_refused_in_a_round():
+    session = Session(C2UCB(ORACLE, dimension=2, radius=0.5), rng=0)
+    with pytest.raises(ValueError, match="context must have features for C2UCB, got none"):
+        session.ask()
+    with pytest.raises(ValueError, match=r"context.features must have shape \(6, 2\), got \(6, 3\)"):
+        session.ask(Context(features=np.zeros((6, 3))))
+    with pytest.raises(ValueError, match=r"context\.features must have norms of .* got 1\.5 of arm 4"):
+        session.ask(Context(features=np.outer(np.arange(6) == 4, [0.0, 1.5])))
+    policy = C2UCB(ORACLE, ONE_HOT)
+    state = policy.initial_state()
+    for wrong in (LinearStatistics.empty(5), LinearStatistics.empty(6, 2), policy.oracle):
+        with pytest.raises(ValueError, match="state"):
+            policy.select(wrong, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"feedback\.arms"):
+        policy.update(state, Feedback([6], [0.5]))
+    with pytest.raises(ValueError, match=r"feedback\.pulls must be None for C2UCB"):
+        policy.update(state, Feedback([0], [0.5], pulls=[2]))
+    with pytest.raises(ValueError, match="horizon must"):
+        CombLinUCB(ORACLE, ONE_HOT, horizon=0)
+    with pytest.raises(ValueError, match="factor must"):
+        CombLinTS(ORACLE, ONE_HOT, factor=0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"precision": np.eye(2)[None]}, "state.precision must be floats of shape"),
+        ({"precision": np.array([[[1.0, 2.0], [0.0, 1.0]]])}, "precision must be symmetric"),
+        ({"precision": 0.5 * np.eye(2)[None], "rounds": 1}, "precision must be at least"),
+        ({"moment": np.array([[0.0, np.inf]])}, "all numbers finite"),
+        ({"moment": np.array([[0.0, 1.0]])}, "there must be a round"),
+        ({"rounds": -1}, "rounds must"),
+    ],
+)
+def test_files_are_refused_that_no_feedback_led_to(change, message):
+    fresh, stats = LinearStatistics.empty(2), LinearStatistics.empty(2)
+    wrong = dict(change)
+    if wrong.get("precision") is not None and "state" in message:
+        wrong["precision"] = np.eye(3)[None]
+    for name, value in wrong.items():
+        setattr(stats, name, value)
+    with pytest.raises(ValueError, match=message):
+        stats.check(fresh)
+
+
+STUDY = """
+horizon = 60
+replications = 2
+[instances.linear]
+oracle = { class = "TopK", n_arms = 10, k = 2 }
+environment = { class = "LinearSemiBandit", coefficients = [0.6, 0.8], oracle = "$oracle" }
+[learners.C2UCB]
+class = "C2UCB"
+dimension = 2
+radius = 0.5
+[learners.CombLinTS]
+class = "CombLinTS"
+dimension = 2
+"""
+
+
+@pytest.mark.slow
+def test_study_files_say_them(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]) == 0
+
+
+@pytest.mark.parametrize("dimension", [3, 63, 64, 90])
+def test_factors_of_large_and_small_matrices(dimension):
+    """The inverse of the factor, and the solution, whichever routine gives them."""
+    rng = np.random.default_rng(dimension)
+    rows = rng.normal(size=(2, dimension, dimension))
+    matrices = np.eye(dimension) + rows @ rows.transpose(0, 2, 1)
+    factors = cholesky(matrices)
+    roots = np.tril(inverses(factors))
+    assert np.allclose(roots @ factors, np.eye(dimension), atol=1e-8)
+    assert np.array_equal(inverses(factors)[1], inverses(factors[1:])[0])
+    right = rng.normal(size=dimension)
+    assert np.allclose(matrices[0] @ solve_definite(matrices[0], right), right, atol=1e-6)

@@ -1,0 +1,122 @@
+"""Logistic Thompson sampling: against optimisation by scipy, Chapelle and Li's algorithm, and the truth."""
+
+import numpy as np
+import pytest
+from refusals import refused
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from cmab import LinearStatistics, LogisticTS
+from cmab.cli import main
+from oracles import TopK
+
+
+class Reference:
+    """Algorithm 3 of Chapelle and Li (2011) as written, with y in {-1, 1}, and a whole matrix besides."""
+
+    def __init__(self, d, ridge, prior, is_diagonal):
+        self.m, self.q, self.is_diagonal = np.array(prior, float), ridge * np.eye(d), is_diagonal
+
+    def update(self, x, outcomes):
+        y = 2.0 * outcomes - 1.0
+
+        def loss(w):
+            return 0.5 * (w - self.m) @ self.q @ (w - self.m) + np.log1p(np.exp(-y * (x @ w))).sum()
+
+        def slope(w):
+            return self.q @ (w - self.m) - (y / (1.0 + np.exp(y * (x @ w)))) @ x
+
+        self.m = minimize(loss, self.m, jac=slope, method="BFGS", options={"gtol": 1e-10}).x
+        p = 1.0 / (1.0 + np.exp(-x @ self.m))
+        gained = np.einsum("j,ja,jb->ab", p * (1 - p), x, x)
+        self.q = self.q + (np.diag(np.diag(gained)) if self.is_diagonal else gained)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_posteriors_are_those_of_chapelle_and_li(covariance):
+    """Batches of several arms in two groups, told one after the other."""
+    rng = np.random.default_rng(3)
+    oracle, group, prior = TopK(8, k=2), np.arange(8) % 2, [0.5, -1.0, -2.0]
+    policy = LogisticTS(
+        oracle, dimension=3, group=group, ridge=0.7, prior_mean=prior, covariance=covariance, norm=9
+    )
+    state = policy.initial_state()
+    references = [Reference(3, 0.7, prior, covariance == "diagonal") for _ in range(2)]
+    for _ in range(25):
+        features, arms = rng.normal(size=(8, 3)), rng.permutation(8)[:2]
+        outcomes = (rng.random(2) < expit(features[arms] @ [1.0, -2.0, 0.5])).astype(float)
+        policy._regress(state, features[arms], outcomes, group[arms])
+        for number in set(group[arms]):
+            own = arms[group[arms] == number]
+            references[number].update(features[own], outcomes[group[arms] == number])
+    posterior = state.posterior()
+    for number, reference in enumerate(references):
+        assert posterior.theta[number] == pytest.approx(reference.m, abs=1e-6)
+        assert state.precision[number] == pytest.approx(reference.q, abs=1e-6)
+    state.check(policy.initial_state())
+
+
+def test_the_mode_is_found_from_far_away():
+    """Weak priors, features and prior means of all sizes: the slope vanishes up to rounding."""
+    rng = np.random.default_rng(0)
+    for number in range(60):
+        scale, ridge = 10.0 ** rng.uniform(-2, 2), 10.0 ** rng.uniform(-6, 2)
+        rows, outcomes = scale * rng.normal(size=(6, 4)), rng.integers(2, size=6).astype(float)
+        stats = LinearStatistics.empty(4, ridge=ridge)
+        stats.moment[:] = ridge * 30 * rng.normal(size=4)
+        centre = stats.moment[0] / ridge
+        stats.update_logistic(rows, outcomes, is_diagonal=bool(number % 2))
+        theta = stats.posterior().theta[0]
+        slope = ridge * (theta - centre) + rows.T @ (expit(rows @ theta) - outcomes)
+        assert np.abs(slope).max() < 1e-4 * (ridge * np.abs(theta - centre).max() + np.abs(rows).sum())
+
+
+def test_what_is_learned_is_the_truth_within_its_own_error():
+    """Normal errors of all coefficients in units of the posterior's: chi-square, false alarm 1e-6."""
+    rng, truth, d = np.random.default_rng(1), np.array([0.8, -1.2, 0.4, -1.0]), 4
+    stats = LinearStatistics.empty(d, ridge=1e-3)
+    for _ in range(400):
+        rows = rng.normal(size=(10, d)) / 2
+        stats.update_logistic(rows, (rng.random(10) < expit(rows @ truth)).astype(float))
+    away = stats.posterior().theta[0] - truth
+    assert away @ stats.precision[0] @ away < 33.4  # chi2.isf(1e-6, 4)
+    draws = np.array([stats.posterior().draw(2.0, rng)[0] for _ in range(4000)])
+    assert np.cov(draws.T) == pytest.approx(4 * np.linalg.inv(stats.precision[0]), rel=0.2, abs=3e-3)
+
+
+def test_indices_are_means_under_one_draw():
+    """The same standard normal numbers through the Cholesky factor of the covariance's inverse."""
+    oracle = TopK(5, k=2)
+    features = np.random.default_rng(0).normal(size=(5, 2)) / 4
+    policy = LogisticTS(oracle, features, prior_mean=[1.0, -2.0], ridge=4.0, factor=0.5)
+    indices = policy.indices(policy.initial_state(), features, np.random.default_rng(7))
+    z = np.random.default_rng(7).standard_normal(2)
+    assert indices == pytest.approx(expit(features @ ([1.0, -2.0] + 0.5 * z / 2.0)))
+
+
+test_what_is_refused = refused(
+    ({"prior_mean": [0.0]}, "prior_mean must be a 1-D array of length 2"),
+    ({"prior_mean": np.nan}, "prior_mean must"),
+    ({"factor": 0.0}, "factor must"),
+    ({"covariance": "half"}, "covariance must be one of 'full', 'diagonal'"),
+    by=lambda arguments: LogisticTS(TopK(3, k=1), dimension=2, **arguments),
+)
+
+
+STUDY = """
+horizon = 40
+replications = 2
+[instances.linear]
+oracle = { class = "TopK", n_arms = 10, k = 2 }
+environment = { class = "LinearSemiBandit", coefficients = [0.6, 0.8], oracle = "$oracle" }
+[learners.LogisticTS]
+class = "LogisticTS"
+dimension = 2
+prior_mean = -1.0
+"""
+
+
+@pytest.mark.slow
+def test_a_study_file_says_it(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]) == 0

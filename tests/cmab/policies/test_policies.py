@@ -1,0 +1,329 @@
+"""Comparison policies: index rules against their formulas, posteriors against scipy, roles against regret."""
+
+import math
+
+import numpy as np
+import pytest
+from refusals import refused
+from scipy.stats import beta, kstest
+
+from cmab import (
+    BCUCB,
+    CTS,
+    CUCB,
+    LLR,
+    BayesUCB,
+    Clairvoyant,
+    EpsilonGreedy,
+    ExploreThenCommit,
+    Feedback,
+    Greedy,
+    LinearOracle,
+    Oracle,
+    RandomPolicy,
+    Session,
+    simulate,
+)
+from instances import BernoulliArms, SemiBandit
+from oracles import BruteForce, TopK
+
+SENSES = pytest.mark.parametrize("sense", ["max", "min"])
+MEANS = np.array([0.9, 0.8, 0.5, 0.3, 0.2, 0.1])
+
+
+def state_of(policy, counts, means, rounds):
+    state = policy.initial_state()
+    state.counters[:], state.means[:], state.rounds = counts, means, rounds
+    return state
+
+
+# BC-UCB --------------------------------------------------------------------------------------------------
+
+
+@SENSES
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-1.0, 3.0)])
+def test_bcucb_is_its_formula_of_the_outcomes(sense, support):
+    """Against numpy's variance of all outcomes; arm 0 unseen, arm 1 constant, arm 2 at an end."""
+    policy, rng = BCUCB(TopK(5, 2, sense=sense), support=support), np.random.default_rng(0)
+    stats, seen, length = policy.initial_state(), [[] for _ in range(5)], support[1] - support[0]
+    for t in range(2, 1500):
+        arm = int(rng.integers(1, 5))
+        share = [0.0, 0.3, 1.0, rng.random(), float(rng.random() < 0.2)][arm]
+        seen[arm].append(support[0] + length * share)
+        stats.update(Feedback([arm], [seen[arm][-1]]))
+        if t % 50:
+            continue
+        wanted = np.full(5, support[1] if sense == "max" else support[0])
+        for i in range(1, 5):
+            bonus = math.sqrt(6 * np.var(seen[i]) * math.log(t) / len(seen[i]))
+            bonus += 9 * length * math.log(t) / len(seen[i])
+            wanted[i] = np.clip(np.mean(seen[i]) + (bonus if sense == "max" else -bonus), *support)
+        np.testing.assert_allclose(policy.indices(stats, rng), wanted, atol=1e-9)
+    assert len({*wanted.tolist()}) >= 4  # not all of them capped
+
+
+# Bayes-UCB -----------------------------------------------------------------------------------------------
+
+
+@SENSES
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-1.0, 3.0)])
+@pytest.mark.parametrize("level", [None, 0.75])
+def test_bayesucb_is_the_quantile_of_its_posterior(sense, support, level):
+    """An unseen arm, all failures, all successes, fractions, and many outcomes; round 1 has the median."""
+    policy = BayesUCB(TopK(5, 2, sense=sense), level, prior_mean=0.2, prior_weight=3.0, support=support)
+    counts, shares = np.array([0, 4, 5, 7, 10**6]), np.array([0.0, 0.0, 1.0, 0.4, 0.37])
+    low, length = support[0], support[1] - support[0]
+    for rounds in (0, 1, 40, 10**9):
+        found = policy.indices(state_of(policy, counts, low + length * shares, rounds), None)
+        at = level or max(1 - 1 / (rounds + 1), 0.5)
+        wins = 3.0 * (0.2 - low) / length + counts * shares
+        posterior = beta(wins, 3.0 + counts - wins)
+        wanted = posterior.ppf(at) if sense == "max" else posterior.isf(at)
+        np.testing.assert_allclose(found, low + length * wanted, rtol=1e-7)
+
+
+def test_bayesucb_refuses_levels_that_are_none():
+    for level in (0.0, 1.0, -0.5, math.nan):
+        with pytest.raises(ValueError, match="level"):
+            BayesUCB(TopK(3, 1), level)
+
+
+# LLR -----------------------------------------------------------------------------------------------------
+
+
+@SENSES
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-1.0, 3.0)])
+def test_llr_is_its_formula(sense, support):
+    policy = LLR(TopK(4, 2, sense=sense), support=support)
+    counts, means = np.array([1, 5, 20, 3]), np.array([0.9, 0.5, 0.1, 0.0])
+    found = policy.indices(state_of(policy, counts, means, 29), None)
+    for i in range(4):
+        radius = (support[1] - support[0]) * math.sqrt((2 + 1) * math.log(30) / counts[i])
+        wanted = means[i] + radius if sense == "max" else max(means[i] - radius, support[0])
+        assert found[i] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_llr_takes_the_size_that_it_is_told():
+    policy = LLR(TopK(4, 2), max_super_arm_size=7)
+    found = policy.indices(state_of(policy, 4, 0.5, 9), None)
+    assert np.allclose(found, 0.5 + math.sqrt(8 * math.log(10) / 4))
+
+
+@pytest.mark.parametrize("outcome", [1.0, 0.0, -5.0, 7.0])
+def test_llr_sees_every_arm_first(outcome):
+    """Each round until then shows a new arm, though small super arms compete with large; arm 6 is in none."""
+    family = [(0, 1, 2, 3), (4,), (0, 5), (1, 2)]
+    session = Session(LLR(BruteForce(7, family), 4, support=(-5.0, 7.0)), rng=0)
+    seen = set()
+    while len(seen) < 6:
+        ticket = session.ask()
+        assert not set(ticket) <= seen
+        session.tell(Feedback(ticket, np.full(len(ticket), outcome)))
+        seen |= set(ticket)
+    assert np.isfinite(session.policy.indices(session.state, None)).all()
+
+
+def test_llr_is_for_linear_oracles():
+    class AnyHit(Oracle):
+        n_arms = 3
+
+        def solve(self, means, rng):
+            return np.array([0])
+
+        def expected_reward(self, super_arm, means):
+            return float(1 - np.prod(1 - means[super_arm]))
+
+    with pytest.raises(ValueError, match="LinearOracle"):
+        LLR(AnyHit())
+
+
+# Thompson sampling ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prior", "support"),
+    [((None, 2.0), (0.0, 1.0)), ((0.05, 20.0), (0.0, 1.0)), ((2.0, [3.0, 1.0]), (1.0, 5.0))],
+)
+def test_thompson_draws_from_the_posterior(prior, support):
+    """Two Kolmogorov-Smirnov tests at 5e-7 each against scipy's Beta, after outcomes inside the support."""
+    low, high = support
+    policy = CTS(TopK(2, 1), prior[0], prior_weight=prior[1], support=support)
+    state = policy.initial_state()
+    history = {0: [low, high, high, (low + high) / 2, 0.25 * high + 0.75 * low], 1: []}
+    for x in history[0]:
+        state.update(Feedback([0], [x]))
+    rng = np.random.default_rng(2)
+    draws = np.array([policy.indices(state, rng) for _ in range(4000)])
+    weights = np.broadcast_to(prior[1], 2)
+    mean = 0.5 if prior[0] is None else (prior[0] - low) / (high - low)
+    for arm, seen in history.items():
+        successes = sum((x - low) / (high - low) for x in seen)
+        posterior = beta(
+            weights[arm] * mean + successes,
+            weights[arm] * (1 - mean) + len(seen) - successes,
+            low,
+            high - low,
+        )
+        assert kstest(draws[:, arm], posterior.cdf).pvalue > 5e-7
+        assert draws[:, arm].mean() == pytest.approx(posterior.mean(), abs=5 * posterior.std() / 4000**0.5)
+
+
+def test_thompson_with_a_flat_prior_counts_successes():
+    """After s successes in n, Beta(1 + s, 1 + n - s): the generator is fed the same coins."""
+    policy = CTS(TopK(3, 1))
+    state = state_of(policy, np.array([4, 10, 0]), np.array([0.25, 0.9, 0.0]), 14)
+    found = policy.indices(state, np.random.default_rng(8))
+    rng = np.random.default_rng(8)
+    wanted = [rng.beta(1 + s, 1 + n - s) for s, n in ((1, 4), (9, 10), (0, 0))]
+    assert np.allclose(found, wanted, rtol=1e-12)
+
+
+def test_outcomes_outside_the_support_are_taken_as_its_end():
+    policy = CTS(TopK(2, 1))
+    state = state_of(policy, np.array([50, 50]), np.array([1.7, -0.4]), 50)
+    inside = state_of(policy, np.array([50, 50]), np.array([1.0, 0.0]), 50)
+    found, wanted = (policy.indices(s, np.random.default_rng(0)) for s in (state, inside))
+    assert np.array_equal(found, wanted)
+
+
+# Greedy, epsilon-greedy, explore-then-commit -------------------------------------------------------------
+
+
+@SENSES
+def test_greedy_is_optimistic_about_the_unseen_only(sense):
+    policy = Greedy(TopK(3, 1, sense=sense), support=(0.0, 2.0))
+    found = policy.indices(state_of(policy, np.array([3, 0, 1]), np.array([0.4, 0.0, 1.5]), 4), None)
+    assert np.allclose(found, [0.4, 2.0 if sense == "max" else 0.0, 1.5])
+
+
+@SENSES
+def test_greedy_is_cucb_without_a_radius(sense):
+    oracle = TopK(6, 2, sense=sense)
+    environment = SemiBandit(BernoulliArms(MEANS), oracle)
+    settings = {"horizon": 100, "replications": 3, "rng": 4}
+    prior = {"prior_mean": 0.4, "prior_weight": 3.0}
+    greedy = simulate(Greedy(oracle, **prior), environment, **settings)
+    assert np.array_equal(
+        greedy.rewards, simulate(CUCB(oracle, radius_factor=0.0, **prior), environment, **settings).rewards
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "probability"),
+    [
+        ({"epsilon": 0.3}, 0.3),
+        ({"epsilon": 12.0, "decay": True}, 0.3),
+        ({"epsilon": 90.0, "decay": True}, 1.0),
+        ({"epsilon": 0.0}, 0.0),
+    ],
+)
+def test_epsilon_greedy_explores_as_often_as_it_says(parameters, probability):
+    """In round 40, 4,000 times: five standard deviations of a binomial, one in 1.7 million."""
+    policy = EpsilonGreedy(TopK(6, 2), **parameters)
+    state, rng = state_of(policy, 5, MEANS, 39), np.random.default_rng(3)
+    explored = np.mean([not np.array_equal(policy.indices(state, rng), MEANS) for _ in range(4000)])
+    assert abs(explored - probability) <= 5 * math.sqrt(probability * (1 - probability) / 4000)
+
+
+@SENSES
+def test_random_super_arms_are_uniform_for_top_k(sense):
+    """6 pairs in 6,000 rounds: a chi-square statistic of 5 degrees is above 37 once in 1.6 million."""
+    policy = RandomPolicy(TopK(4, 2, sense=sense), support=(2.0, 3.0))
+    rng, state = np.random.default_rng(1), policy.initial_state()
+    found = [tuple(policy.select(state, rng)) for _ in range(6000)]
+    counts = np.array([found.count(pair) for pair in set(found)])
+    assert len(counts) == 6
+    assert ((counts - 1000) ** 2 / 1000).sum() < 37
+
+
+@SENSES
+def test_explore_then_commit_commits(sense):
+    """Before the end of exploration it plays at random; after it, feedback changes nothing."""
+    oracle = TopK(6, 2, sense=sense)
+    session = Session(ExploreThenCommit(oracle, exploration_rounds=60), rng=0)
+    environment, coins = SemiBandit(BernoulliArms(MEANS), oracle), np.random.default_rng(0)
+    early = set()
+    for _ in range(60):
+        ticket = session.ask()
+        early.add(tuple(ticket))
+        session.tell(environment.play(ticket.super_arm, coins))
+    assert len(early) > 8
+    learned = session.state.means.copy()
+    best = oracle.solve(learned, coins)
+    for _ in range(20):
+        ticket = session.ask()
+        assert np.array_equal(ticket.super_arm, best)
+        session.tell(Feedback(ticket, [0.5, 0.5]))
+    assert np.array_equal(session.state.means, learned)
+    assert session.state.rounds == 80
+
+
+@SENSES
+def test_a_commitment_avoids_the_unknown(sense):
+    policy = ExploreThenCommit(TopK(4, 2, sense=sense), exploration_rounds=5)
+    state = state_of(policy, np.array([1, 0, 1, 0]), np.array([0.4, 0.0, 0.6, 0.0]), 5)
+    assert policy.select(state, np.random.default_rng(0)).tolist() == [0, 2]
+
+
+# All of them ---------------------------------------------------------------------------------------------
+
+
+@SENSES
+def test_the_clairvoyant_has_no_regret(sense):
+    oracle = TopK(6, 2, sense=sense)
+    environment = SemiBandit(BernoulliArms(MEANS), oracle)
+    regret = simulate(Clairvoyant(oracle, MEANS), environment, 200, replications=2, rng=0).regret
+    assert np.allclose(regret, 0.0)
+
+
+@SENSES
+@pytest.mark.parametrize(
+    "make",
+    [
+        CTS,
+        LLR,
+        CUCB,
+        lambda oracle: EpsilonGreedy(oracle, 30.0, decay=True),
+        pytest.param(lambda o: ExploreThenCommit(o, 300), marks=pytest.mark.slow),
+    ],
+    ids=["cts", "llr", "cucb", "epsilon", "commit"],
+)
+def test_learners_do_better_than_chance(make, sense):
+    """In the second half of 6,000 rounds a learner loses less than 0.15 a round, chance over 0.6."""
+    oracle = TopK(6, 2, sense=sense)
+    environment = SemiBandit(BernoulliArms(MEANS), oracle)
+    settings = {"horizon": 6000, "checkpoints": [3000, 6000], "replications": 4, "rng": 2}
+    regret = np.diff(simulate(make(oracle), environment, **settings).regret).mean() / 3000
+    chance = np.diff(simulate(RandomPolicy(oracle), environment, **settings).regret).mean() / 3000
+    assert regret < 0.15
+    assert chance > 0.6
+
+
+test_bad_parameters_are_refused = refused(
+    (lambda o: CTS(o, 0.0, prior_weight=1.0), "prior_mean"),
+    (lambda o: CTS(o, [0.5, 0.5], prior_weight=1.0), "length 3"),
+    (lambda o: CTS(o, 0.5, prior_weight=0.0), "prior_weight"),
+    (lambda o: CTS(o, support=(1.0, 1.0)), "support"),
+    (lambda o: CTS(o, support=(0.0, math.inf)), "support"),
+    (lambda o: LLR(o, max_super_arm_size=0), "max_super_arm_size"),
+    (lambda o: LLR(o, support=(2.0, 1.0)), "support"),
+    (lambda o: EpsilonGreedy(o, 1.5), "epsilon"),
+    (lambda o: EpsilonGreedy(o, -1.0, decay=True), "epsilon"),
+    (lambda o: Greedy(o, prior_mean=0.5), "together"),
+    (lambda o: ExploreThenCommit(o, exploration_rounds=-1), "exploration_rounds"),
+    (lambda o: ExploreThenCommit(o, support=(0.0, 0.0)), "support"),
+    (lambda o: RandomPolicy(o, support=(0.0, math.nan)), "support"),
+    (lambda o: Clairvoyant(o, [0.5]), "length 3"),
+    by=lambda make: make(TopK(3, 1)),
+)
+
+
+def test_a_users_linear_oracle_serves_all_of_them():
+    class First(LinearOracle):
+        n_arms = 3
+
+        def solve(self, means, rng):
+            return np.array([0, 1])
+
+    for make in (CTS, LLR, Greedy, EpsilonGreedy, ExploreThenCommit, RandomPolicy):
+        assert Session(make(First()), rng=0).ask().super_arm.tolist() == [0, 1]

@@ -1,0 +1,360 @@
+"""Thompson sampling beyond independent Beta draws, and forced exploration: against plain numpy and scipy."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from refusals import refused
+from scipy.special import betainc, betaincinv, betaln
+
+from cmab import (
+    CTS,
+    CUCB,
+    LUCB1,
+    ArmStatistics,
+    Clairvoyant,
+    Context,
+    Feedback,
+    ForcedExploration,
+    GaussianCTS,
+    Greedy,
+    HierarchicalCTS,
+    Session,
+    simulate,
+)
+from cmab.confidence._kernels_beta import beta_quantile
+from instances import BernoulliArms, GaussianArms, SemiBandit
+from oracles import (
+    DegreeHeuristic,
+    DirectedGraph,
+    GraphicMatroid,
+    MemoisedOracle,
+    ShortestPath,
+    TopK,
+    in_degree_groups,
+)
+
+MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 12))
+
+
+def some_statistics(n_arms, rng, rounds=40):
+    """Return statistics in which arms were seen 0 to 50 times."""
+    counters = rng.integers(0, 51, n_arms)
+    counters[:3] = 0
+    means = np.where(counters > 0, rng.random(n_arms), 0.0)
+    return ArmStatistics(counters, means, np.zeros(n_arms), rounds)
+
+
+# Quantiles
+
+
+def test_beta_quantiles_are_those_of_scipy():
+    """Counts from 0 to a million with light and heavy priors, levels from 1e-12 to 1 - 1e-12."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    priors = np.array([[1, 1], [0.5, 0.5], [1, 30], [0.01, 0.03], [3, 0.2], [1 / 31, 30 / 31]])
+    counts = np.floor(
+        np.where(rng.random((n, 2)) < 0.7, 10 ** rng.uniform(0, 6, (n, 2)), rng.integers(0, 50, (n, 2)))
+    )
+    a, b = (priors[rng.integers(len(priors), size=n)] + counts).T
+    levels = 10 ** rng.uniform(-12, -0.3, n)
+    levels = np.where(rng.random(n) < 0.5, levels, 1.0 - levels)
+    found = np.array([beta_quantile(*row) for row in zip(levels, a, b, strict=True)])
+    expected = betaincinv(a, b, levels)
+    usual = expected > 1e-290
+    assert usual.mean() > 0.95
+    # Where counts differ by 1e6, scipy's own answers are off by 2e-11.
+    np.testing.assert_allclose(found[usual], expected[usual], rtol=1e-10)
+
+
+@pytest.mark.parametrize("a", [1.0, 1e-3, 0.7, 2.0, 40.0, 999.5, 1000.5, 3e7])
+@pytest.mark.parametrize("b", [1.0, 1e-3, 0.7, 2.0, 40.0, 999.5, 1000.5, 3e7])
+def test_beta_quantiles_are_inverse(a, b):
+    for level in (2.0**-54, 1e-9, 0.1, 0.5, 0.500001, 0.9, 1 - 1e-9, 1 - 2.0**-53):
+        x = beta_quantile(level, a, b)
+        assert 0.0 <= x <= 1.0
+        if 1e-290 < x < 1.0 - 1e-6:
+            assert betainc(a, b, x) == pytest.approx(level, rel=1e-7)
+
+
+# One number a round
+
+
+def test_shared_indices_are_one_quantile_of_all_posteriors():
+    rng = np.random.default_rng(1)
+    policy = CTS(TopK(12, 3), MEANS, prior_weight=3.0, coupling="shared")
+    stats = some_statistics(12, rng)
+    for seed in range(20):
+        level = np.random.default_rng(seed).random()
+        won = 3.0 * MEANS + stats.counts * stats.means
+        lost = 3.0 * (1 - MEANS) + stats.counts * (1 - stats.means)
+        found = policy.indices(stats, np.random.default_rng(seed))
+        np.testing.assert_allclose(found, betaincinv(won, lost, level), rtol=1e-10)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("coupling", ["independent", "shared", "boosted"])
+@pytest.mark.parametrize("support", [(0.0, 2.0), None])
+def test_gaussian_indices_are_those_of_the_papers(coupling, support, sense):
+    """In plain numpy, from the formulas of the papers."""
+    oracle, stats, sigma, factor = (
+        TopK(12, 4, sense=sense),
+        some_statistics(12, np.random.default_rng(2)),
+        0.7,
+        1.3,
+    )
+    policy = GaussianCTS(oracle, coupling, sigma=sigma, factor=factor, support=support)
+    n, mean, t, size = stats.counts, stats.means, 41, 4
+    unseen, sign = n == 0, 1 if sense == "max" else -1
+    worst, best = (0.0, 0.0) if support is None else support[::sign]
+    first = sign * 1e8 * sigma if support is None else best
+    mean = np.where(unseen, first if support is None and coupling == "shared" else worst, mean)
+    z = np.random.default_rng(5).standard_normal(1 if coupling == "shared" else 12)
+    if coupling == "shared":
+        expected = mean + z * np.sqrt(factor * sigma**2 * np.log(t) / (n + 1))
+    elif coupling == "independent":
+        expected = mean + z * np.sqrt(factor * sigma**2 / np.maximum(n, 1))
+        expected[unseen] = first
+    else:
+        lam, log = factor - 1, np.log(t)
+        f = 2 * (1 + lam) * (log + (size + 2) * np.log(log) + size / 2 * np.log(1 + np.e / lam))
+        expected = mean + z * np.sqrt(f / log) * sigma * np.where(unseen, 1e8, 1 / np.sqrt(np.maximum(n, 1)))
+    if support is not None:
+        expected = np.clip(expected, *support)
+    found = policy.indices(stats, np.random.default_rng(5))
+    # Ties are broken between arms never seen and those at an end of the support.
+    is_moved = unseen if support is None else unseen | (expected == 0.0) | (expected == 2.0)
+    np.testing.assert_allclose(found[~is_moved], expected[~is_moved], rtol=1e-12)
+    np.testing.assert_allclose(found[is_moved], expected[is_moved], rtol=2.0**-40, atol=2.0 * 2.0**-40)
+    assert len(np.unique(found[unseen])) == unseen.sum() > 1
+
+
+def test_gaussian_rules_learn_arms_of_any_scale():
+    oracle = TopK(12, 3)
+    environment = SemiBandit(GaussianArms(100.0 + 50.0 * MEANS, 10.0), oracle)
+    best = set(np.argsort(MEANS)[-3:])
+    for coupling in ("independent", "shared", "boosted"):
+        policy = GaussianCTS(oracle, coupling, sigma=10.0, support=None)
+        result = simulate(policy, environment, 2000, rng=0)
+        counts = result.states[0].counts
+        assert set(np.argsort(counts)[-3:]) == best
+
+
+# The prior that is learned
+
+
+def brute_force(wins, counts, a, b):
+    """Return the posterior of the grid for one group: Bayes' formula with Beta functions of all arms."""
+    logs = [(betaln(x + wins, y + counts - wins) - betaln(x, y)).sum() for x, y in zip(a, b, strict=True)]
+    weights = np.exp(logs - np.max(logs))
+    return weights / weights.sum()
+
+
+def played(policy, outcomes, rng):
+    """Return the state after some feedback, and sums and numbers of the outcomes of each arm."""
+    state, m = policy.initial_state(), policy.oracle.n_arms
+    sums, counts = np.zeros(m), np.zeros(m)
+    for _ in range(60):
+        arms = rng.choice(m, 3, replace=False)
+        seen = outcomes(arms, rng)
+        policy.update(state, Feedback(arms, seen))
+        sums[arms] += seen
+        counts[arms] += 1
+    return state, sums, counts
+
+
+KINDS = {
+    "coins": lambda arms, rng: (rng.random(len(arms)) < MEANS[arms]) * 1.0,
+    "fractions": lambda arms, rng: rng.random(len(arms)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_posterior_of_the_grid_is_bayes_formula(kind):
+    labels = np.array([7, 7, 7, -2, -2, -2, -2, 7, 5, 5, 5, 5])
+    shares, weights = np.array([0.1, 0.4, 0.8]), np.array([1.0, 5.0])
+    policy = HierarchicalCTS(TopK(12, 3), labels, means=shares, weights=weights)
+    state, sums, counts = played(policy, KINDS[kind], np.random.default_rng(0))
+    a, b = (np.outer(share, weights).ravel() for share in (shares, 1 - shares))
+    for number, label in enumerate((-2, 5, 7)):
+        own = labels == label
+        expected = brute_force(sums[own], counts[own], a, b)
+        np.testing.assert_allclose(policy._grid(state)[number], expected, rtol=1e-9)
+        assert policy.prior_means(state)[number] == pytest.approx(expected @ (a / (a + b)))
+    means = HierarchicalCTS(TopK(12, 3), labels, means=shares, weights=weights, mode="mean")
+    grid = policy._grid(state)[np.searchsorted([-2, 5, 7], labels)]
+    posterior = (a + sums[:, None]) / (a + b + counts[:, None])
+    np.testing.assert_allclose(means.indices(state, 0), (grid * posterior).sum(axis=1), rtol=1e-12)
+
+
+def test_the_grid_equals_an_integral_over_the_means():
+    """No conjugacy: sums over a fine mesh of each arm's mean, for three arms and two points."""
+    policy = HierarchicalCTS(TopK(3, 1), means=[0.3, 0.6], weights=[5.0])
+    state = policy.initial_state()
+    for arm, outcome in ((0, 1.0), (0, 0.0), (1, 1.0), (1, 1.0), (2, 0.0)):
+        policy.update(state, Feedback([arm], [outcome]))
+    p = (np.arange(200_000) + 0.5) / 200_000
+    likelihoods = (p * (1 - p), p**2, 1 - p)
+    weights = []
+    for mean in (0.3, 0.6):
+        prior = p ** (5 * mean - 1) * (1 - p) ** (5 * (1 - mean) - 1)
+        weights.append(np.prod([(prior * like).sum() / prior.sum() for like in likelihoods]))
+    assert policy._grid(state)[0] == pytest.approx(np.array(weights) / np.sum(weights), rel=1e-5)
+
+
+def test_one_point_is_thompson_sampling_bit_for_bit():
+    oracle = TopK(12, 3)
+    environment = SemiBandit(BernoulliArms(MEANS), oracle)
+    plain = simulate(CTS(oracle, 0.2, prior_weight=3.0), environment, 400, replications=2, rng=1)
+    policy = HierarchicalCTS(oracle, np.arange(12) % 5, means=[0.2], weights=[3.0])
+    grouped = simulate(policy, environment, 400, replications=2, rng=1)
+    assert grouped.path == plain.path == "compiled"
+    assert np.array_equal(grouped.rewards, plain.rewards)
+    for one, other in zip(grouped.states, plain.states, strict=True):
+        assert np.array_equal(one.means, other.means) and np.array_equal(one.counters, other.counters)
+
+
+def test_points_are_drawn_as_often_as_they_are_likely():
+    """Arms with heavy priors tell the point: 2,000 draws, a false alarm in 10,000 at 4 standard errors."""
+    policy = HierarchicalCTS(TopK(4, 1), means=[0.2, 0.5, 0.8], weights=[1e9])
+    state = policy.initial_state()
+    policy.update(state, Feedback([0], [1.0]))
+    draws, rng = (
+        np.array([policy.indices(state, rng) for rng in map(np.random.default_rng, range(2000))]),
+        None,
+    )
+    assert rng is None and np.ptp(draws, axis=1).max() < 1e-3
+    expected = np.array([0.2, 0.5, 0.8]) / 1.5
+    shares = [(np.abs(draws[:, 0] - mean) < 0.01).mean() for mean in (0.2, 0.5, 0.8)]
+    assert np.abs(shares - expected).max() < 4 * np.sqrt(0.25 / 2000)
+
+
+test_wrong_parameters_are_refused = refused(
+    (lambda oracle: CTS(oracle, coupling="half"), "coupling must be one of"),
+    (lambda oracle: GaussianCTS(oracle, "half"), "coupling must be one of"),
+    (lambda oracle: GaussianCTS(oracle, support=None), "sigma must be given where support is None"),
+    (lambda oracle: GaussianCTS(oracle, sigma=0.0), "sigma must be a finite number"),
+    (lambda oracle: GaussianCTS(oracle, "boosted", factor=0.9), "factor must be at least 1"),
+    (lambda oracle: HierarchicalCTS(oracle, [1, 2]), "groups must be 12 integers"),
+    (lambda oracle: HierarchicalCTS(oracle, np.ones(12)), "groups must be 12 integers"),
+    (lambda oracle: HierarchicalCTS(oracle, means=[0.0]), "means must lie strictly inside"),
+    (lambda oracle: HierarchicalCTS(oracle, means=[]), "means must lie strictly inside"),
+    (lambda oracle: HierarchicalCTS(oracle, weights=[0.0]), "weights must be finite"),
+    (lambda oracle: HierarchicalCTS(oracle, mode="median"), "mode must be one of"),
+    (lambda oracle: ForcedExploration(Greedy(oracle), c=0.0), "c must be a finite number"),
+    (lambda oracle: ForcedExploration(Greedy(oracle), form="first"), "form must be one of"),
+    by=lambda make: make(TopK(12, 3)),
+)
+
+
+# Forced exploration
+
+
+@pytest.mark.parametrize("form", ["oracle", "last"])
+def test_rounds_that_explore_are_as_many_as_the_theorem_says(form):
+    """A rule that would never explore by itself: the sum of min(1, c t^(-1/3)), within 4 standard errors."""
+    oracle, horizon, c = TopK(40, 2), 1500, 2.0
+    fixed = Greedy(oracle, np.linspace(0.9, 0.1, 40), prior_weight=1e12)
+    result = simulate(
+        ForcedExploration(fixed, c=c, form=form),
+        SemiBandit(BernoulliArms(np.full(40, 0.5)), oracle),
+        horizon,
+        rng=0,
+    )
+    shares = np.minimum(1.0, c * np.arange(1, horizon + 1) ** (-1 / 3))
+    p = 1 / 38 if form == "last" else 2 / 40
+    counts = result.states[0].counts[2:]
+    assert abs(counts.sum() - 38 * p * shares.sum()) < 4 * np.sqrt(2 * shares.sum())
+    assert counts.min() > 0
+    if form == "last":  # the first entry is always the rule's
+        assert result.states[0].counts[0] == horizon
+
+
+def test_exchanges_leave_super_arms_feasible_and_available():
+    oracle, rng = TopK(6, 2), np.random.default_rng(0)
+    policy = ForcedExploration(CTS(oracle), c=100.0, form="last")
+    state = policy.initial_state(rng)
+    available = np.array([True, True, False, True, True, False])
+    for _ in range(50):
+        chosen = policy.select(state, rng, Context(available=available))
+        assert len(set(chosen.tolist())) == 2 and available[chosen].all()
+    import networkx as nx
+
+    street = nx.path_graph(4, nx.DiGraph())
+    path = ForcedExploration(CTS(ShortestPath(street, 0, 3)), c=100.0, form="last")
+    assert path.select(path.initial_state(rng), rng).tolist() == [0, 1, 2]  # there is no other
+
+
+def test_rules_that_count_no_rounds_are_refused():
+    class Blind(Greedy):
+        def initial_state(self):
+            return {}
+
+    with pytest.raises(ValueError, match="state that counts its `rounds`"):
+        ForcedExploration(Blind(TopK(3, 1)))
+    with pytest.raises(TypeError, match="policy must have an oracle"):
+        ForcedExploration(LUCB1(3, 1, delta=0.1))
+
+
+def test_groups_are_floors_of_logarithms_of_in_degrees():
+    rng = np.random.default_rng(0)
+    graph = DirectedGraph(rng.integers(0, 50, 400), rng.integers(50, 80, 400), n_nodes=80)
+    degrees = np.bincount(graph.heads, minlength=80)[graph.heads]
+    assert np.array_equal(in_degree_groups(graph), np.floor(np.log2(degrees)))
+
+
+def test_oracles_of_influence_declare_groups_also_behind_a_memory():
+    graph = DirectedGraph.from_edges([0, 1, 2, 0, 3], [3, 3, 3, 1, 0])
+    oracle = DegreeHeuristic(graph, 1)
+    for one in (oracle, MemoisedOracle(oracle)):
+        assert HierarchicalCTS(one).parameters()[2] == 2
+        assert HierarchicalCTS(one, np.zeros(5, int)).parameters()[2] == 1
+    assert TopK(3, 1).arm_groups is None
+
+
+def test_an_exchange_is_of_the_last_entry_that_can_be():
+    """A bridge is in every spanning tree: wherever greedy takes it, something else is exchanged."""
+    oracle = GraphicMatroid(nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3)]))
+    bridge = next(i for i, edge in enumerate(oracle.edges) if set(edge) == {2, 3})
+    means = np.full(oracle.n_arms, 0.9)
+    means[bridge] = 0.1
+    policy, rng = (
+        ForcedExploration(Clairvoyant(oracle, means), c=100.0, form="last"),
+        np.random.default_rng(0),
+    )
+    chosen = [frozenset(policy.select(policy.initial_state(), rng).tolist()) for _ in range(40)]
+    usual = frozenset(oracle.solve(means, rng).tolist())
+    assert len(set(chosen) - {usual}) >= 1 and all(bridge in tree and len(tree) == 3 for tree in chosen)
+
+
+@pytest.mark.parametrize("form", ["oracle", "last"])
+def test_a_context_is_refused_in_exploring_rounds_too(form):
+    policy = ForcedExploration(CUCB(TopK(6, 2)), c=100.0, form=form)
+    with pytest.raises(ValueError, match="features"):
+        Session(policy, rng=0).ask(Context(features=np.ones((6, 2))))
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda policy: policy, lambda policy: ForcedExploration(policy, form="last")]
+)
+@pytest.mark.parametrize(
+    ("changed", "is_refused"),
+    [
+        ({"groups": [1, 1, 1, 0, 0, 0]}, True),
+        ({"weights": [2.0, 8.0, 32.0, 128.0]}, True),
+        ({"mode": "mean"}, False),
+    ],
+)
+def test_what_a_memory_was_learned_with_stays(wrap, changed, is_refused, tmp_path):
+    """Log weights of other groups or points say nothing of these: they went over in silence."""
+    oracle, usual = TopK(6, 2), {"groups": [0, 0, 0, 1, 1, 1]}
+    session = Session(wrap(HierarchicalCTS(oracle, **usual)), rng=0)
+    for _ in range(5):
+        ticket = session.ask()
+        session.tell(Feedback(ticket.super_arm, np.ones(2)))
+    session.save(tmp_path / "s")
+    other = wrap(HierarchicalCTS(oracle, **(usual | changed)))
+    if is_refused:
+        with pytest.raises(ValueError, match="memory was learned with"):
+            Session.load(tmp_path / "s", other, accept_changes=True)
+    else:
+        assert Session.load(tmp_path / "s", other, accept_changes=True).state.rounds == 5

@@ -1,0 +1,573 @@
+"""Sessions and feedback under abuse, threads and strange numbers: refused with nothing changed."""
+
+import copy
+import pickle
+import re
+import sys
+import threading
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+from cases import ENVIRONMENTS, EXPLORERS, ORACLES, POLICIES, UNIFORM
+from isolated import isolated
+from refusals import refused
+
+from cmab import CTS, CUCB, ArmStatistics, Feedback, Policy, Session, simulate
+from cmab.saving._state import copied
+from instances import BernoulliArms, GaussianArms, SemiBandit
+from oracles import BruteForce, TopK
+from tests.cmab.saving.test_session_files import LEARNERS, answer, played
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+
+# What may be told --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_arms_and_pulls_mean_the_same_in_every_integer_type(dtype):
+    """Whatever a number is in its own type, it is that number or refused: casts never wrap."""
+    limits = np.iinfo(dtype)
+    for number in {limits.min, limits.max, limits.max - 4, limits.max // 2 + 1, 5, 4, 1, 0}:
+        values = np.array([number], dtype)
+        stats = ArmStatistics.empty(5)
+        try:
+            stats.update(Feedback(values, [0.5]))
+            assert 0 <= number < 5
+            assert stats.counts[int(number)] == 1 == stats.counts.sum()
+        except ValueError:
+            assert not 0 <= number < 5
+            assert stats.counts.sum() == 0
+        try:
+            stats.update(Feedback([1], [0.0], pulls=values))
+            assert stats.counts.sum() >= number > 0
+        except ValueError:
+            assert number < 1 or number > 2**52
+
+
+BAD = [
+    {"arms": [0, -1]},
+    {"arms": [0.0, 1.0]},
+    {"arms": [True, False]},
+    {"arms": [0, 0]},
+    {"arms": [[0, 1]]},
+    {"arms": np.ma.array([0, 1], mask=[0, 1])},
+    {"arms": np.array([0, 2**63 + 7], np.uint64)},
+    {"outcomes": [0.0, np.nan]},
+    {"outcomes": [0.0, np.inf]},
+    {"outcomes": [0.0, 1e308]},
+    {"outcomes": [0.0, -1e308]},
+    {"outcomes": ["0", "1"]},
+    {"outcomes": [0.0, 1j]},
+    {"outcomes": [0.0]},
+    {"outcomes": np.ma.array([0.0, 1.0], mask=[0, 1])},
+    {"outcomes": [None, 1.0]},
+    {"reward": "much"},
+    {"reward": np.inf},
+    {"pulls": [1]},
+    {"pulls": [0, 1]},
+    {"pulls": [1.0, 1.0]},
+    {"pulls": np.array([1, 2**63 + 5], np.uint64)},
+    {"pulls": [1, 2**63 - 1]},
+    {"squares": [np.nan, 0.0]},
+    {"squares": [1e300, 0.0]},
+    {"squares": [0.0, 0.5]},
+    {"squares": [-1e-30, 1.0]},
+    {"outcomes": [0.0, 4.0], "pulls": [2, 2], "squares": [0.0, 7.9]},
+    {"outcomes": [0.0, -4.0], "pulls": [2, 2], "squares": [-5.0, 8.0]},
+    {"reward": "1"},
+    {"reward": b"1"},
+    {"reward": True},
+    {"reward": np.True_},
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"{next(iter(bad))}-{next(iter(bad.values()))!r:.25}")
+def test_bad_feedback_is_refused(bad):
+    with pytest.raises(ValueError, match=list(bad)[-1]):
+        Feedback(**{"arms": [0, 1], "outcomes": [0.0, 1.0], "reward": 1.0} | bad)
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "beta", "empirical", "gaussian"])
+def test_the_squares_of_batches_are_never_too_small(name):
+    """Those of every distribution, in every unit, pass what refuses impossible ones; equal outcomes too."""
+    environment = next(case.make() for case in ENVIRONMENTS if case.name == name)
+    arms, rng = np.arange(environment.n_arms), np.random.default_rng(0)
+    for pulls in (1, 2, 3, 10, 1000, 10**6):
+        sums, squares = environment.pull_many(arms, np.full(len(arms), pulls), rng)
+        for unit in (1e-170, 1e-30, 1.0, 1e30, 1e90):
+            Feedback(arms, unit * sums, pulls=np.full(len(arms), pulls), squares=unit**2 * squares)
+    for pulls, value in ((3, 0.1), (7, -1 / 3), (10**5, 0.7)):
+        drawn = np.full(pulls, value)
+        Feedback([0], [drawn.sum()], pulls=[pulls], squares=[(drawn**2).sum()])
+        Feedback([0], [sum(drawn.tolist())], pulls=[pulls], squares=[sum((drawn**2).tolist())])
+
+
+def test_feedback_keeps_copies():
+    arms, outcomes, pulls, squares = np.array([0, 1]), np.array([1.0, 2.0]), np.array([2, 2]), np.full(2, 2.0)
+    told = Feedback(arms, outcomes, pulls=pulls, squares=squares)
+    for array in (arms, outcomes, pulls, squares):
+        array[:] = -7
+    for kept in (told.arms, told.outcomes, told.pulls, told.squares):
+        assert (kept >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        (np.array([7]), np.ones(1)),
+        (np.array([-1]), np.ones(1)),
+        (np.array([2**62]), np.ones(1)),
+        (np.array([0, 1]), np.ones(1)),
+        (np.array([0], np.uint64), np.ones(1)),
+        (np.array([0]), np.ones(1, np.float32)),
+        (np.array([0]), np.array([np.nan])),
+        (np.array([0]), np.array([1e200])),
+        ([0], np.ones(1)),
+        (np.array([0]), [1.0]),
+        (None, None),
+        (np.array([[0]]), np.ones((1, 1))),
+    ],
+)
+def test_statistics_refuse_what_was_not_checked(raw):
+    stats = ArmStatistics.empty(3)
+    with pytest.raises(ValueError, match="feedback"):
+        stats.update(Feedback.unchecked(*raw, 0.0))
+    assert stats.rounds == stats.counts.sum() == 0
+
+
+@pytest.mark.parametrize("told", [None, 1.0, [0], "feedback", ([0], [1.0])])
+def test_statistics_take_feedback_only(told):
+    stats = ArmStatistics.empty(3)
+    with pytest.raises(ValueError, match=r"feedback must be a Feedback\("):
+        stats.update(told)
+    assert stats.rounds == 0
+
+
+LAYOUTS = {
+    "float32": lambda array: array.astype(np.float32),
+    "strided": lambda array: np.repeat(array, 2)[::2],
+    "read-only": lambda array: np.frombuffer(array.tobytes(), array.dtype),
+    "byte order": lambda array: array.astype(array.dtype.newbyteorder()),
+    "list": lambda array: array.tolist(),
+    "none": lambda array: None,
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_states_of_other_arrays_are_refused_in_words(name):
+    """By select and update of every learner that keeps arm statistics, and by indices."""
+    session = Session(LEARNERS[name](), rng=0)
+    played(session, 2)
+    policy, state = session.policy, session.state
+    if not isinstance(state, ArmStatistics) or session.is_done:
+        return
+    calls = [lambda: policy.select(state, np.random.default_rng(0))]
+    calls += [lambda: policy.update(state, Feedback([0], [0.0]))]
+    if hasattr(policy, "indices"):
+        calls.append(lambda: policy.indices(state, np.random.default_rng(0)))
+    for part in ("means", "counters", "deviations"):
+        right = getattr(state, part)
+        for layout in LAYOUTS.values():
+            setattr(state, part, layout(right))
+            for call in calls:
+                with pytest.raises(ValueError, match=rf"state\.{part} must be a contiguous"):
+                    call()
+        setattr(state, part, right)
+
+
+def test_counts_do_not_overflow():
+    stats = ArmStatistics.empty(2)
+    stats.update(Feedback([0], [0.0], pulls=[2**53]))
+    with pytest.raises(ValueError, match="pulls"):
+        stats.update(Feedback([0], [0.0], pulls=[1]))
+    assert stats.counts.tolist() == [2**53, 0]
+
+
+def snapshot(session):
+    return pickle.dumps((session.state, session.pending, session._asked, session.rng.bit_generator.state))
+
+
+def abuses(session, ticket, other):
+    """Yield calls of `tell` that must be refused."""
+    good = answer(session, ticket, np.random.default_rng(0))
+    n_arms = getattr(session.policy, "oracle", session.policy).n_arms
+    yield lambda: session.tell([1, 2, 3], ticket)
+    yield lambda: session.tell(good, True)
+    yield lambda: session.tell(good, np.True_)
+    yield lambda: session.tell(good, float(ticket.number))
+    yield lambda: session.tell(good, -1)
+    yield lambda: session.tell(good, 10**30)
+    yield lambda: session.tell(good, "0")
+    yield lambda: session.tell(good, other)
+    yield lambda: session.tell(Feedback([n_arms], [0.0]), ticket)
+    yield lambda: session.tell(Feedback([2**40], [0.0]), ticket)
+    yield lambda: session.tell(Feedback.unchecked(np.array([-1]), np.zeros(1), 0.0), ticket)
+    yield lambda: session.tell(Feedback.unchecked(good.arms, good.outcomes * np.nan, 0.0), ticket)
+    if session.support is not None and len(good.arms):
+        beyond = session.support[1] + 16.0
+        pulls = good.pulls if good.pulls is not None else 1
+        yield lambda: session.tell(
+            Feedback(good.arms, beyond * pulls + good.outcomes, pulls=good.pulls), ticket
+        )
+    if len(good.arms):
+        twice, written = np.repeat(good.arms, 2), answer(session, ticket, np.random.default_rng(0))
+        yield lambda: session.tell(Feedback.unchecked(twice, np.repeat(good.outcomes, 2), 0.0), ticket)
+        yield lambda: session.tell(Feedback.unchecked(good.arms.tolist(), good.outcomes, 0.0), ticket)
+        if len(good.arms) > 1:
+            written.arms[1] = written.arms[0]
+            yield lambda: session.tell(written, ticket)
+    if len(good.arms) > 1 and good.pulls is not None:
+        yield lambda: session.tell(Feedback(good.arms[1:], good.outcomes[1:]), ticket)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_is_refused_changes_nothing(name):
+    """Over all learners: every abuse raises, and the future is that of a session which was never abused."""
+    session, twin = (Session(LEARNERS[name](), rng=1) for _ in range(2))
+    other = Session(LEARNERS[name](), rng=1)
+    played(session, 4), played(twin, 4), played(other, 4)
+    if session.is_done:
+        return
+    ticket, twins, foreign = session.ask(), twin.ask(), other.ask()
+    before = snapshot(session)
+    for number, abuse in enumerate(abuses(session, ticket, foreign)):
+        with pytest.raises((ValueError, TypeError)):
+            abuse()
+        assert snapshot(session) == before, number
+    for each, asked in ((session, ticket), (twin, twins)):
+        each.tell(answer(each, asked, np.random.default_rng(2)), asked)
+    assert played(session, 5) == played(twin, 5)
+
+
+@pytest.mark.parametrize("case", [c for c in ORACLES if c.high == 1.0], ids=lambda case: case.name)
+def test_arms_that_a_ticket_cannot_trigger_are_refused(case):
+    oracle = case.make()
+    session = Session(CTS(oracle), rng=0)
+    ticket = session.ask()
+    possible = oracle.triggered_arms(ticket.super_arm)
+    for arm in set(range(oracle.n_arms)) - set(possible.tolist()):
+        with pytest.raises(ValueError, match="can trigger"):
+            session.tell(Feedback([arm], [0.0]), ticket)
+    session.tell(Feedback(possible, np.zeros(len(possible))), ticket)
+
+
+def test_callers_may_write_to_what_they_get():
+    session = Session(CUCB(TopK(5, 2)), rng=0)
+    ticket = session.ask()
+    ticket.super_arm[:] = 4
+    with pytest.raises(ValueError, match="can trigger"):
+        session.tell(Feedback([4], [0.0]), ticket)
+    session.tell(Feedback([0, 1], [0.0, 1.0]), ticket)
+
+
+def test_a_wider_support_may_be_declared():
+    told = Feedback([0, 1], [-0.2, 1.3])
+    with pytest.raises(ValueError, match=r"\[0, 1\]"):
+        strict = Session(CUCB(TopK(3, 2)), rng=0)
+        strict.tell(told, strict.ask())
+    free = Session(CUCB(TopK(3, 2)), rng=0, support=(-np.inf, np.inf))
+    free.tell(told, free.ask())
+    assert free.state.means[1] == 1.3
+
+
+class Stumbling(BruteForce):
+    """Fails whenever it is told to, after having drawn from the generator."""
+
+    fails = False
+
+    def solve(self, means, rng):
+        rng.random(3)
+        if self.fails:
+            raise OSError("out of licences")
+        return super().solve(means + rng.random(self.n_arms), rng)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in POLICIES if c.name not in UNIFORM | {"llr"}], ids=lambda case: case.name
+)
+def test_an_oracle_that_fails_loses_nothing(case):
+    """Where `ask`, or the `tell` that calls the oracle, raises: again, it is as if nothing had been."""
+    make = lambda: case.make(Stumbling(4, [(0, 1), (2, 3), (1, 2)]))  # noqa: E731
+    session, twin = Session(make(), rng=0), Session(make(), rng=0)
+    told = [0.0, 1.0]
+    for _ in range(6):
+        ticket = until_it_works(session, session.ask)
+        until_it_works(session, lambda ticket=ticket: session.tell(Feedback(ticket, told), ticket))
+        own = twin.ask()
+        assert list(own) == list(ticket)
+        twin.tell(Feedback(own, told), own)
+
+
+def until_it_works(session, call):
+    """Return what `call` returns, after it has failed once if it asks the oracle."""
+    before, session.policy.oracle.fails = snapshot(session), True
+    try:
+        return call()
+    except OSError:
+        assert snapshot(session) == before
+        session.policy.oracle.fails = False
+        return call()
+    finally:
+        session.policy.oracle.fails = False
+
+
+# Threads ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cucb-top_k", "cts-top_k", "rarely_switching-top_k", "lucb1", "sar"])
+def test_threads_share_a_session(name, tmp_path):
+    """Four threads ask, tell, save and look: every number once, every outcome counted, the file whole."""
+    session, numbers, errors = Session(LEARNERS[name](), rng=0), [], []
+
+    def work(which):
+        rng = np.random.default_rng(which)
+        try:
+            for step in range(25):
+                if session.is_done:
+                    return
+                ticket = session.ask()
+                numbers.append(ticket.number)
+                if step % 8 == 0:
+                    session.save(tmp_path / "s.npz")
+                    repr(session)
+                session.tell(answer(session, ticket, rng), ticket)
+        except Exception as error:
+            errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(which,)) for which in range(4)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == []
+    assert sorted(numbers) == list(range(len(numbers)))
+    assert session.pending == ()
+    assert len(Session.load(tmp_path / "s.npz", LEARNERS[name]()).pending) <= 4
+    if name == "cucb-top_k":
+        assert session.state.rounds == 100
+        assert session.state.counts.sum() == 200
+
+
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, pickled])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_is_told_to_a_copy_does_not_reach_the_session(name, twin):
+    session = Session(LEARNERS[name](), rng=0)
+    played(session, 3)
+    before, other = repr(vars(session)), twin(session)
+    future = played(other, 4)
+    assert repr(vars(session)) == before
+    assert played(session, 4) == future
+
+
+def test_a_copy_is_of_one_moment():
+    """What other threads tell while a copy is made is in it with all its arms, or not at all."""
+    session = Session(CUCB(TopK(500, 2)), rng=0)
+    kept = session.__getstate__()
+    played(session, 3)
+    assert kept["state"].rounds == kept["state"].counts.sum() == kept["_asked"] == 0
+    assert kept["rng"] is not session.rng
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, pickled, "loaded"])
+def test_a_ticket_of_a_twin_with_another_history_is_refused(twin, tmp_path):
+    """The number alone is the same in both; the super arm that was played is not."""
+    mine = Session(CTS(TopK(6, 2)), rng=0)
+    shared = mine.ask()
+    if twin == "loaded":
+        mine.save(tmp_path / "s.npz")
+        other = Session.load(tmp_path / "s.npz", CTS(TopK(6, 2)))
+    else:
+        other = twin(mine)
+    while True:
+        first, second = mine.ask(), other.ask()
+        if list(first) != list(second):
+            break
+        other.tell(Feedback(second, [1.0, 1.0]), first)  # the same super arm: the same ticket
+    for session, ticket in ((mine, second), (other, first)):
+        with pytest.raises(ValueError, match="copy of it"):
+            session.tell(Feedback([], []), ticket)
+        assert ticket.number in session.pending
+        session.tell(Feedback([], []), shared)
+
+
+# Words -----------------------------------------------------------------------------------------------------
+
+
+test_the_wrong_kind_of_thing_is_named = refused(
+    (lambda: Session(CUCB), r"CUCB\(oracle\)"),
+    (lambda: Session([0.5]), "policy must be a Policy"),
+    (lambda: simulate(CUCB, BernoulliArms([0.5]), 5), r"CUCB\(oracle\)"),
+    (lambda: simulate(CUCB(TopK(2, 1)), [0.9, 0.8], 5), "environment must be an Environment"),
+    (lambda: SemiBandit([0.1] * 8, TopK(8, 2)), r"BernoulliArms\(\[0.1"),
+    (lambda: Session(CUCB(TopK(2, 1))).tell([1, 2, 3]), r"feedback must be a Feedback\("),
+    error=TypeError,
+)
+
+
+class Own(Policy):
+    """A rule of a user's, without a repr."""
+
+    def __init__(self, oracle):
+        self.oracle = oracle
+
+    def initial_state(self):
+        return ArmStatistics.empty(self.oracle.n_arms)
+
+    def select(self, state, rng):
+        return self.oracle.solve(state.means, rng)
+
+    def update(self, state, feedback):
+        state.update(feedback)
+
+
+class Nameless(BruteForce):
+    __repr__ = BruteForce.__mro__[2].__repr__
+
+
+def test_reprs_are_short_and_without_addresses():
+    things = [Own(Nameless(3, [(0, 1)])), *(case.make(TopK(6, 2)) for case in POLICIES)]
+    things += [case.make() for case in (*ORACLES, *EXPLORERS)]
+    for thing in [*things, *(Session(t) for t in things if isinstance(t, Policy))]:
+        text = repr(thing)
+        assert not re.search("0x[0-9a-f]{4}", text), text
+        assert type(thing).__name__ in text
+    stats = ArmStatistics.empty(10_000)
+    stats.update(Feedback([3], [1.0]))
+    assert repr(stats) == "ArmStatistics(n_arms=10000, rounds=1, arms seen=1 of 10000)"
+    session = Session(CUCB(TopK(4, 2)), rng=0)
+    session.tell(Feedback(session.ask(), [0.0, 1.0]))
+    session.cancel(session.ask())  # which is not told
+    session.ask()
+    assert repr(session).endswith("asked=3, pending=1)")
+
+
+# Numbers without end ----------------------------------------------------------------------------------------
+
+EXTREMES = [
+    0.0,
+    5e-324,
+    1e-320,
+    1e-300,
+    1e-12,
+    1e-6,
+    1.0,
+    1e12,
+    1e300,
+    1.7e308,
+    np.inf,
+    -1.0,
+    np.nan,
+    2**53,
+    2**63,
+]
+
+
+def extremes(note):
+    """Make every policy with every extreme of every number, and play what is not refused."""
+    environment = SemiBandit(BernoulliArms([0.9, 0.2, 0.5]), TopK(3, 1))
+    for case in POLICIES:
+        made = case.make(TopK(3, 1))
+        required = (field for field in fields(made) if field.init and field.default is field.default_factory)
+        needed = {field.name: getattr(made, field.name) for field in required}
+        for name in (
+            "radius_factor",
+            "prior_weight",
+            "prior_mean",
+            "epsilon",
+            "exploration_rounds",
+            "max_super_arm_size",
+            "growth",
+            "means",
+        ):
+            if not hasattr(made, name):
+                continue
+            for number in EXTREMES:
+                value = np.full(3, number) if name == "means" else number
+                extra = {"prior_mean": 0.5} if name == "prior_weight" else {}
+                extra |= (
+                    {"prior_weight": 2.0} if name == "prior_mean" and hasattr(made, "prior_weight") else {}
+                )
+                note(f"{case.name} {name}={number}")
+                try:
+                    policy = type(made)(**needed | {name: value} | extra)
+                except ValueError:
+                    continue
+                state = Session(policy, rng=0)
+                for _ in range(5):
+                    state.tell(Feedback(state.ask(), [1.0]))
+                simulate(policy, environment, 20, rng=0)
+    return True
+
+
+@pytest.mark.slow
+def test_no_parameter_makes_a_policy_endless():
+    assert isolated(extremes, seconds=100)
+
+
+@pytest.mark.parametrize("horizon", [2**53 + 1, 2**63, 10**30, np.inf, 0, True])
+def test_horizons_without_end_are_refused(horizon):
+    with pytest.raises(ValueError, match="horizon"):
+        simulate(CUCB(TopK(2, 1)), SemiBandit(BernoulliArms([0.5, 0.1]), TopK(2, 1)), horizon)
+
+
+def numbers_of(state):
+    """The arrays of numbers that a state holds, those of states inside it too."""
+    for value in vars(state).values():
+        if isinstance(value, np.ndarray) and value.dtype == np.float64:
+            yield value
+        elif is_dataclass(value):
+            yield from numbers_of(value)
+
+
+def spoilt(note):
+    for case in POLICIES:
+        note(case.name)
+        session = Session(case.make(TopK(3, 1)), rng=0)
+        session.tell(Feedback(session.ask(), [1.0]))
+        for numbers in numbers_of(session.state):
+            numbers[:] = np.nan
+        with pytest.raises(ValueError, match="must be"):
+            for _ in range(3):
+                session.tell(Feedback(session.ask(), [1.0]))
+            raise ValueError("it must be that this rule does not look at means")
+    return True
+
+
+def test_a_spoilt_state_does_not_hang():
+    assert isolated(spoilt, seconds=60)
+
+
+def test_gaussian_outcomes_need_a_support_that_fits():
+    """Means in the support and sigma of at most half its length, or outcomes in it: else radii are wrong."""
+    oracle = TopK(4, 2)
+    fine = np.array([0.9, 0.1, 0.5, 0.2])
+    for policy in (case.make(oracle) for case in POLICIES):
+        for means, sigma, fits in ((fine, 0.5, True), (5 * fine, 0.5, False), (fine, 0.6, False)):
+            environment = SemiBandit(GaussianArms(means, sigma), oracle)
+            if fits or policy.support is None or not policy.learns:
+                simulate(policy, environment, 3, rng=0)
+                continue
+            with pytest.raises(ValueError, match=r"support .* sigma"):
+                simulate(policy, environment, 3, rng=0)
+    wide = CUCB(oracle, support=(0.0, 5.0))
+    simulate(wide, SemiBandit(GaussianArms(5 * fine, 2.5), oracle), 3, rng=0)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_states_are_copied_in_full(name):
+    """As `copy.deepcopy` does, sharing no array that an update writes to."""
+    session = Session(LEARNERS[name](), rng=0)
+    played(session, 3)
+    twin, before = copied(session.state), pickle.dumps(session.state)
+    assert pickle.dumps(twin) == before
+    played(session, 3)
+    assert pickle.dumps(twin) == before

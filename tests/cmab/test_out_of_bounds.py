@@ -1,0 +1,132 @@
+"""What is handed to a public method is used, or refused by name: nothing is read or written out of bounds."""
+
+import inspect
+import subprocess
+import sys
+from contextlib import suppress
+from unittest.mock import patch
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import ORACLES, pages
+from places import ENVIRONMENT, SUPPORT
+
+import oracles
+from oracles import BruteForce, DirectedGraph, InfluenceMaximization, MaxCoverage, ShortestPath
+
+TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
+
+
+def faults(stride):
+    """Return what `fuzzing` has to say about the tables, by every so many calls."""
+    command = [sys.executable, str(SUPPORT / "fuzzing.py"), *TABLES, str(stride)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, env=ENVIRONMENT)
+    *found, count = done.stdout.splitlines() or [""]
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(count.removesuffix(" calls")) > 30_000 / stride
+    return found
+
+
+@pytest.mark.slow
+def test_bad_arguments():
+    """Of all rows and methods; each argument of each method has more values than the stride."""
+    assert faults(29) == []
+
+
+@pytest.mark.slow
+def test_all_bad_arguments():
+    assert faults(1) == []
+
+
+@pytest.mark.parametrize(
+    ("tails", "heads", "n_nodes"),
+    [
+        ([0], [7], 3),
+        ([7], [0], 3),
+        ([-1], [0], 3),
+        ([0, 1], [1], 3),
+        ([0.0], [1.0], 3),
+        ([2**40], [0], 2**41),
+        (np.ma.masked_array([0], mask=[True]), [1], 2),
+        ([[0]], [[1]], 3),
+        ([0], [1], 0),
+        ([0, [1]], [1, 2], 3),
+        (None, None, 3),
+        ([1], [1], 2),
+    ],
+)
+def test_graphs_of_arcs_that_are_none(tails, heads, n_nodes):
+    for make in (DirectedGraph, DirectedGraph.from_edges):
+        with pytest.raises(ValueError, match=r"must|self-loops"):
+            make(tails, heads, n_nodes=n_nodes)
+
+
+def test_nodes_that_a_graph_has_not():
+    graph = DirectedGraph([0, 1], [1, 2], n_nodes=3, labels=["a", "b", "c"])
+    for node in (-1, 3, 1.0, None, 10**7):
+        with pytest.raises(ValueError, match="node"):
+            graph.label(node)
+    assert graph.label(2) == "c"
+
+
+def test_both_directions_of_an_edge_are_parallel_edges():
+    graph = pages().to_directed()
+    with pytest.raises(ValueError, match="both directions"):
+        MaxCoverage(graph, 1)
+    one_way = nx.DiGraph([edge for edge in graph.edges if graph.nodes[edge[0]]["bipartite"] == 0])
+    one_way.add_nodes_from(graph.nodes(data=True))
+    means = np.linspace(0.1, 0.9, one_way.number_of_edges())
+    same = MaxCoverage(one_way, 1).expected_reward([0], means)
+    assert same == pytest.approx(MaxCoverage(pages(), 1).expected_reward([0], means))
+
+
+@pytest.mark.parametrize("node", [[1], {}, ([0],), None, "z"])
+def test_terminals_that_are_no_nodes(node):
+    for ends in ((node, 1), (0, node)):
+        with pytest.raises(ValueError, match=r"source|target"):
+            ShortestPath(nx.path_graph(3), *ends)
+
+
+def test_a_seed_stands_for_its_generator():
+    graph = DirectedGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
+    oracle, means = InfluenceMaximization(graph, 1), np.full(4, 0.5)
+    wanted = oracle.solve(means, np.random.default_rng(7))
+    for rng in (7, np.int64(7), np.random.SeedSequence(7)):
+        assert (oracle.solve(means, rng) == wanted).all()
+        assert (oracle.solve(means, rng=rng) == wanted).all()
+        assert (oracle.solve_batch(means[None], rng=rng)[0] == wanted).all()
+    oracle.solve(means, None)
+    for rng in (-1, 0.5, "7", True, [1]):
+        with pytest.raises(ValueError, match="rng"):
+            oracle.solve(means, rng)
+        with pytest.raises(ValueError, match="rng"):
+            BruteForce(4, [[0]]).solve(means, rng)
+
+
+HOSTILE = [None, 3.5, -1, "x", object(), [[1], [2]], [None], float("nan"), {}, [], {"a": "b"}, 2**70]
+MADE = {case.name: case for case in ORACLES if getattr(oracles, type(case.make()).__name__, None)}
+
+
+def call_of(make):
+    """Return the class whose object `make` returns, and the arguments that it is called with."""
+    cls, calls = type(make()), []
+    signature, start = inspect.signature(cls), cls.__init__
+
+    def noted(self, *arguments, **named):
+        calls.append(signature.bind(*arguments, **named))
+        start(self, *arguments, **named)
+
+    with patch.object(cls, "__init__", noted):
+        make()
+    return cls, calls[-1].arguments
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_constructors_refuse_by_value(name):
+    """Whatever stands in the place of one argument: no words of numpy's, networkx's or Python's own."""
+    cls, given = call_of(MADE[name].make)
+    for parameter in inspect.signature(cls).parameters:
+        for value in HOSTILE:
+            with suppress(ValueError):
+                cls(**given | {parameter: value})

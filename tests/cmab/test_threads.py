@@ -1,0 +1,98 @@
+"""Objects may be shared between threads: the answers are those of one thread."""
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pytest
+from places import ENVIRONMENT, SUPPORT
+
+from cmab import CTS, CUCB, ArmStatistics, Feedback, MemoisedOracle, simulate
+from instances import BernoulliArms, Coverage, IndependentCascade, SemiBandit
+from oracles import BruteForce, GraphicMatroid, InfluenceMaximization, RepairedInfluence, TopK
+
+TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
+
+
+def differences(times):
+    """Return the answers that four threads got and one did not, as `threading_stress` prints them."""
+    command = [sys.executable, str(SUPPORT / "threading_stress.py"), *TABLES, str(times)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, env=ENVIRONMENT)
+    lines = done.stdout.splitlines()
+    assert lines[-1:] == ["done"], f"ended by {done.returncode} in {lines[-1:]}: {done.stderr[-1000:]}"
+    return [line for line in lines[:-1] if not line.startswith("# ")]
+
+
+@pytest.mark.slow
+def test_four_threads_answer_as_one():
+    assert differences(1) == []
+
+
+@pytest.mark.slow
+def test_four_threads_answer_as_one_for_longer():
+    assert differences(10) == []
+
+
+def test_shared_statistics_count_every_round():
+    """Compiled code runs without the interpreter lock: what four threads tell is all counted.
+
+    Rounds of many arms, so that updates overlap.
+    """
+    n, each = 50_000, 20
+    stats, start, arms = ArmStatistics.empty(n), threading.Barrier(4), np.arange(n)
+    stats.update(Feedback(arms, np.full(n, 1.5)))  # compiled now
+
+    def tell(worker):
+        feedback = Feedback(arms, np.full(n, float(worker)))
+        start.wait()
+        for _ in range(each):
+            stats.update(feedback)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(tell, range(4)))
+    assert stats.rounds == 1 + 4 * each
+    assert (stats.counts == 1 + 4 * each).all()
+    np.testing.assert_allclose(stats.means, 1.5)
+    np.testing.assert_allclose(stats.deviations, 4 * each * 1.25)
+
+
+def graph_of_cascades():
+    """A ring with chords."""
+    n = 40
+    tails = np.repeat(np.arange(n), 3)
+    return tails, (tails + np.tile([1, 5, 11], n)) % n
+
+
+def problems():
+    """Yield a policy's oracle and an environment, one of each way to play rounds."""
+    from cases import STREETS, pages
+
+    from oracles import DirectedGraph, MaxCoverage
+
+    graph = DirectedGraph.from_edges(*graph_of_cascades())
+    cascade = IndependentCascade(graph, np.full(120, 0.2), k=2, n_rr_sets=2**12)
+    yield RepairedInfluence(graph, 2, epsilon=0.3), cascade
+    yield InfluenceMaximization(graph, 2, epsilon=0.3), cascade
+    arms = BernoulliArms(np.linspace(0.2, 0.8, 8))
+    for oracle in (
+        TopK(8, 3),
+        MemoisedOracle(TopK(8, 3)),
+        GraphicMatroid(STREETS),
+        BruteForce(8, [[0, 1], [7]]),
+    ):
+        yield oracle, SemiBandit(arms, oracle)
+    yield MaxCoverage(pages(), 2), Coverage(pages(), 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [CTS, CUCB])
+def test_simulations_in_threads_are_those_of_one(policy):
+    for oracle, environment in problems():
+        alone = simulate(policy(oracle), environment, 40, replications=4, rng=0)
+        with joblib.parallel_config(backend="threading"):
+            together = simulate(policy(oracle), environment, 40, replications=4, rng=0, n_jobs=4)
+        assert (together.rewards == alone.rewards).all()
+        assert (together.regret == alone.regret).all() or np.isnan(alone.regret).all()

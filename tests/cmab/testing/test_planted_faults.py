@@ -1,0 +1,104 @@
+"""Each planted fault is found, with default effort, by the check that is meant to; sound ones pass."""
+
+import planted_environments
+import planted_explorers
+import planted_oracles
+import planted_policies
+import pytest
+
+from cmab.testing import checks
+
+
+def of_oracle(oracle, **settings):
+    return checks(oracle, planted_oracles.family_of(oracle), **settings)
+
+
+def of_policy(policy, **settings):
+    return checks(policy, planted_policies.environment(), **settings)
+
+
+def of_environment(environment, **settings):
+    return checks(environment, planted_environments.super_arms_of(environment), **settings)
+
+
+def of_explorer(explorer, **settings):
+    delta = planted_explorers.delta_of(explorer)
+    return checks(explorer, planted_explorers.environment(), delta=delta, **settings)
+
+
+KINDS = {
+    "oracle": (planted_oracles.FAULTS, of_oracle),
+    "policy": (planted_policies.FAULTS, of_policy),
+    "environment": (planted_environments.FAULTS, of_environment),
+    "explorer": (planted_explorers.FAULTS, of_explorer),
+}
+#: Those that take more than half a second.
+SLOW = {
+    *("Wrong16", "TwoPerCent", "biased", "Distracted", "Doubled", "Drift", "Lying", "MovingMeans"),
+    *("RewardApart", "Untriggered", "CountsRounds", "OptimumOfAll", "Log", "Scratch", "SetOrder"),
+    *("BadFrom137", "Leak", "Peeking"),
+}
+ITEMS = [
+    pytest.param(kind, fault, id=f"{kind}-{fault.name}", marks=[pytest.mark.slow] * (fault.name in SLOW))
+    for kind, (faults, _) in KINDS.items()
+    for fault in faults
+    if fault.check
+]
+
+
+def made(fault):
+    takes_oracle = fault in planted_policies.FAULTS and fault.make is not planted_policies.KeepsFeedback
+    return fault.make(planted_policies.ORACLE) if takes_oracle else fault.make()
+
+
+@pytest.mark.parametrize(("kind", "fault"), ITEMS)
+def test_each_planted_fault_is_found(kind, fault):
+    found = {check.title: check for check in KINDS[kind][1](made(fault))}
+    with pytest.raises(AssertionError, match=f"^({fault.check}|sense): "):
+        found[fault.check].run()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_check_has_a_fault_of_its_own(kind):
+    faults, of = KINDS[kind]
+    assert {check.title for check in of(made(faults[0]))} == {fault.check for fault in faults if fault.check}
+    assert all(fault.why_not for fault in faults if not fault.check)
+
+
+ODD = [
+    planted_oracles.Diary,
+    planted_oracles.RandomTies,
+    planted_oracles.OneAtATime,
+    planted_oracles.Sometimes,
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [*ODD, *planted_oracles.SOUND_WITHOUT_FAMILY])
+def test_sound_oracles_pass(make):
+    for check in of_oracle(make(), seconds=0.2):
+        check.run()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("make", [*planted_oracles.SOUND, *planted_oracles.SOUND_WITHOUT_FAMILY])
+def test_sound_oracles_pass_with_any_seed(make, seed):
+    for check in of_oracle(make(), seconds=0.5, rng=seed):
+        check.run()
+
+
+@pytest.mark.slow
+def test_sound_policies_environments_and_explorers_pass():
+    sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in planted_policies.SOUND]
+    sound += [of_environment(make(), rng=3) for make in planted_environments.SOUND]
+    sound += [of_explorer(make(), rng=3) for make in planted_explorers.SOUND]
+    for checks_of_one in sound:
+        for check in checks_of_one:
+            check.run()
+
+
+def test_negative_means_are_tried_where_they_are_allowed():
+    oracle = planted_oracles.Negative()
+    with pytest.raises(AssertionError, match=r"^guarantee"):
+        next(check for check in of_oracle(oracle, low=-1.0) if check.title == "guarantee").run()

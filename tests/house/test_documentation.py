@@ -1,0 +1,170 @@
+"""Every Python snippet of the README and the documentation runs."""
+
+import pkgutil
+import re
+import shlex
+import sys
+import tomllib
+from contextlib import redirect_stdout
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
+from importlib.util import module_from_spec, spec_from_file_location
+from io import StringIO
+from itertools import pairwise
+from types import ModuleType
+
+import cloudpickle
+import pytest
+from places import ROOT
+
+from cmab import Study, cli
+from cmab.studies import _registry
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+#: A snippet, and what it prints if the page shows that below it.
+SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+
+# Pages that play or check for seconds.
+SLOW = {"changing", "lists", "rounds", "your-own-explorer", "your-own-oracle"}
+ROWS = [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW), id=page.stem) for page in PAGES]
+
+
+@pytest.mark.parametrize("page", ROWS)
+def test_snippets_run(page, tmp_path, monkeypatch, request):
+    """The snippets of a page run in order, in one namespace and an empty folder, and print what it shows."""
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType(f"snippets_of_{page.stem}")
+    # As in a notebook, classes can be pickled, and go to other processes by value.
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    cloudpickle.register_pickle_by_value(module)
+    request.addfinalizer(lambda: cloudpickle.unregister_pickle_by_value(module))
+    namespace = vars(module)
+    for match in SNIPPET.finditer(page.read_text(encoding="utf-8")):
+        line = page.read_text(encoding="utf-8")[: match.start()].count("\n") + 1
+        with redirect_stdout(StringIO()) as printed:
+            exec(compile("\n" * line + match[1], str(page), "exec"), namespace)
+        if match[2]:
+            shown, flags = without_times(match[2]), ELLIPSIS | NORMALIZE_WHITESPACE
+            assert OutputChecker().check_output(shown, printed.getvalue(), flags), printed.getvalue()
+
+
+def without_times(shown):
+    """A table may show milliseconds or seconds, which are others in every run."""
+    lines = shown.splitlines()
+    for head, line in enumerate(lines):
+        times = re.search("  (ms a round|seconds)  ", line)
+        for row in range(head + 1, len(lines) if times else 0):
+            if lines[row]:
+                lines[row] = lines[row][: times.start(1)] + "..." + lines[row][times.end(1) :]
+    return "\n".join(lines) + "\n"
+
+
+def test_figures_of_the_gallery_are_of_the_snippet_above_them():
+    """Wherever a page shows a figure of the gallery below a snippet, the script has the snippet's lines."""
+    figure = re.compile(r"```\n\n!\[[^\]]*\]\(auto_gallery/images/sphx_glr_(\w+)_\d+\.png\)")
+    shown = [(page, found) for page in PAGES for found in figure.finditer(page.read_text(encoding="utf-8"))]
+    assert shown
+    for page, found in shown:
+        above = SNIPPET.findall(page.read_text(encoding="utf-8")[: found.end()])[-1][0].splitlines()
+        script = (ROOT / "docs" / "gallery" / f"{found[1]}.py").read_text(encoding="utf-8").splitlines()
+        missing = {line for line in above if not line.startswith(("from ", "import ", "print("))} - set(
+            script
+        )
+        assert not missing, (page.name, missing)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_page_sets_what_oracles_declare_about_shared_triggering(page):
+    """A reader of a page never has to: learners count each arm by itself."""
+    assert "clusters = " not in page.read_text(encoding="utf-8")
+
+
+def blocks(language):
+    """Every block of a language in the pages, with its page."""
+    found = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    return [(page, text) for page in PAGES for text in found.findall(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.slow
+def test_studies_in_the_pages_are_valid():
+    studies = [text for _, text in blocks("toml") if "[instances" in text or "instances." in text]
+    assert len(studies) >= 2
+    for text in studies:
+        assert Study(tomllib.loads(text)).pieces
+
+
+def test_commands_in_the_pages_are_commands():
+    """Each line that begins with `cmab` is one that the parser takes, with options that exist."""
+    lines = [line for _, text in blocks("(?:sh|console)") for line in text.splitlines()]
+    commands = [
+        shlex.split(line.removeprefix("$ "), comments=True)[1:]
+        for line in lines
+        if re.match(r"(\$ )?cmab ", line)
+    ]
+    assert len(commands) >= 8
+    for arguments in commands:
+        parsed = cli._parser().parse_args(arguments)
+        assert callable(parsed.command), arguments
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "docs" / "studies").glob("*.toml")), ids=lambda file: file.stem
+)
+def test_studies_are_valid(file):
+    assert Study.load(file).pieces
+
+
+def test_no_example_plays_on_falling_means():
+    """Ties go to the lower index, so that falling means make a learner's first guess the optimum."""
+    number = r"\d*\.\d+"
+    lists = re.compile(rf"\[((?:\s*{number}\s*,){{2,}}\s*{number}\s*),?\s*\]")
+    ranges = re.compile(rf"linspace\(\s*({number})\s*,\s*({number})")
+    docs, seen = ROOT / "docs", 0
+    for file in [*PAGES, *docs.rglob("*.toml"), *docs.rglob("*.py"), *(ROOT / "cmab").glob("policies/*.py")]:
+        text = file.read_text(encoding="utf-8")
+        for values in [*(found.split(",") for found in lists.findall(text)), *ranges.findall(text)]:
+            means = [float(value) for value in values if value.strip()]
+            falls = means[0] > means[-1] and all(one >= other for one, other in pairwise(means))
+            assert not falls, (file.name, values)
+            seen += 1
+    assert seen >= 10
+
+
+GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "plugins")}
+CLASSES = sorted(
+    name for group in ("oracles", "instances", "policies", "explorers") for name in _registry.entries(group)
+)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_plug_in_has_a_row_in_the_table_of_algorithms(name):
+    rows = [line for line in page("algorithms") if line.startswith("|")]
+    assert any(re.search(rf"`[^`]*\b{name}\b[^`]*`", row) for row in rows)
+
+
+@pytest.mark.parametrize("name", _registry.entries("experiments"))
+def test_every_experiment_has_a_row_in_the_page_on_reproductions(name):
+    assert any(line.startswith(f"| `{name}` |") for line in page("reproducing"))
+
+
+def page(stem):
+    return (ROOT / "docs" / f"{stem}.md").read_text(encoding="utf-8").splitlines()
+
+
+def test_names_in_the_docs_exist():
+    """`cmab.thing`, `oracles.thing.part` and the like, wherever a page puts them in backquotes."""
+    named = re.compile(r"`((?:cmab|oracles|instances)(?:\.\w+)+)")
+    for file in PAGES:
+        for name in named.findall(file.read_text(encoding="utf-8")):
+            if name not in GROUPS:
+                pkgutil.resolve_name(name)
+
+
+def test_the_reference_lists_every_public_name_once():
+    spec = spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    reference = module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    for module in " ".join(reference.MODULES.values()).split():
+        pkgutil.resolve_name(module)
+    documented = [name for name, *_ in reference.names()]
+    assert len(documented) == len(set(documented)) > 250
+    assert {"cmab.policies.CUCB", "cmab.simulate", "oracles.TopK"} <= {*documented}

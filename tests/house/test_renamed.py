@@ -1,0 +1,92 @@
+"""The former names of classes: imports, files, studies and the command know them for one version."""
+
+import pickle
+from contextlib import contextmanager
+from importlib import import_module
+from pkgutil import resolve_name
+
+import numpy as np
+import pytest
+
+import cmab
+from cmab import CUCB, ArmStatistics, Campaign, Greedy, Session, Study
+from cmab.namespaces import FORMER
+from oracles import TopK
+
+ORACLE = TopK(3, 1)
+MAKERS = {
+    "BanditOverWindows": lambda kind: kind(CUCB(ORACLE), 20),
+    "Explored": lambda kind: kind(Greedy(ORACLE, prior_mean=0.1, prior_weight=1.0)),
+    "HYBRID": lambda kind: kind(ORACLE),
+    "HybridCUCB": lambda kind: kind(ORACLE, ArmStatistics.empty(3), bias=0.1),
+    "MixtureGLR": lambda kind: kind(3, 1, delta=0.1),
+    "OffPolicyValue": lambda kind: kind(0.5, (0.0, 1.0), 0.95, "ips", 10, 10.0, 1.0, 0.0),
+    "Restarting": lambda kind: kind(CUCB(ORACLE), 0.5, is_proven=False),
+    "UniformlyRandom": lambda kind: kind(ORACLE),
+    "Windowed": lambda kind: kind(CUCB(ORACLE), 5),
+}
+POLICIES = [name for name in FORMER if name != "OffPolicyValue"]
+
+
+@contextmanager
+def first_version(former):
+    """Give a class its former name, so that files are written as by the version before."""
+    kind = resolve_name(FORMER[former])
+    present, kind.__name__, kind.__qualname__ = kind.__name__, former, former
+    try:
+        yield kind
+    finally:
+        kind.__name__ = kind.__qualname__ = present
+
+
+@pytest.mark.parametrize("former", FORMER)
+def test_former_names_are_the_classes(former):
+    kind = resolve_name(FORMER[former])
+    assert former not in cmab.__all__
+    for home in (cmab, import_module(kind.__module__)):
+        with pytest.warns(DeprecationWarning, match=f"{former} is now called {kind.__name__}"):
+            assert getattr(home, former) is kind
+
+
+def test_a_misspelt_name_is_not_found():
+    for home in (cmab, import_module("cmab.policies.windowed")):
+        with pytest.raises(AttributeError, match="no attribute 'Windowd'"):
+            home.Windowd  # noqa: B018
+
+
+@pytest.mark.parametrize("former", FORMER)
+@pytest.mark.filterwarnings("ignore:.*is now called:DeprecationWarning")
+def test_pickles_of_the_former_name_load(former):
+    with first_version(former) as kind:
+        data = pickle.dumps(MAKERS[former](kind))
+    assert former.encode() in data
+    assert type(pickle.loads(data)) is kind
+
+
+@pytest.mark.parametrize("former", POLICIES)
+def test_sessions_and_journals_of_the_former_name_open(former, tmp_path):
+    with first_version(former) as kind:
+        policy = MAKERS[former](kind)
+        session = Session(policy, rng=1)
+        session.save(tmp_path / "session")
+        Campaign(policy, tmp_path / "journal", rng=1).ask()
+    assert f'"class":"{former}"' in (tmp_path / "journal").read_text()
+    again = Session.load(tmp_path / "session", policy)
+    np.testing.assert_array_equal(again.ask().super_arm, session.ask().super_arm)
+    assert Campaign(policy, tmp_path / "journal").pending == (0,)
+
+
+def test_studies_find_what_was_played_under_the_former_name(tmp_path):
+    def study(name):
+        environment = {
+            "class": "SemiBandit",
+            "oracle": "$oracle",
+            "arms": {"class": "BernoulliArms", "means": [0.5, 0.1]},
+        }
+        instance = {"oracle": {"class": "TopK", "n_arms": 2, "k": 1}, "environment": environment}
+        learners = {"learner": {"class": name}}
+        return Study({"horizon": 5, "instances": {"two": instance}, "learners": learners})
+
+    with pytest.warns(DeprecationWarning, match="UniformlyRandom is now called RandomPolicy"):
+        study("UniformlyRandom").run(tmp_path)
+    assert not study("RandomPolicy").missing(tmp_path)

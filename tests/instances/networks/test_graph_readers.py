@@ -1,0 +1,259 @@
+"""Readers of edge lists, arrays of graphs and probability models: what they read, and what they refuse."""
+
+import gzip
+import pickle
+import sys
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from places import DATA
+from refusals import refused
+
+from instances import (
+    constant_probabilities,
+    read_edge_list,
+    trivalency,
+    uniform_probabilities,
+    weighted_cascade,
+)
+from oracles import DirectedGraph
+from oracles.diffusion import _memory
+from oracles.diffusion.directed_graph import as_directed_graph
+
+
+def arcs(graph):
+    return list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
+
+
+def write(path, text, zipped=False):
+    data = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(gzip.compress(data) if zipped else data)
+    return path
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_snap_form(tmp_path, zipped):
+    file = write(tmp_path / "g", "# Directed graph\n# From\tTo\n\n10\t7\r\n7\t300\n10 7\n7 7\n", zipped)
+    graph = read_edge_list(file)
+    assert [(graph.label(u), graph.label(v)) for u, v in arcs(graph)] == [(10, 7), (7, 300), (10, 7)]
+    assert graph.n_nodes == 3
+    assert graph.probabilities is None
+
+
+@pytest.mark.parametrize(
+    ("text", "n_nodes"),
+    [
+        ("0 1\n1 2\n", 3),
+        ("7 9\n9 30\n", 3),
+        ("3 2\n0 3\n3 1\n", 4),
+        ("4 2 0.5\n0 3 0.5\n3 1 1\n", 5),
+        (f"{'9' * 5000} 2\n0 1\n1 2\n", None),
+    ],
+)
+def test_other_first_lines_are_edges(tmp_path, text, n_nodes):
+    file = write(tmp_path / "g", text)
+    if n_nodes is None:
+        with pytest.raises(ValueError, match="g, line 1: node ids must be integers"):
+            read_edge_list(file)
+    else:
+        assert read_edge_list(file).n_nodes == n_nodes
+
+
+def test_a_guessed_header_is_said(tmp_path):
+    """It may as well have been an edge, which is gone then."""
+    file = write(tmp_path / "g", "5 2\n0 3\n3 1\n")
+    with pytest.warns(UserWarning, match="5 2, is taken for the numbers of nodes and lines"):
+        graph = read_edge_list(file)
+    assert (graph.n_nodes, graph.n_arcs) == (5, 2)
+    assert read_edge_list(file, header=True).n_arcs == 2
+    assert read_edge_list(file, header=False).n_arcs == 3
+
+
+EVERY = "a".join(map(chr, range(sys.maxunicode + 1)))
+BREAKS = {line[-1] for line in EVERY.splitlines(keepends=True)[:-1]}
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_comment_ends_with_its_line(tmp_path, line_end):
+    """Whatever else Python takes for the end of a line: else its rest would be edges."""
+    assert len(BREAKS) >= 9
+    for char in BREAKS - {"\n"}:
+        text = f"# see{char}5 6{line_end}0 1{line_end}"
+        assert arcs(read_edge_list(write(tmp_path / "g", text))) == [(0, 1)], repr(char)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path):
+    assert arcs(read_edge_list(write(tmp_path / "g", b"\xef\xbb\xbf0 1\n"))) == [(0, 1)]
+
+
+def test_files_that_do_not_fit_are_refused_at_once(tmp_path, monkeypatch):
+    """A small gzip file of very much text, a pipe without end, and a header of very many nodes."""
+    monkeypatch.setattr(_memory, "_free", lambda: 2**29)
+    bomb = write(tmp_path / "bomb.gz", b"0 1\n" * 2**23, zipped=True)
+    many = write(tmp_path / "many", "999999999 1\n0 1\n")
+    for file, header in ((bomb, False), (many, True)):
+        with pytest.raises(ValueError, match=f"{file.name} must fit into memory: .* GB are free"):
+            read_edge_list(file, header=header)
+    if Path("/dev/zero").exists():
+        with pytest.raises(ValueError, match="zero must be a file that can be read more than once"):
+            read_edge_list("/dev/zero")
+    monkeypatch.setattr(_memory, "_free", lambda: 2**62)
+    for n_nodes in (2**31, 10**30):
+        write(many, f"{n_nodes} 1\n0 1\n")
+        with pytest.raises(ValueError, match="many"):
+            read_edge_list(many, header=True)
+
+
+def test_header_keeps_nodes_without_edges(tmp_path):
+    graph = read_edge_list(write(tmp_path / "g", "# c\n5 2\n0 3\n3 1\n"), header=True)
+    assert (graph.n_nodes, arcs(graph), graph.label(3)) == (5, [(0, 3), (3, 1)], 3)
+
+
+def test_undirected_lines_are_two_arcs_with_one_probability(tmp_path):
+    graph = read_edge_list(write(tmp_path / "g", "0 1 0.5\n1 1 0.9\n1 2 1e-3\n"), directed=False)
+    assert arcs(graph) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+    assert graph.probabilities.tolist() == [0.5, 0.5, 1e-3, 1e-3]
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "message"),
+    [
+        ("", False, "at least one edge"),
+        ("# nothing\n", True, "numbers of nodes and lines"),
+        ("3 1\n", True, "1 edge lines"),
+        ("2 1\n0 2\n", True, r"range\(2\)"),
+        ("3 2 1\n0 1\n", True, "numbers of nodes"),
+        ("0 1\n2\n", False, "line 2"),
+        ("0 1\n1 2 0.5\n", False, "line 2"),
+        ("0 1 0.5 7\n", False, "line 1"),
+        ("0 -1\n", False, "'-1'"),
+        ("0 " + "9" * 5000 + "\n", False, "line 1.*'9999"),
+        ("9" * 5000 + " 1\n0 1\n", True, "numbers of nodes"),
+        ("0 1\n# c\n0 99999999999999999999\n", False, "line 3.*99999999999999999999"),
+        ("a b\n", False, "'a'"),
+        ("0 1.5\n", False, "'1.5'"),
+        ("0 1_0\n", False, "'1_0'"),
+        ("0 1 -0.1\n", False, "'-0.1'"),
+        ("0 1 1.1\n", False, "'1.1'"),
+        ("0 1 nan\n", False, "'nan'"),
+        ("0 1 high\n", False, "'high'"),
+        (b"0 1\n\xff\xfe 2\n", False, "UTF-8"),
+    ],
+)
+def test_broken_files_are_named(tmp_path, text, header, message):
+    file = write(tmp_path / "broken.txt", text)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_edge_list(file, header=header)
+    assert "broken.txt" in str(caught.value)
+    assert len(str(caught.value)) < 300 + len(str(file))
+
+
+def test_a_file_of_loops_only_is_a_graph_without_arcs(tmp_path):
+    graph = read_edge_list(write(tmp_path / "g", "4 4\n"))
+    assert (graph.n_nodes, graph.n_arcs) == (1, 0)
+
+
+@pytest.mark.parametrize("cut", [5, 30, -3])
+def test_truncated_gzip(tmp_path, cut):
+    text = "".join(f"{i} {i * 7919 % 1000}\n" for i in range(1, 500))
+    file = tmp_path / "cut.gz"
+    file.write_bytes(gzip.compress(text.encode())[:cut])
+    with pytest.raises(ValueError, match=r"cut\.gz must be a complete gzip file"):
+        read_edge_list(file)
+
+
+def test_a_corrupted_gzip_is_refused(tmp_path):
+    data = bytearray(gzip.compress("".join(f"{i} {i + 1}\n" for i in range(500)).encode()))
+    data[len(data) // 2] ^= 0xFF
+    (tmp_path / "bad.gz").write_bytes(data)
+    with pytest.raises(ValueError, match=r"bad\.gz"):
+        read_edge_list(tmp_path / "bad.gz")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (nx.DiGraph, [("b", "a"), ("b", "c"), ("a", "b")]),
+        (nx.MultiDiGraph, [("b", "a"), ("b", "a"), ("b", "c"), ("a", "b")]),
+        (nx.Graph, [("b", "a"), ("a", "b"), ("b", "c"), ("c", "b")]),
+    ],
+)
+def test_networkx_graphs(kind, expected):
+    given = kind([("b", "a"), ("b", "a"), ("b", "c"), ("a", "b")])
+    graph = as_directed_graph(given)
+    assert [(graph.label(u), graph.label(v)) for u, v in arcs(graph)] == expected
+
+
+test_networkx_faults = refused(
+    ([("a", "b", {})], "'a', 'b'"),
+    ([("a", "b", {"p": -0.1})], "-0.1"),
+    ([("a", "b", {"p": "x"})], "'x'"),
+    ([("a", "b", {"p": float("nan")})], "nan"),
+    ([("a", "a", {"p": 0.5})], "self-loops.*'a'"),
+    by=lambda edges: as_directed_graph(nx.DiGraph(edges), "p"),
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0, 1], [1]), "equally long"),
+        (([0], [3], 2), r"range\(n_nodes\), n_nodes = 2, got 3"),
+        (([-1], [0]), "sources"),
+        (([0.5], [0]), "sources"),
+        (([0], [2**40]), "targets"),
+        (([1], [1]), "self-loops"),
+        (([], []), r"n_nodes must be an integer in \[1"),
+    ],
+)
+def test_from_edges_refuses(arguments, message):
+    sources, targets, *n_nodes = arguments
+    with pytest.raises(ValueError, match=message):
+        DirectedGraph.from_edges(sources, targets, n_nodes=n_nodes[0] if n_nodes else None)
+
+
+test_other_objects_are_no_graphs = refused(
+    (lambda: as_directed_graph([(0, 1)]), "graph must be"),
+    (lambda: as_directed_graph(nx.DiGraph()), "at least one node"),
+)
+
+
+def test_out_arcs_come_in_order_and_survive_pickling():
+    graph = DirectedGraph.from_edges([2, 0, 2, 1], [0, 1, 1, 2], n_nodes=4)
+    offsets, order = graph.out_arcs
+    assert [order[offsets[v] : offsets[v + 1]].tolist() for v in range(4)] == [[1], [3], [0, 2], []]
+    again = pickle.loads(pickle.dumps(graph))
+    assert "out_arcs" not in vars(again)
+    assert np.array_equal(again.out_arcs[1], order)
+
+
+def test_probability_models():
+    graph = DirectedGraph.from_edges([0, 1, 1, 2], [2, 2, 2, 0])
+    assert np.allclose(weighted_cascade(graph), [1 / 3, 1 / 3, 1 / 3, 1])
+    assert constant_probabilities(graph, 0.3).tolist() == [0.3] * 4
+    large = DirectedGraph.from_edges(np.zeros(9000, int), np.arange(1, 9001))
+    drawn = trivalency(large, np.random.default_rng(0))
+    assert {0.1, 0.01, 0.001} == set(drawn.tolist())
+    # 9,000 draws: a share is off by 0.025 with probability below 1e-6 (five standard errors of 0.005).
+    assert all(abs((drawn == p).mean() - 1 / 3) < 0.025 for p in (0.1, 0.01, 0.001))
+    spread = uniform_probabilities(large, np.random.default_rng(0), low=0.2, high=0.4)
+    assert 0.2 <= spread.min() < spread.max() < 0.4
+    with pytest.raises(ValueError, match="probability"):
+        constant_probabilities(graph, 1.5)
+    with pytest.raises(ValueError, match="high"):
+        uniform_probabilities(graph, np.random.default_rng(0), low=0.5, high=0.4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "directed", "nodes", "arcs_read"),
+    [("nethept_imm", True, 15_229, 62_752), ("nethept_chen", False, 15_233, 2 * (58_891 - 39))],
+)
+def test_shared_graphs(name, directed, nodes, arcs_read):
+    file = DATA / f"{name}.txt.gz"
+    if not file.exists():
+        pytest.skip(f"{file} is not here")
+    graph = read_edge_list(file, directed=directed, header=True)
+    assert (graph.n_nodes, graph.n_arcs) == (nodes, arcs_read)

@@ -1,0 +1,184 @@
+"""What is available: no policy plays anything else, and joint optimism is the best of it, by enumeration."""
+
+from itertools import combinations
+from math import log
+
+import numpy as np
+import pytest
+from cases import JOINT, ORACLES, POLICIES, UNIFORM
+
+from cmab import AESCB, CUCB, ESCB, OLSUCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
+from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
+from oracles import BruteForce, BruteForceReward, Knapsack, PartitionMatroid, TopK, UniformMatroid
+
+N_ARMS = 6
+PAIRS = [(i, j) for j in range(N_ARMS) for i in range(j)]
+
+
+def any_hit(means, arms):
+    return 1.0 - np.prod(1.0 - means[arms])
+
+
+FAMILIES = {
+    "all pairs": TopK(N_ARMS, 2),
+    "cheapest": TopK(N_ARMS, 2, sense="min"),
+    "matroid": PartitionMatroid(list("aabbba"), 1),
+    "reward": BruteForceReward(N_ARMS, PAIRS, reward=any_hit),
+}
+
+
+@pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
+def test_no_policy_plays_what_is_not_there(case):
+    """All policies of the library understand `available`: none refuses, none chooses what is not there."""
+    only_linear = case.name in JOINT | UNIFORM | {"ftpl", "llr"}
+    for name, oracle in FAMILIES.items():
+        if (name == "reward" and only_linear) or (name == "matroid" and case.name in UNIFORM):
+            continue
+        session, rng = Session(case.make(oracle), rng=0), np.random.default_rng(1)
+        for _ in range(12):
+            available = rng.random(N_ARMS) < 0.6
+            # One of each class of the partition, so that a super arm is left.
+            available[[rng.integers(2), 2 + rng.integers(3)]] = True
+            ticket = session.ask(Context(available=available))
+            assert available[ticket.super_arm].all()
+            assert oracle.is_feasible(ticket.super_arm)
+            session.tell(Feedback(ticket, (rng.random(len(ticket.super_arm)) < 0.5).astype(float)))
+
+
+# `solve_root` ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in ORACLES if case.make().can_solve_root], ids=lambda case: case.name
+)
+def test_the_root_is_the_best_of_what_is_available(case):
+    oracle, rng = case.make(), np.random.default_rng(0)
+    family, sign, answered = [np.array(list(arms), int) for arms in case.super_arms()], oracle.sign, 0
+    for _ in range(8):
+        means, squares = rng.random(oracle.n_arms), rng.integers(0, 3, oracle.n_arms) / 2
+        available = rng.random(oracle.n_arms) < 0.75
+        worth = [sign * means[a].sum() + np.sqrt(squares[a].sum()) for a in family if available[a].all()]
+        if not worth:
+            with pytest.raises(ValueError, match="available must leave a super arm"):
+                oracle.solve_root(means, squares, rng, available=available)
+            continue
+        arms = oracle.solve_root(means, squares, rng, available=available)
+        assert available[arms].all()
+        assert sign * means[arms].sum() + np.sqrt(squares[arms].sum()) == pytest.approx(max(worth))
+        answered += 1
+    assert answered or len(family) < 3, case.name
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("outcomes", ["binary", "any"])
+def test_sets_of_k_arms_are_the_best_by_enumeration(sense, outcomes):
+    """With equal numbers, as rules have them after few rounds, and with any."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        m = int(rng.integers(2, 12))
+        k = int(rng.integers(0, m + 1))
+        counts = rng.integers(1, 5, m)
+        means, squares = rng.binomial(counts, 0.5) / counts, rng.choice([0.1, 1.0, 30.0]) / counts
+        if outcomes == "any":
+            means, squares = rng.normal(size=m), rng.random(m) * (rng.random(m) < 0.9)
+        oracle, available = UniformMatroid(m, k, sense=sense), rng.random(m) < 0.9
+        family = np.array(list(combinations(np.flatnonzero(available), k)), int)
+        if not len(family):
+            continue
+        best = (oracle.sign * means[family].sum(axis=1) + np.sqrt(squares[family].sum(axis=1))).max()
+        arms = oracle.solve_root(means, squares, rng, available=available)
+        assert len(arms) == k
+        assert available[arms].all()
+        assert oracle.sign * means[arms].sum() + np.sqrt(squares[arms].sum()) == pytest.approx(
+            best, rel=1e-10
+        )
+
+
+def test_escb_ends_on_thirty_arms_of_equal_counts():
+    """Binary outcomes are equal often, which branching over arms takes apart one by one."""
+    rng, oracle = np.random.default_rng(0), TopK(30, 4)
+    place = SemiBandit(BernoulliArms(rng.permutation(np.where(np.arange(30) < 4, 0.9, 0.8))), oracle)
+    state = simulate(ESCB(oracle), place, 60, rng=0).states[0]
+    squares = (log(61) + 16 * log(log(61))) / (2 * state.counts)
+    family = np.array(list(combinations(range(30), 4)))
+    best = (state.means[family].sum(axis=1) + np.sqrt(squares[family].sum(axis=1))).max()
+    arms = ESCB(oracle).select(state, rng)
+    assert state.means[arms].sum() + np.sqrt(squares[arms].sum()) == pytest.approx(best, rel=1e-11)
+
+
+def test_what_is_no_mask_is_refused():
+    for oracle in (TopK(3, 2), BruteForce(3, [[0, 1]])):
+        for available in ([0, 1], np.ones(2, bool), np.ones(3)):
+            with pytest.raises(ValueError, match="available must be an array of 3 booleans"):
+                oracle.solve_root(np.ones(3), np.ones(3), 0, available=available)
+
+
+# Policies ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", [ESCB, AESCB, OLSUCB])
+def test_joint_optimism_is_for_what_is_available(rule):
+    """Against the index of each set of at most two arms, written out; what was never seen comes first."""
+    oracle, rng = Knapsack([1] * N_ARMS, 2), np.random.default_rng(0)
+    policy = rule(oracle) if rule is OLSUCB else rule(oracle, loglog=0.0)
+    family = [np.array(arms, int) for size in range(3) for arms in combinations(range(N_ARMS), size)]
+    session = Session(policy, rng=0)
+    for t in range(1, 60):
+        available, state = rng.random(N_ARMS) < 0.5, session.state
+        ticket = session.ask(Context(available=available))
+        arms, left = ticket.super_arm, [arms for arms in family if available[arms].all()]
+        unseen = state.counts == 0
+        widths = policy.widths(state, t)
+        if (unseen & available).any():
+            assert unseen[arms].sum() == max(unseen[other].sum() for other in left)
+        else:
+            worth = [state.means[other].sum() + np.sqrt(widths[other].sum()) for other in left]
+            own = state.means[arms].sum() + np.sqrt(widths[arms].sum())
+            assert own >= max(worth) - policy.tolerance(t) - 1e-9
+        session.tell(Feedback(ticket, (rng.random(len(arms)) < 0.2 + 0.1 * arms).astype(float)))
+
+
+def test_the_super_arm_in_play_waits_for_what_is_not_there():
+    """It stays where all of it is there; otherwise plain CUCB's choice among the rest is played, once."""
+    oracle, rng = TopK(N_ARMS, 2), np.random.default_rng(0)
+    policy, plain, asked = RarelySwitchingCUCB(oracle), CUCB(oracle), 0
+    session = Session(policy, rng=0)
+    for _ in range(300):
+        available = rng.random(N_ARMS) < 0.8
+        available[rng.choice(N_ARMS, 2, replace=False)] = True
+        state = session.state
+        in_play = policy.select(state, rng)
+        ticket = session.ask(Context(available=available))
+        if available[in_play].all():
+            assert ticket.super_arm.tolist() == in_play.tolist()
+        else:
+            best = plain.select(state, rng, Context(available=available))
+            assert ticket.super_arm.tolist() == best.tolist()
+            asked += 1
+        arms = ticket.super_arm
+        session.tell(Feedback(ticket, (rng.random(2) < 0.2 + 0.1 * arms).astype(float)))
+    assert 50 < asked < 200
+
+
+@pytest.mark.parametrize("rule", [ESCB, RarelySwitchingCUCB])
+def test_who_overrides_select_alone_is_asked_and_refuses_what_it_does_not_know(rule):
+    class First(rule):
+        def select(self, state, rng):
+            return np.array([0, 1])
+
+    session = Session(First(TopK(3, 2)), rng=0)
+    assert session.ask().super_arm.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="context must be None for First"):
+        session.ask(Context(available=np.array([True, False, True])))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", [ESCB, RarelySwitchingCUCB])
+def test_they_learn_where_arms_come_and_go(rule):
+    """Regret a round halves, against the best of what is there; seeds are fixed."""
+    place = SleepingSemiBandit(
+        BernoulliArms([0.9, 0.2, 0.8, 0.3, 0.1]), Knapsack([1] * 5, 2), availability=0.6
+    )
+    regret = simulate(rule(place.oracle), place, 1200, checkpoints=[300, 1200], replications=2, rng=0).regret
+    early, late = regret.mean(axis=0)
+    assert (late - early) / 900 < 0.5 * early / 300

@@ -1,0 +1,486 @@
+"""Means that move: discounted and windowed rules, restarts, and environments that change."""
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import ORACLES, POLICIES, assert_same_state
+from refusals import refused
+from scipy.special import lambertw
+from scipy.stats import binom
+
+from cmab import (
+    CTS,
+    CUCB,
+    KLCUCB,
+    ArmStatistics,
+    BanditOverBandit,
+    Comparison,
+    Context,
+    DiscountedCUCB,
+    Feedback,
+    GaussianCTS,
+    GLRRestart,
+    RarelySwitchingCUCB,
+    Session,
+    SlidingWindow,
+    Study,
+    WindowStatistics,
+    compare,
+    simulate,
+)
+from cmab.confidence import bernoulli_divergence, change_statistic, change_threshold
+from cmab.confidence.change_points import calibration
+from cmab.policies.over_windows import BlockStatistics
+from cmab.reports.report import write_report
+from cmab.testing import check_environment, check_policy
+from instances import (
+    BernoulliArms,
+    Corrupted,
+    EmpiricalArms,
+    GaussianArms,
+    MovingMeans,
+    PiecewiseStationary,
+    SemiBandit,
+)
+from oracles import Matching, TopK
+
+MEANS = np.random.default_rng(5).permutation(np.linspace(0.1, 0.9, 6))
+
+
+def place(means, oracle=None):
+    return SemiBandit(BernoulliArms(means), oracle or TopK(len(means), k=2))
+
+
+def changing(n_changes, length):
+    return PiecewiseStationary(
+        [place(np.roll(MEANS, 2 * i)) for i in range(n_changes + 1)],
+        [length * (i + 1) for i in range(n_changes)],
+    )
+
+
+# Bandits over bandits.
+
+
+@pytest.mark.parametrize("window", [1, 7, 30, 90])
+def test_a_block_begins_with_what_its_window_holds(window):
+    """As if the window had been of that length from the beginning."""
+    seen, alone = (WindowStatistics.empty(ArmStatistics.empty(4), window=w) for w in (90, window))
+    rng = np.random.default_rng(window)
+    for _ in range(100):
+        arms = np.flatnonzero(rng.random(4) < 0.4)
+        told = Feedback(arms, rng.random(len(arms)))
+        seen.update(told)
+        alone.update(told)
+    block = BlockStatistics.of(seen, ArmStatistics.empty(4), window=window)
+    block.check(WindowStatistics.empty(ArmStatistics.empty(4), window=90))
+    assert np.array_equal(block.recent.counts, alone.recent.counts)
+    assert np.allclose(block.recent.means, alone.recent.means)
+    assert np.allclose(block.recent.deviations, alone.recent.deviations)
+    assert (block.rounds, block.recent.rounds) == (alone.rounds, alone.recent.rounds)
+
+
+def test_windows_are_drawn_by_exp3():
+    """Against a plain EXP3 that is told the same rewards and draws the same numbers."""
+    policy = BanditOverBandit(CUCB(TopK(4, k=2)), 200, windows=[3, 10, 40], block=5)
+    session, coins = Session(policy, rng=np.random.default_rng(1)), np.random.default_rng(2)
+    rng, weights, chosen, k = np.random.default_rng(1), np.ones(3), [], 3
+    gamma = min(1.0, np.sqrt(k * np.log(k) / ((np.e - 1) * 200 / 5)))
+    chances = np.full(3, 1 / 3)
+    world = place([0.2, 0.9, 0.4, 0.6])
+    rng.choice(3)  # as `start` does, without weights
+    choice = session.state.choice
+    for _ in range(40):
+        assert session.state.choice == choice
+        assert session.state.recent.window == (3, 10, 40)[choice]
+        total = 0.0
+        for _ in range(5):
+            ticket = session.ask()
+            told = world.play(ticket.super_arm, coins)
+            total += told.reward / 2
+            session.tell(told)
+        weights[choice] *= np.exp(gamma * (total / 5 / chances[choice]) / k)
+        chances = (1 - gamma) * weights / weights.sum() + gamma / k
+        choice = rng.choice(3, p=chances)
+        chosen.append(int(choice))
+    assert len(set(chosen)) == 3 and session.state.blocks.sum() == 41
+
+
+@pytest.mark.slow
+def test_chosen_windows_are_never_as_bad_as_the_worst():
+    """Means of 2 runs: below the regret of the worst window, where means move and where they stay."""
+    narrow, still = CUCB(TopK(6, k=2), radius_factor=0.3), PiecewiseStationary([place(MEANS)], [])
+    for world, worst in ((changing(3, 500), 2000), (still, 45)):
+        rules = (BanditOverBandit(narrow, 2000), SlidingWindow(narrow, window=worst))
+        settings = {"checkpoints": [2000], "replications": 2, "rng": 0}
+        chosen, bad = (simulate(rule, world, 2400, **settings).regret.mean() for rule in rules)
+        assert chosen < 0.75 * bad
+
+
+def test_windows_that_are_none():
+    rule = CUCB(TopK(4, k=2))
+    for windows in ([5], [], [0, 5], [5, 3], [2.5, 4], [3, 3]):
+        with pytest.raises(ValueError, match="windows"):
+            BanditOverBandit(rule, 100, windows=windows)
+    for wrong in ({"horizon": 1}, {"block": 0}, {"rewards": (1.0, 0.0)}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            BanditOverBandit(**{"policy": rule, "horizon": 100} | wrong)
+    with pytest.raises(ValueError, match="rewards must be given"):
+        BanditOverBandit(GaussianCTS(TopK(4, k=2), sigma=0.5, support=None), 100)
+    with pytest.raises(ValueError, match="policy must learn ArmStatistics"):
+        BanditOverBandit(DiscountedCUCB(TopK(4, k=2)), 100)
+
+
+# Rules: with everything remembered they are the rule itself.
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("make", [CUCB, CTS, KLCUCB], ids=lambda rule: rule.__name__)
+def test_a_window_as_long_as_the_run_changes_nothing(make, sense):
+    oracle = TopK(6, k=2, sense=sense)
+    environment = place(MEANS, oracle)
+    ours, plain = (
+        simulate(rule, environment, 300, rng=1) for rule in (SlidingWindow(make(oracle), 300), make(oracle))
+    )
+    assert np.array_equal(ours.rewards, plain.rewards)
+    assert_same_state(ours.states[0].recent, plain.states[0])
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_without_discount_it_is_cucb(sense):
+    oracle = TopK(6, k=2, sense=sense)
+    ours, plain = (
+        simulate(rule, place(MEANS, oracle), 500, replications=2, rng=1)
+        for rule in (DiscountedCUCB(oracle, discount=1.0), CUCB(oracle))
+    )
+    assert ours.path == plain.path == "compiled"
+    assert np.array_equal(ours.rewards, plain.rewards)
+
+
+def test_without_alarms_restarting_is_the_rule_itself():
+    oracle = TopK(6, k=2)
+    ours = simulate(GLRRestart(CUCB(oracle), exploration=0.0), place(MEANS), 500, rng=1)
+    plain = simulate(CUCB(oracle), place(MEANS), 500, rng=1)
+    assert ours.states[0].restarts == []
+    assert np.array_equal(ours.rewards, plain.rewards)
+
+
+# References, in plain numpy, by the definitions.
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-2.0, 3.0)], ids=str)
+def test_discounted_indices_are_those_of_the_definition(sense, support):
+    rng, gamma, (low, high) = np.random.default_rng(2), 0.8, support
+    policy = DiscountedCUCB(TopK(5, k=2, sense=sense), discount=gamma, radius_factor=0.5, support=support)
+    state, rounds = policy.initial_state(), []
+    for t in range(1, 40):
+        sums, counts = np.zeros(5), np.zeros(5)
+        for s, (arms, outcomes) in enumerate(rounds, 1):
+            weight = gamma ** (t - 1 - s)
+            np.add.at(sums, arms, weight * outcomes)
+            np.add.at(counts, arms, weight)
+        n = 1.0 + sum(gamma ** (t - 1 - s) for s in range(1, t))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            radius = 0.5 * (high - low) * np.sqrt(1.5 * np.log(n) / counts)
+            expected = sums / counts + radius if sense == "max" else sums / counts - radius
+        expected = np.where(counts > 0, expected, high if sense == "max" else low)
+        expected = np.minimum(expected, high) if sense == "max" else np.maximum(expected, low)
+        assert policy.indices(state, rng) == pytest.approx(expected)
+        arms = rng.permutation(4)[:2]  # the last arm is never seen
+        outcomes = rng.uniform(low, high, 2)
+        rounds.append((arms, outcomes))
+        policy.update(state, Feedback(arms, outcomes))
+
+
+@pytest.mark.parametrize("window", [1, 2, 7, 100])
+def test_a_window_holds_the_statistics_of_its_rounds(window):
+    rng = np.random.default_rng(window)
+    state, rounds = WindowStatistics.empty(ArmStatistics.empty(5), window=window), []
+    for _ in range(60):
+        arms = rng.permutation(5)[: rng.integers(0, 5)]
+        rounds.append(Feedback(arms, rng.random(len(arms))))
+        state.update(rounds[-1])
+        expected = ArmStatistics.empty(5)
+        for feedback in rounds[-window:]:
+            expected.update(feedback)
+        assert np.array_equal(state.recent.counters, expected.counters)
+        assert state.recent.means == pytest.approx(expected.means, abs=1e-12)
+        assert state.recent.deviations == pytest.approx(expected.deviations, abs=1e-12)
+        assert (state.recent.rounds, state.rounds) == (min(len(rounds), window), len(rounds))
+        state.check(WindowStatistics.empty(ArmStatistics.empty(5), window=window))
+
+
+def test_the_statistic_is_the_largest_ratio():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        outcomes = rng.random(rng.integers(2, 40)) if rng.random() < 0.5 else 1.0 * (rng.random(20) < 0.3)
+        n, mean = len(outcomes), outcomes.mean()
+        ratios = [
+            s * bernoulli_divergence(outcomes[:s].mean(), mean)
+            + (n - s) * bernoulli_divergence(outcomes[s:].mean(), mean)
+            for s in range(1, n)
+        ]
+        evidence, at = change_statistic(outcomes)
+        assert evidence == pytest.approx(max(ratios), abs=1e-9)
+        assert ratios[at - 1] == pytest.approx(max(ratios), abs=1e-9)
+
+
+def test_the_threshold_is_that_of_the_paper():
+    def inverse(x):  # u - ln u = x on the branch u >= 1
+        return float(-lambertw(-np.exp(-x), -1).real)
+
+    for x in (0.01, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 40.0):
+        y = (inverse(1.0 + x) + math.log(2.0 * math.pi**2 / 6.0)) / 2.0
+        if y >= inverse(1.0 / math.log(1.5)):
+            expected = 2.0 * math.exp(1.0 / inverse(y)) * inverse(y)
+        else:
+            expected = 3.0 * (y - math.log(math.log(1.5)))
+        assert calibration(x) == pytest.approx(expected, rel=1e-9)
+    level = math.log(3.0) + (1.5 * 62 + 1074) * math.log(2.0)  # 5e-324 is 2^-1074
+    assert change_threshold(2**62, delta=5e-324, is_proven=False) == pytest.approx(level)
+
+
+# What they are for.
+
+
+@pytest.mark.slow
+def test_forgetting_pays_after_a_change_and_costs_little_before():
+    """An arm that looked bad rises: who remembers all has no reason to look at it again."""
+    oracle = TopK(4, k=1)
+    worlds = [place(np.array([rising, 0.6, 0.2, 0.5]), oracle) for rising in (0.1, 0.9)]
+    settings = {"replications": 3, "checkpoints": [1000, 2000], "rng": 0}
+    plain, windowed, discounted = (
+        simulate(rule, PiecewiseStationary(worlds, [1000]), 2000, **settings).regret.mean(axis=0)
+        for rule in (
+            CUCB(oracle, radius_factor=0.3),
+            SlidingWindow(CUCB(oracle, radius_factor=0.3), window=300),
+            DiscountedCUCB(oracle, discount=0.998, radius_factor=0.3),
+        )
+    )
+    for moved in (windowed, discounted):
+        assert moved[1] < 0.5 * plain[1]
+        assert moved[0] < 0.05 * 1000 * 0.6  # of 1,000 rounds that are worth 0.6 each
+
+
+@pytest.mark.slow
+def test_restarts_pay_after_a_change_of_all_arms():
+    oracle = TopK(6, k=2)
+    plain, restarted = (
+        simulate(rule, changing(1, 800), 1600, replications=2, rng=0, checkpoints=[1600])
+        for rule in (CUCB(oracle), GLRRestart(CUCB(oracle), is_proven=False))
+    )
+    assert restarted.regret.mean() < 0.8 * plain.regret.mean()
+    # What was found is part of the result.
+    assert [points.tolist() for points in plain.change_points] == [[], []]
+    for points, state in zip(restarted.change_points, restarted.states, strict=True):
+        assert points.tolist() == state.restarts
+        assert len(points) == 1
+        assert 800 < points[0] < 1000
+
+
+@pytest.mark.slow
+def test_false_alarms_are_as_rare_as_promised():
+    """The count of runs with an alarm is compared with the promised delta; false alarm of the test < 1e-4."""
+    delta, runs = 0.1, 60
+    for arms in (BernoulliArms([0.5, 0.05]), BernoulliArms([0.02, 0.9])):
+        environment = SemiBandit(arms, TopK(2, k=2))
+        policy = GLRRestart(CUCB(TopK(2, k=2)), delta, exploration=0.0, every=1)
+        result = simulate(policy, environment, 150, replications=runs, rng=7)
+        alarms = sum(bool(state.restarts) for state in result.states)
+        assert alarms <= binom.ppf(1 - 1e-4, runs, delta)
+
+
+@pytest.mark.slow
+def test_a_change_is_found_within_the_delay_of_theory():
+    """With n outcomes before and d after a change by D, the ratio is 2 D^2 n d / (n + d) up to deviations."""
+    policy = GLRRestart(CUCB(TopK(2, k=2)), 0.01, exploration=0.0, every=1)
+    environment = PiecewiseStationary([place([0.9, 0.5]), place([0.1, 0.5])], changes=[200])
+    states = simulate(policy, environment, 400, replications=6, rng=3).states
+    # Besson et al. (2022), Assumption 4, from memory: at most 4 beta / D^2 of the arm's outcomes.
+    # Twice what the ratio needs is a fourth of that.
+    needed = change_threshold(400, delta=0.005) / (2 * 0.8**2)
+    assert all(len(state.restarts) == 1 and state.changed == [0] for state in states)
+    assert all(0 < state.restarts[0] - 200 <= 2 * needed for state in states)
+
+
+@pytest.mark.slow
+def test_studies_and_files_keep_what_was_found(tmp_path):
+    oracle = TopK(2, k=2)
+    worlds = [place([0.9, 0.5], oracle), place([0.1, 0.5], oracle)]
+    environment = PiecewiseStationary(worlds, [40])
+    restarting = GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False)
+    found = compare({"a": restarting, "b": CUCB(oracle)}, environment, horizon=80, replications=2, rng=0)
+    points = [each.tolist() for each in found["a"].change_points]
+    assert all(points)
+    found.save(tmp_path / "found.npz")
+    arms = [{"class": "BernoulliArms", "means": world.means.tolist()} for world in worlds]
+    parts = [{"class": "SemiBandit", "oracle": "$oracle", "arms": each} for each in arms]
+    study = Study(
+        {
+            "horizon": 80,
+            "replications": 2,
+            "instances": {
+                "i": {
+                    "oracle": {"class": "TopK", "n_arms": 2, "k": 2},
+                    "environment": {"class": "PiecewiseStationary", "environments": parts, "changes": [40]},
+                }
+            },
+            "learners": {
+                "a": {
+                    "class": "GLRRestart",
+                    "policy": {"class": "CUCB"},
+                    "delta": 0.5,
+                    "every": 2,
+                    "is_proven": False,
+                }
+            },
+        }
+    )
+    study.run(tmp_path)
+    again = Comparison.load(tmp_path / "found.npz")["a"], study.results(tmp_path)["i", "a"]
+    for result in again:
+        assert [each.tolist() for each in result.change_points] == points
+    assert "changes found" in found.rows()[0]
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "optimum of each round" in page
+    assert "found that means had changed" in page
+
+
+# Environments.
+
+
+@pytest.mark.slow
+def test_the_world_is_as_its_changes_say():
+    environment = PiecewiseStationary([place(MEANS), place(MEANS[::-1]), place(MEANS / 2)], [3, 5], period=8)
+    rng = np.random.default_rng(0)
+    which = [
+        [MEANS.tolist(), MEANS[::-1].tolist(), (MEANS / 2).tolist()].index(
+            environment.in_round(t, rng).means.tolist()
+        )
+        for t in range(1, 20)
+    ]
+    assert which == [0, 0, 0, 1, 1, 2, 2, 2] * 2 + [0, 0, 0]
+    check_environment(environment, [(0, 1), (3, 5)])
+    optima = np.cumsum([environment.in_round(t, rng).optimum for t in range(1, 20)])
+    result = simulate(CUCB(TopK(6, k=2)), environment, 19, rng=0, checkpoints=range(1, 20))
+    assert result.optima == pytest.approx(optima) or result.optima[0] == pytest.approx(optima)
+
+
+def test_the_support_is_that_of_all_environments():
+    oracle = TopK(2, k=1)
+    wide = SemiBandit(GaussianArms([0.0, 1.0], sigma=2.0), oracle)
+    environment = PiecewiseStationary([place([0.1, 0.2], oracle), wide], [4])
+    assert environment.support == wide.support
+    assert environment.sigma == 2.0
+
+
+test_what_is_no_world_is_refused = refused(
+    ([], [], None, "changes must be one fewer"),
+    ([place(MEANS)], [3], None, "changes must be one fewer"),
+    ([place(MEANS)] * 2, [0], None, "changes must increase"),
+    ([place(MEANS)] * 3, [4, 3], None, "changes must increase"),
+    ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
+    ([place(MEANS)] * 2, [5], 5, "period must be"),
+    ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
+    ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
+    (place(MEANS), [], None, "environments must be a list"),
+    by=lambda environments, changes, period: PiecewiseStationary(environments, changes, period=period),
+)
+
+
+@pytest.mark.parametrize("period", [None, 12, 20])
+def test_means_move_on_straight_lines(period):
+    rows, rounds = np.random.default_rng(0).random((3, 2)), [3, 5, 12]
+    environment = MovingMeans(rows, TopK(2, k=1), rounds=rounds, period=period)
+    for t in range(1, 60):
+        expected = [np.interp(t, rounds, column, period=period) for column in rows.T]
+        assert environment.in_round(t, None).means == pytest.approx(expected), t
+
+
+test_what_is_no_path_is_refused = refused(
+    ([0.1, 0.2], [1], None, "path must be a table"),
+    ([[0.1, 1.2]], [1], None, "path must be a table"),
+    ([[0.1, 0.2]], [1, 2], None, "rounds must be as many"),
+    ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be as many"),
+    ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
+    ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
+    by=lambda path, rounds, period: MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period),
+)
+
+
+def test_lies_stay_within_their_budget():
+    truth = SemiBandit(
+        EmpiricalArms([[-1.0], [1.5], [3.0]], support=(-1.0, 3.0)), TopK(3, k=2)
+    )  # outcomes in [-1, 3]
+    environment, rng = Corrupted(truth, budget=9.0), np.random.default_rng(0)
+    shown = [environment.in_round(t, rng).play([0, 1], rng) for t in range(1, 6)]
+    lies = [np.abs(each.outcomes - [-1.0, 1.5]).max() for each in shown]
+    assert sum(lies) <= 9.0
+    assert [lie > 0 for lie in lies] == [True, True, False, False, False]
+    assert {each.reward for each in shown} == {0.5}
+    result = simulate(SlidingWindow(CUCB(truth.oracle, support=(-1.0, 3.0)), 3), environment, 50, rng=0)
+    assert result.optimum == pytest.approx(4.5)
+    for budget, whose in ((-1.0, truth), (1.0, SemiBandit(GaussianArms([0.0], sigma=1.0), TopK(1, k=1)))):
+        with pytest.raises(ValueError, match=r"budget must|bounded support"):
+            Corrupted(whose, budget)
+
+
+# Refusals, sessions, availability.
+
+
+test_parameters_out_of_range_are_refused = refused(
+    (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
+    (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
+    (lambda oracle: SlidingWindow(CUCB(oracle), window=0), "window must"),
+    (lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: GLRRestart(CUCB(oracle), 0.0), "delta must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), 5e-324), "delta must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),
+    (lambda oracle: GLRRestart(CUCB(oracle), exploration=1.5), "exploration must"),
+    (lambda oracle: GLRRestart(CUCB(oracle), every=0), "every must"),
+    by=lambda make: make(TopK(4, k=2)),
+)
+
+
+RULES = [case for case in POLICIES if case.name in ("discounted", "windowed", "restarting")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", RULES, ids=lambda case: case.name)
+def test_only_what_is_available_is_played(case):
+    for oracle in (TopK(6, k=2), Matching(nx.complete_bipartite_graph(3, 3))):
+        check_policy(case.make(oracle), SemiBandit(BernoulliArms(np.full(oracle.n_arms, 0.4)), oracle))
+        session, rng = Session(case.make(oracle), rng=0), np.random.default_rng(0)
+        for _ in range(40):
+            available = rng.random(oracle.n_arms) < 0.7
+            available[:3] = True
+            ticket = session.ask(Context(available=available))
+            assert available[ticket.super_arm].all()
+            session.tell(Feedback(ticket, rng.random(len(ticket.super_arm))))
+
+
+def refuses_to_include(oracle):
+    """Return whether no arm can be forced in, as with paths on graphs with cycles."""
+    try:
+        oracle.solve_constrained(np.full(oracle.n_arms, 0.5), [0], [], np.random.default_rng(0))
+    except TypeError:
+        return True
+    return False
+
+
+@pytest.mark.slow
+def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
+    made = [(case, case.make()) for case in ORACLES]
+    linear = [(case, oracle) for case, oracle in made if oracle.is_linear and oracle.can_constrain]
+    hard = [(case, oracle) for case, oracle in linear if refuses_to_include(oracle)]
+    for case, oracle in hard:
+        policy, rng = GLRRestart(CUCB(oracle), exploration=1.0), np.random.default_rng(0)
+        state, family = policy.initial_state(), {frozenset(arms) for arms in case.super_arms()}
+        for context in (None, Context(available=np.ones(oracle.n_arms, bool))):
+            chosen = {frozenset(policy.select(state, rng, context).tolist()) for _ in range(30)}
+            assert chosen <= family, case.name
+            assert set().union(*chosen) == set().union(*family), case.name
+    assert len(hard) >= 3

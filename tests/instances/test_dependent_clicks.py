@@ -1,0 +1,212 @@
+"""Dependent clicks: the best list, what a user does, and what may be learned from clicks without bias."""
+
+import math
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from refusals import refused
+from scipy import stats
+
+from cmab import CTS, CUCB, KLCUCB, Campaign, simulate
+from instances import CascadeModel, DependentClickModel
+from oracles import DependentClickLists, RankedTopK
+
+RNG = np.random.default_rng
+
+
+def readers(chosen, means, termination):
+    """Yield (chance, clicks, places looked at, satisfied) of all that a reader may do, by enumeration."""
+    k = len(chosen)
+    for coins in product((0, 1), repeat=2 * k):
+        attracts, ends = coins[:k], coins[k:]
+        chance = math.prod(
+            means[arm] if a else 1 - means[arm] for arm, a in zip(chosen, attracts, strict=True)
+        )
+        chance *= math.prod(v if e else 1 - v for v, e in zip(termination, ends, strict=True))
+        looked, satisfied = 0, False
+        while looked < k and not satisfied:
+            satisfied = bool(attracts[looked] and ends[looked])
+            looked += 1
+        yield chance, attracts[:looked], looked, satisfied
+
+
+MEANS, TERMINATION = (0.3, 0.9, 0.6, 0.5, 0.2), (0.4, 0.7, 0.2)
+
+
+def test_the_best_list_is_that_of_enumeration():
+    """300 problems with ties, zeros and ones; worths by exact products."""
+    rng = RNG(0)
+    for _ in range(300):
+        m = int(rng.integers(1, 6))
+        k = int(rng.integers(1, m + 1))
+        termination = rng.choice([0.0, 0.5, 1.0, rng.random()], k)
+        termination[rng.integers(k)] = 0.25
+        means = rng.choice([0.0, 0.5, 1.0, rng.random(), 1e-300], m)
+        oracle = DependentClickLists(m, termination)
+        worth = [
+            1 - math.prod(1 - v * means[arm] for v, arm in zip(termination, some, strict=True))
+            for some in permutations(range(m), k)
+        ]
+        chosen = oracle.solve(means, rng)
+        assert oracle.expected_reward(chosen, means) == pytest.approx(max(worth), rel=1e-12, abs=1e-15)
+
+
+def test_rounds_are_what_a_reader_does():
+    """All coins of three entries: the chance of each report is what the means say (chi-square, 1e-6)."""
+    chosen, oracle = np.array([3, 0, 2]), DependentClickLists(5, TERMINATION)
+    page, wanted = DependentClickModel(MEANS, oracle), {}
+    for chance, clicks, _, satisfied in readers(chosen, MEANS, TERMINATION):
+        wanted[clicks, satisfied] = wanted.get((clicks, satisfied), 0.0) + chance
+    rng, met = RNG(1), dict.fromkeys(wanted, 0)
+    for _ in range(4000):
+        told = page.play(chosen, rng)
+        assert told.arms.tolist() == chosen[: len(told.arms)].tolist()
+        met[tuple(told.outcomes.astype(int).tolist()), bool(told.reward)] += 1
+    chances = np.array(list(wanted.values()))
+    assert stats.chisquare(list(met.values()), 4000 * chances).pvalue > 1e-6
+    worth = sum(chance for (_, satisfied), chance in wanted.items() if satisfied)
+    assert page.expected_reward(chosen) == pytest.approx(worth)
+    reached = np.zeros(5)
+    for (clicks, _), chance in wanted.items():
+        reached[chosen[: len(clicks)]] += chance
+    np.testing.assert_allclose(page.triggering_probabilities(chosen), reached)
+
+
+def clicked_share(chosen, means, termination, seen):
+    """Return each entry's share of clicks among the rounds in which a rule says that it was seen: exact."""
+    counted, clicked = np.zeros(len(chosen)), np.zeros(len(chosen))
+    for chance, clicks, looked, satisfied in readers(chosen, means, termination):
+        end = seen(clicks, looked, satisfied)
+        counted[:end] += chance
+        clicked[:end] += chance * np.array(clicks[:end])
+    return clicked / counted
+
+
+def test_what_is_told_is_unbiased_and_the_last_click_is_not():
+    """By enumeration: exact means of what feedback has; where it ends at the last click, too many clicks."""
+    chosen, oracle = [3, 0, 2], DependentClickLists(5, TERMINATION)
+    means = np.array(MEANS)[chosen]
+
+    def told(known):
+        def seen(clicks, looked, satisfied):
+            names = [chosen[place] for place, click in enumerate(clicks) if click]
+            report = {"satisfied": satisfied} if known else {}
+            feedback = oracle.feedback_of(chosen, clicked=names, **report)
+            assert len(feedback.arms) <= looked  # nothing that nobody has looked at
+            return len(feedback.arms)
+
+        return seen
+
+    def last_click(clicks, looked, satisfied):
+        return max((place + 1 for place, click in enumerate(clicks) if click), default=len(chosen))
+
+    for seen in (told(True), told(False)):
+        np.testing.assert_allclose(clicked_share(chosen, MEANS, TERMINATION, seen), means, rtol=1e-12)
+    biased = clicked_share(chosen, MEANS, TERMINATION, last_click)
+    assert biased[0] == pytest.approx(means[0]) and (biased[1:] > means[1:] + 0.03).all()
+
+
+def test_the_bias_is_what_the_docstring_says():
+    def last_click(clicks, looked, satisfied):
+        return max((place + 1 for place, click in enumerate(clicks) if click), default=2)
+
+    for w, second, v in ((0.5, 0.5, 0.5), (0.8, 0.3, 0.1), (0.2, 0.7, 1.0)):
+        share = clicked_share([0, 1], (w, second), (v, v), last_click)[1]
+        clicks = second * (1 - w * v)
+        assert share == pytest.approx(clicks / (clicks + (1 - w) * (1 - second)))
+        assert share == pytest.approx({0.5: 0.6, 0.1: share, 1.0: second}[v])
+
+
+def test_what_is_seen_is_learned_without_bias():
+    """Random lists: the means of what was seen lie within five errors of the truth."""
+    page, rng = DependentClickModel(MEANS, DependentClickLists(5, TERMINATION)), RNG(2)
+    counts, clicks = np.zeros(5), np.zeros(5)
+    for _ in range(2500):
+        told = page.play(rng.permutation(5)[:3], rng)
+        counts[told.arms] += 1
+        clicks[told.arms] += told.outcomes
+    means = np.array(MEANS)
+    assert (np.abs(clicks / counts - means) <= 5 * np.sqrt(means * (1 - means) / counts)).all()
+
+
+def test_users_who_are_always_satisfied_are_those_of_the_cascade():
+    lists, ranked = DependentClickLists(5, [1.0, 1.0, 1.0]), RankedTopK(5, 3)
+    page, cascade = DependentClickModel(MEANS, lists), CascadeModel(MEANS, ranked)
+    for policy in (CUCB, CTS):
+        here, there = (simulate(policy(world.oracle), world, 200, rng=3) for world in (page, cascade))
+        np.testing.assert_allclose(here.regret, there.regret, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("policy", [KLCUCB, CTS])
+def test_rules_learn_where_readers_are_satisfied(policy):
+    """They come to show the best list, the best entry where most users are satisfied."""
+    oracle = DependentClickLists(5, [0.2, 0.9])
+    page = DependentClickModel([0.05, 0.1, 0.9, 0.6, 0.1], oracle)
+    run = simulate(policy(oracle), page, 600, rng=0)
+    assert policy(oracle).select(run.states[0], RNG(0)).tolist() == [3, 2]
+    assert run.regret[0, -1] < 0.15 * 600 * page.optimum
+
+
+@pytest.mark.parametrize("means", [[0.0, 0.0], [1.0, 1.0], [1e-300, 1e-300], [1.0, 0.0]])
+@pytest.mark.parametrize("termination", [[1.0], [1e-300], [0.5, 0.5], [0.0, 1.0]])
+def test_extreme_readers(means, termination):
+    oracle = DependentClickLists(2, termination)
+    page = DependentClickModel(means, oracle)
+    assert 0.0 <= page.optimum <= 1.0
+    run = simulate(CUCB(oracle), page, 30, rng=0)
+    assert np.isfinite(run.regret).all() and run.regret[0, -1] >= -1e-300  # rounding of tiny sums
+    one = DependentClickModel([0.5], DependentClickLists(1, [0.5]))
+    assert one.optimum == 0.25 and simulate(CUCB(one.oracle), one, 9, rng=0).regret[0, -1] == 0.0
+    assert DependentClickLists(1, [1e-200]).expected_reward([0], [1e-100]) == pytest.approx(1e-300)
+
+
+def test_a_campaign_is_told_clicks(tmp_path):
+    oracle, journal = DependentClickLists(4, [0.5, 0.5, 0.5]), tmp_path / "clicks.jsonl"
+    campaign = Campaign(CUCB(oracle), journal, rng=0)
+    seen = []
+    for number, satisfied in ((2, True), (2, False), (2, None), (0, False), (0, None)):
+        before, request = campaign.session.state.counts.sum(), campaign.ask()
+        report = {} if satisfied is None else {"satisfied": satisfied}
+        campaign.tell(ticket=request, clicked=list(request.names[:number]), **report)
+        seen.append(int(campaign.session.state.counts.sum() - before))
+    assert seen == [2, 3, 1, 3, 3]
+    again = Campaign(CUCB(oracle), journal, rng=0)
+    assert again.session.state.counts.tolist() == campaign.session.state.counts.tolist()
+
+
+test_what_are_no_clicks_is_refused = refused(
+    (lambda: DependentClickLists(0, [0.5]), "n_arms must"),
+    (lambda: DependentClickLists(1, [0.5, 0.5]), "number of positions in termination must"),
+    (lambda: DependentClickLists(3, []), "number of positions in termination must"),
+    (lambda: DependentClickLists(3, [0.5, 1.5]), "termination must"),
+    (lambda: DependentClickLists(3, [0.0, 0.0]), "termination must be positive somewhere"),
+    (lambda: DependentClickLists(3, [0.5]).solve_within([0.1] * 3, [False] * 3, RNG(0)), "must leave"),
+    (lambda: DependentClickLists(3, [0.5]).expected_reward([0], [1.5, 0.0, 0.0]), "means must"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1]), "must have clicked"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], bought=1), "must have clicked"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=1), "clicked must be a list"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[0]), "clicked must be one of"),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[None]),
+        "clicked must have distinct",
+    ),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[1, 1]),
+        "clicked must have distinct",
+    ),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], satisfied=True),
+        "satisfied must be",
+    ),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[1], satisfied=1),
+        "satisfied must be",
+    ),
+    (lambda: DependentClickModel([0.1], RankedTopK(1, 1)), "oracle must be a DependentClickLists"),
+    (lambda: DependentClickModel([0.1], DependentClickLists(2, [0.5])), "means must"),
+    (
+        lambda: DependentClickModel([0.1, 0.2], DependentClickLists(2, [0.5])).play([0, 1], RNG(0)),
+        "feasible",
+    ),
+)

@@ -1,0 +1,88 @@
+"""Estimated spreads over weights of any size, and sample sizes at both ends."""
+
+import math
+
+import numpy as np
+import pytest
+
+from oracles import (
+    BudgetedInfluence,
+    DirectedGraph,
+    InfluenceMaximization,
+    MonteCarloGreedy,
+    TriggeringInfluence,
+    TriggeringModel,
+)
+from oracles.influence.options import Search
+
+
+class CoinFlips(TriggeringModel):
+    def live_arcs(self, graph, means, rng):
+        return rng.random(graph.n_arcs) < means
+
+
+@pytest.mark.parametrize("kind", ["ic", "lt", "triggering"])
+@pytest.mark.parametrize("unit", [1e-320, 1e-300, 1e-160, 1.0, 1e160, 1e300])
+@pytest.mark.parametrize("heaviest", [1.0, 1e9])
+def test_spread_and_its_error_follow_weights_of_any_size(kind, unit, heaviest):
+    """A star of 30 fair coins, alone or under a hub that outweighs them: by the binomial's moments.
+
+    Means within 6 standard errors and errors within 20 %: by chance otherwise with probability below 1e-8.
+    """
+    graph, means = DirectedGraph([0] * 30, range(1, 31), n_nodes=40), np.full(30, 0.5)
+    weights = np.full(40, unit)
+    if unit * heaviest < 1e306:
+        weights[0] *= heaviest
+    oracle = (
+        TriggeringInfluence(graph, triggering=CoinFlips(), k=1, epsilon=0.3, node_weights=weights)
+        if kind == "triggering"
+        else InfluenceMaximization(graph, 1, epsilon=0.3, node_weights=weights, model=kind)
+    )
+    mean, error = oracle.spread(np.array([0]), means, cascades=500)
+    wanted = math.sqrt(30 / 4 / 500)
+    assert (mean - weights[0]) / unit == pytest.approx(15.0, abs=6 * wanted + 1e-15 * heaviest)
+    assert error / unit == pytest.approx(wanted, rel=0.2, abs=1e-323 / unit)
+
+
+@pytest.mark.parametrize("cascades", [2**31, 2**63, 10**30])
+def test_more_cascades_than_can_be_numbered_are_refused(cascades):
+    graph = DirectedGraph([0], [1], n_nodes=2)
+    makers = [
+        lambda: InfluenceMaximization(graph, 1, epsilon=0.3).spread(np.array([0]), [0.5], cascades=cascades),
+        lambda: InfluenceMaximization(graph, 1, epsilon=0.3, model="lt").spread(
+            np.array([0]), [0.5], cascades=cascades
+        ),
+        lambda: TriggeringInfluence(graph, triggering=CoinFlips(), k=1, epsilon=0.3).spread(
+            np.array([0]), [0.5], cascades=cascades
+        ),
+        lambda: MonteCarloGreedy(graph, 1, cascades=cascades),
+    ]
+    for make in makers:
+        with pytest.raises(ValueError, match="cascades must be an integer"):
+            make()
+
+
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-160, 1e-20])
+def test_any_positive_epsilon_gives_a_true_ratio(epsilon):
+    graph, means = DirectedGraph.from_edges([0, 1, 2], [1, 2, 3]), np.full(3, 0.5)
+    for oracle in (
+        InfluenceMaximization(graph, 2, epsilon=epsilon, search=Search(max_rr_sets=1000)),
+        BudgetedInfluence(graph, np.ones(4), budget=2.0, epsilon=epsilon, search=Search(max_rr_sets=1000)),
+    ):
+        assert 0.0 < oracle.solve_certified(means, np.random.default_rng(0)).ratio <= 1.0
+
+
+@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
+def test_few_sets_still_spend_the_budget():
+    """The best single node is no exception: it may cover most of five sets, with a cheap node's cost left."""
+    graph = DirectedGraph([1, 2, 3, 4, 5], [0] * 5, n_nodes=6)
+    costs = np.array([0.1, 0.1, 1.0, 0.1, 0.1, 1.0])
+    for budget in (1.0, 1.15, 1.3):
+        oracle = BudgetedInfluence(
+            graph, costs, budget=budget, epsilon=0.1, delta=0.3, search=Search(max_rr_sets=10)
+        )
+        for trial in range(60):
+            seeds = oracle.solve(np.full(5, 1e-3), np.random.default_rng(trial))
+            others = np.setdiff1d(np.arange(6), seeds)
+            assert not any(oracle.is_feasible(np.append(seeds, v)) for v in others)

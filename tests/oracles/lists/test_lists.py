@@ -1,0 +1,258 @@
+"""Lists and click models: the order of a list, what users see, rules that are known by other names."""
+
+import math
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+from refusals import refused
+from scipy import stats
+
+from cmab import CTS, CUCB, KLCUCB, PBMUCB, ArmStatistics, Campaign, Feedback, LogRadius, Session, simulate
+from instances import CascadeModel, position_based_model
+from instances.experiments import cascading
+from oracles import Matching, RankedTopK
+
+RNG = np.random.default_rng
+REWARDS = ("disjunctive", "conjunctive")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_lists_are_sorted_as_python_sorts(seed):
+    rng = RNG(seed)
+    m = int(rng.integers(1, 60))
+    k = int(rng.integers(1, m + 1))
+    # Few different values: ties everywhere.
+    means = rng.choice([-1.0, 0.0, 0.25, 0.5, 1e300], m)
+    wanted = sorted(range(m), key=lambda arm: (-means[arm], arm))
+    assert RankedTopK(m, k).solve(means, rng).tolist() == wanted[:k]
+    free = rng.random(m) < 0.7
+    if free.sum() >= k:
+        left = [arm for arm in wanted if free[arm]]
+        assert RankedTopK(m, k).solve_within(means, free, rng).tolist() == left[:k]
+
+
+def user(chosen, coins, reward):
+    """A user who goes through a list, in plain Python: what he saw, and what it was worth."""
+    seen = []
+    for arm in chosen:
+        seen.append((arm, float(coins[arm])))
+        if coins[arm] == (reward == "disjunctive"):
+            break
+    outcomes = [outcome for _, outcome in seen]
+    return seen, max(outcomes) if reward == "disjunctive" else float(
+        all(outcomes) and len(seen) == len(chosen)
+    )
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+def test_rounds_are_what_a_user_does(reward):
+    """All 2^5 coins of 5 arms: the chance of each report is what the means say (chi-square, 1e-6)."""
+    means, chosen = np.array([0.3, 0.9, 0.6, 0.5, 0.2]), np.array([3, 0, 2])
+    place = CascadeModel(means, RankedTopK(5, 3, reward=reward))
+    wanted: Counter = Counter()
+    for number in range(32):
+        coins = [(number >> arm) & 1 for arm in range(5)]
+        chance = math.prod(p if coin else 1 - p for p, coin in zip(means, coins, strict=True))
+        seen, worth = user(chosen.tolist(), coins, reward)
+        wanted[tuple(seen), worth] += chance
+    rng, met, n = RNG(0), Counter(), 4000
+    for _ in range(n):
+        told = place.play(chosen, rng)
+        met[tuple(zip(told.arms.tolist(), told.outcomes.tolist(), strict=True)), told.reward] += 1
+    assert set(met) <= set(wanted)
+    assert (
+        stats.chisquare([met[case] for case in wanted], [n * wanted[case] for case in wanted]).pvalue > 1e-6
+    )
+    worth = sum(chance * case[1] for case, chance in wanted.items())
+    assert place.expected_reward(chosen) == pytest.approx(worth)
+    reached = np.zeros(5)
+    for (seen, _), chance in wanted.items():
+        reached[[arm for arm, _ in seen]] += chance
+    np.testing.assert_allclose(place.triggering_probabilities(chosen), reached)
+
+
+def cascade_ucb1(means, k, rounds, uniforms):
+    """CascadeUCB1 as printed, with the cap and without first pulls: clicks and views in plain lists."""
+    m = len(means)
+    views, clicks, played = [0] * m, [0.0] * m, []
+    for t in range(1, rounds + 1):
+        bounds = [
+            1.0 if not views[e] else min(clicks[e] / views[e] + math.sqrt(1.5 * math.log(t) / views[e]), 1.0)
+            for e in range(m)
+        ]
+        shown = sorted(range(m), key=lambda e: (-bounds[e], e))[:k]
+        played.append(shown)
+        for e in shown:
+            views[e] += 1
+            clicks[e] += uniforms[t - 1][e] < means[e]
+            if uniforms[t - 1][e] < means[e]:
+                break
+    return played
+
+
+def test_cucb_on_lists_is_cascade_ucb1():
+    means, rng = np.array([0.1, 0.5, 0.3, 0.45, 0.2, 0.35]), RNG(3)
+    uniforms = rng.random((400, 6))
+    session = Session(CUCB(RankedTopK(6, 3)), rng=0)
+    for row, wanted in zip(uniforms, cascade_ucb1(means.tolist(), 3, 400, uniforms.tolist()), strict=True):
+        ticket = session.ask()
+        assert ticket.super_arm.tolist() == wanted
+        coins = (row < means)[ticket.super_arm]
+        seen = int(np.argmax(coins)) + 1 if coins.any() else 3
+        session.tell(Feedback(ticket.super_arm[:seen], coins[:seen].astype(float)), ticket)
+
+
+@pytest.mark.parametrize("policy", [CUCB, KLCUCB, CTS])
+@pytest.mark.parametrize("reward", REWARDS)
+def test_rules_learn_lists(policy, reward):
+    means = np.array([0.2, 0.9, 0.3, 0.8, 0.4, 0.1])
+    oracle = RankedTopK(6, 2, reward=reward)
+    run = simulate(policy(oracle), CascadeModel(means, oracle), 4000, replications=4, rng=1)
+    early, late = (
+        run.regret[:, len(run.rounds) // 2] / run.rounds[len(run.rounds) // 2],
+        run.regret[:, -1] / 4000,
+    )
+    assert (late < early).all()
+
+
+def test_the_order_of_a_list_reaches_users_and_files(tmp_path):
+    """Who clicked the third saw the two above it, in the order that was shown, after a restart, too."""
+    oracle, journal = RankedTopK(4, 3), tmp_path / "lists.jsonl"
+    campaign = Campaign(CUCB(oracle), journal, rng=0)
+    for liked in (2, 3, None, 3):
+        request = campaign.ask()
+        campaign.tell(ticket=request, clicked=liked if liked in request.names else None)
+    waiting = campaign.ask()
+    assert waiting.names != sorted(waiting.names)
+    before = campaign.session.state.counts.copy()
+    again = Campaign(CUCB(oracle), journal, rng=0)
+    again.tell(ticket=waiting.ticket, clicked=waiting.names[1])
+    seen = again.session.state.counts - before
+    assert sorted(np.flatnonzero(seen)) == sorted(waiting.names[:2])
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+def test_a_word_says_what_was_seen(reward):
+    """What `play` shows is what the word for its end says."""
+    oracle = RankedTopK(5, 3, reward=reward)
+    place, rng = CascadeModel([0.3, 0.9, 0.6, 0.5, 0.2], oracle), RNG(1)
+    word, settles = ("clicked", 1.0) if reward == "disjunctive" else ("failed", 0.0)
+    for _ in range(50):
+        shown = rng.permutation(5)[:3]
+        seen = place.play(shown, rng)
+        end = int(seen.arms[-1]) if seen.outcomes[-1] == settles else None
+        told = oracle.feedback_of(shown, **{word: end})
+        assert told.arms.tolist() == seen.arms.tolist() and told.reward == seen.reward
+        assert told.outcomes.tolist() == seen.outcomes.tolist()
+    with pytest.raises(ValueError, match=f"{word} must be one of"):
+        oracle.feedback_of([0, 1, 2], **{word: 4})
+    for answer in (True, False, np.True_, np.array([1, 2]), [0]):  # a truth value would pass for arm 0 or 1
+        with pytest.raises(ValueError, match=f"{word} must be one of"):
+            oracle.feedback_of([0, 1, 2], **{word: answer})
+    with pytest.raises(ValueError, match=f"must have {word} alone, got nothing"):
+        oracle.feedback_of([0, 1, 2])
+
+
+def pbm_ucb(clicks, shown, examination, t):
+    """The bound of PBM-UCB for each item, as printed: `clicks` and `shown` by item and position."""
+    bounds = []
+    for s, n in zip(clicks, shown, strict=True):
+        views = sum(n)
+        looks = sum(kappa * times for kappa, times in zip(examination, n, strict=True))
+        if not views:
+            bounds.append(1.0)
+            continue
+        width = math.sqrt(views / looks) * math.sqrt(math.log(t) / (2 * looks))
+        bounds.append(min(sum(s) / looks + width, 1.0))
+    return bounds
+
+
+def test_pbm_ucb_shows_items_by_its_bounds():
+    attraction, examination = [0.5, 0.2, 0.7, 0.4], [0.9, 0.6, 0.2]
+    page = position_based_model(attraction, examination)
+    policy = PBMUCB(page.oracle, examination * 4, np.repeat(range(4), 3))
+    session, rng = Session(policy, rng=0), RNG(5)
+    clicks, shown = np.zeros((4, 3)), np.zeros((4, 3))
+    for t in range(1, 300):
+        ticket = session.ask()
+        bounds = pbm_ucb(clicks.tolist(), shown.tolist(), examination, t)
+        items, places = np.divmod(ticket.super_arm, 3)
+        worth = sum(examination[j] * bounds[i] for i, j in zip(items, places, strict=True))
+        best = sorted(bounds, reverse=True)[:3]
+        assert worth == pytest.approx(sum(k * b for k, b in zip(examination, best, strict=True)))
+        told = (rng.random(3) < page.means[ticket.super_arm]).astype(float)
+        session.tell(Feedback(ticket.super_arm, told), ticket)
+        shown[items, places] += 1
+        clicks[items, places] += told
+
+
+def test_without_positions_pbm_ucb_is_cucb():
+    oracle, rng = Matching(nx.complete_bipartite_graph(3, 3)), RNG(0)
+    stats_ = ArmStatistics.empty(9)
+    for _ in range(40):
+        arms = rng.permutation(9)[:3]
+        stats_.update(Feedback(arms, (rng.random(3) < 0.4).astype(float)))
+        wanted = CUCB(oracle, LogRadius(0.5)).indices(stats_, rng)
+        np.testing.assert_allclose(PBMUCB(oracle).indices(stats_, rng), wanted, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_knowing_positions_saves_regret():
+    """Items are learned from all positions: far less regret than of pairs by themselves."""
+    attraction, examination = np.linspace(0.1, 0.8, 6), np.array([1.0, 0.6, 0.3])
+    page = position_based_model(attraction, examination)
+    policy = PBMUCB(page.oracle, np.tile(examination, 6), np.repeat(np.arange(6), 3))
+    known, pairs = (
+        simulate(rule, page, 1000, replications=3, rng=0).regret[:, -1]
+        for rule in (policy, CUCB(page.oracle, LogRadius(0.5)))
+    )
+    assert known.max() < 0.75 * pairs.min()
+
+
+test_what_is_no_list_is_refused = refused(
+    (lambda: RankedTopK(3, 4), r"k must be an integer in \[1, 3\], got 4"),
+    (lambda: RankedTopK(3, 2, reward="sum"), "reward must be"),
+    (lambda: RankedTopK(3, 2).expected_reward([0, 1], [0.1, 0.2, 1.5]), "means"),
+    (lambda: CascadeModel([0.1, 0.2], RankedTopK(3, 2)), "means must"),
+    (lambda: CascadeModel([0.1, 0.2, 1.2], RankedTopK(3, 2)), "means must"),
+    (lambda: CascadeModel([0.1, 0.2], nx.Graph()), "oracle must be a RankedTopK"),
+    (lambda: CascadeModel([0.1, 0.2, 0.3], RankedTopK(3, 2)).play([0], RNG(0)), "must be feasible"),
+    (lambda: position_based_model([0.1], [0.2, 0.3]), "examination must have from 1 to 1 positions"),
+    (lambda: position_based_model([0.1, 2.0], [0.2]), "attraction"),
+    (lambda: PBMUCB(RankedTopK(3, 2), 0.0), "examination must"),
+    (lambda: PBMUCB(RankedTopK(3, 2), 0.5, [0, 1]), "items must have one number"),
+    (lambda: PBMUCB(RankedTopK(3, 2), 0.5, [0, 1, 7]), "items must lie in range"),
+    (lambda: PBMUCB(RankedTopK(3, 2), 0.5, factor=-1.0), "factor must"),
+)
+
+
+def test_the_table_is_judged_by_both_errors():
+    rows = [
+        {**cell, "learner": name, "regret": x, "low": x - 1, "high": x + 1, "s.e.": 0.5}
+        | {"published": x + shift, "published s.e.": 0.5}
+        for cell in cascading.cells(quick=True)
+        for name, x, shift in (
+            ("CascadeUCB1", 100.0, 1.0),
+            ("CascadeKL-UCB", 50.0, 2.0),
+            ("CTS", 1.0, math.nan),
+        )
+    ]
+    verdicts = [verdict for _, verdict in cascading.claims(rows)]
+    assert verdicts == [True, False, True] * 3
+
+
+@pytest.mark.slow
+def test_a_replication_of_the_table_is_the_same_again():
+    cell = {**cascading.cells(quick=True)[0], "horizon": 500}
+    told = cascading.play(cell, np.random.SeedSequence(5), 1)
+    assert told == cascading.play(cell, np.random.SeedSequence(5), 1)
+    (row, *_) = cascading.sum_up(cell, [told, cascading.play(cell, np.random.SeedSequence(5), 2)])
+    assert row["learner"] == "CascadeUCB1" and row["low"] < row["regret"] < row["high"]
+
+
+def test_tiny_chances_are_not_lost():
+    oracle, means = RankedTopK(3, 3), np.array([3e-214, 1e-20, 2e-20])
+    assert oracle.expected_reward([0, 1, 2], means) == pytest.approx(3e-20, rel=1e-12)
+    assert RankedTopK(3, 1).expected_reward([0], means) == 3e-214

@@ -1,0 +1,434 @@
+"""Matroids against enumeration, against other algorithms, and against each other where they coincide."""
+
+import pickle
+from itertools import chain, combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from refusals import refused
+
+from cmab import LinearOracle
+from oracles import (
+    BruteForce,
+    GraphicMatroid,
+    LaminarMatroid,
+    LinearMatroid,
+    Matroid,
+    PartitionMatroid,
+    TopK,
+    TransversalMatroid,
+    UniformMatroid,
+)
+from oracles.matroids import _kernels_greedy as _kernels_matroids
+
+RNG = np.random.default_rng(0)
+
+
+# A random matroid of each kind, and its independence by definition ---------------------------------------
+
+
+def uniform(rng, sense="max"):
+    n_arms = int(rng.integers(1, 8))
+    k = int(rng.integers(0, n_arms + 1))
+    return UniformMatroid(n_arms, k, sense=sense), lambda arms: len(arms) <= k
+
+
+def partition(rng, sense="max"):
+    classes = rng.integers(0, 3, rng.integers(1, 8)).tolist()
+    capacities = {name: int(rng.integers(0, 4)) for name in classes}
+    return (
+        PartitionMatroid(classes, capacities, sense=sense),
+        lambda arms: all(sum(classes[arm] == name for arm in arms) <= capacities[name] for name in classes),
+    )
+
+
+def laminar(rng, sense="max"):
+    n_arms = int(rng.integers(1, 8))
+    sets, parts = [], [rng.permutation(n_arms).tolist()]
+    while parts:
+        part = parts.pop()
+        if rng.random() < 0.7:
+            sets.append((part, int(rng.integers(0, len(part) + 1))))
+        if len(part) > 1:
+            cut = int(rng.integers(1, len(part)))
+            parts += [part[:cut], part[cut:]]
+    shuffled = [sets[i] for i in rng.permutation(len(sets))]
+    return (
+        LaminarMatroid(n_arms, shuffled, sense=sense),
+        lambda arms: all(len(set(arms) & set(part)) <= capacity for part, capacity in sets),
+    )
+
+
+def graphic(rng, sense="max"):
+    ends = rng.integers(0, 5, (rng.integers(1, 8), 2)).tolist()
+    graph = nx.MultiGraph(ends) if rng.random() < 0.5 else nx.Graph(ends)
+    edges = list(graph.edges)
+    return (
+        GraphicMatroid(graph, sense),
+        lambda arms: not len(arms) or nx.is_forest(nx.MultiGraph([edges[arm][:2] for arm in arms])),
+    )
+
+
+def matching_size(members, arms):
+    pairs = [(("arm", arm), ("set", s)) for s, each in enumerate(members) for arm in each if arm in set(arms)]
+    return len(nx.bipartite.hopcroft_karp_matching(nx.Graph(pairs), {a for a, _ in pairs})) // 2
+
+
+def transversal(rng, sense="max"):
+    n_arms = int(rng.integers(1, 8))
+    members = [np.flatnonzero(rng.random(n_arms) < 0.4) for _ in range(rng.integers(0, 5))]
+    return (
+        TransversalMatroid(n_arms, members, sense=sense),
+        lambda arms: matching_size(members, arms) == len(arms),
+    )
+
+
+def linear(rng, sense="max"):
+    matrix = rng.integers(-1, 2, (rng.integers(1, 5), rng.integers(1, 8)))
+    return (
+        LinearMatroid(matrix, sense=sense),
+        lambda arms: not len(arms) or np.linalg.matrix_rank(matrix[:, list(arms)]) == len(arms),
+    )
+
+
+KINDS = [uniform, partition, laminar, graphic, transversal, linear]
+of_each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def subsets(n_arms):
+    return list(chain.from_iterable(combinations(range(n_arms), size) for size in range(n_arms + 1)))
+
+
+def reference(oracle, is_independent):
+    family = [arms for arms in subsets(oracle.n_arms) if is_independent(arms)]
+    return BruteForce(oracle.n_arms, [a for a in family if len(a) == len(family[-1])], sense=oracle.sense)
+
+
+def means_for(rng, n_arms):
+    """Without ties, with many, with negative entries, all equal."""
+    yield rng.normal(size=n_arms)
+    yield rng.integers(-1, 2, n_arms).astype(float)
+    yield np.full(n_arms, float(rng.integers(-1, 2)))
+
+
+def sides(rng, n_arms):
+    drawn = rng.choice(3, n_arms, p=(0.7, 0.15, 0.15))
+    return np.flatnonzero(drawn == 1), np.flatnonzero(drawn == 2)
+
+
+# Certificates --------------------------------------------------------------------------------------------
+
+
+@of_each_kind
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_solve_is_the_first_of_the_best_bases(kind, sense):
+    """As brute force over the bases; `BruteForce` too takes the lexicographically first of equals."""
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        oracle, is_independent = kind(rng, sense)
+        truth = reference(oracle, is_independent)
+        assert oracle.rank == oracle.max_size == truth.max_size
+        for means in means_for(rng, oracle.n_arms):
+            assert oracle.solve(means, RNG).tolist() == truth.solve(means, RNG).tolist()
+
+
+@of_each_kind
+def test_constraints_gaps_and_exchanges_are_those_of_brute_force(kind):
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        sense = ("max", "min")[rng.integers(2)]
+        oracle, is_independent = kind(rng, sense)
+        truth = reference(oracle, is_independent)
+        for means in means_for(rng, oracle.n_arms):
+            include, exclude = sides(rng, oracle.n_arms)
+            found = oracle.solve_constrained(means, include, exclude, RNG)
+            wanted = truth.solve_constrained(means, include, exclude, RNG)
+            assert (found is None) == (wanted is None)
+            if found is None:
+                continue
+            assert found.tolist() == wanted.tolist()
+            best, gaps = oracle.gaps(means, include, exclude, RNG)
+            assert best.tolist() == found.tolist()
+            assert np.allclose(gaps, truth.gaps(means, include, exclude, RNG)[1], atol=1e-12)
+            partners = oracle.exchanges(means, best, include, exclude)
+            assert np.array_equal(partners < 0, np.isinf(gaps))
+            for arm in np.flatnonzero(partners >= 0):
+                assert is_independent(sorted(set(best.tolist()) ^ {arm, partners[arm]}))
+
+
+@of_each_kind
+def test_a_user_with_the_same_test_gets_the_same_answers(kind):
+    """The efficient greedy and circuits against those that only ask for independence."""
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        oracle, is_independent = kind(rng)
+        plain = Matroid(oracle.n_arms, lambda arms, test=is_independent: test(arms.tolist()))
+        for means in means_for(rng, oracle.n_arms):
+            best = plain.solve(means, RNG)
+            assert oracle.solve(means, RNG).tolist() == best.tolist()
+            assert oracle.exchanges(means, best).tolist() == plain.exchanges(means, best).tolist()
+
+
+@of_each_kind
+def test_exchanges_hold_for_bases_that_are_not_the_best(kind):
+    """The best arm that can replace one, the worst that it can replace: by trying all pairs."""
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        oracle, is_independent = kind(rng)
+        means = rng.permutation(oracle.n_arms).astype(float)
+        basis = set(oracle.solve(rng.random(oracle.n_arms), RNG).tolist())
+        partners = oracle.exchanges(means, sorted(basis))
+        for arm in range(oracle.n_arms):
+            other = set(range(oracle.n_arms)) - basis if arm in basis else basis
+            fits = [x for x in other if is_independent(sorted(basis ^ {arm, x}))]
+            best = (max if arm in basis else min)(fits, key=lambda x: means[x], default=-1)
+            assert partners[arm] == best
+
+
+@of_each_kind
+def test_axioms(kind):
+    """Subsets of independent sets are independent; a smaller one can grow by an arm of a larger one."""
+    rng = np.random.default_rng(5)
+    for _ in range(8):
+        oracle, is_independent = kind(rng)
+        independent = {frozenset(a) for a in subsets(oracle.n_arms) if oracle.is_independent(a)}
+        assert independent == {frozenset(a) for a in subsets(oracle.n_arms) if is_independent(a)}
+        assert frozenset() in independent
+        for arms in independent:
+            assert all(arms - {arm} in independent for arm in arms)
+        for small in independent:
+            for large in independent:
+                if len(small) < len(large):
+                    assert any(small | {arm} in independent for arm in large - small)
+
+
+@of_each_kind
+def test_minors_by_definition(kind):
+    rng = np.random.default_rng(6)
+    for _ in range(25):
+        oracle, is_independent = kind(rng)
+        kept, given = sides(rng, oracle.n_arms)
+        restricted, contracted = oracle.restrict(kept), oracle.contract(given)
+        # The arms given may depend on each other: any basis of theirs stands for them.
+        base = list(
+            max((a for a in subsets(oracle.n_arms) if set(a) <= set(given) and is_independent(a)), key=len)
+        )
+        assert restricted.rank + oracle.contract(kept).rank == oracle.rank
+        for arms in subsets(oracle.n_arms):
+            assert restricted.is_independent(arms) == (set(arms) <= set(kept) and is_independent(arms))
+            free = not set(arms) & set(given)
+            assert contracted.is_independent(arms) == (free and is_independent(sorted([*arms, *base])))
+
+
+@of_each_kind
+def test_minors_have_gaps(kind):
+    rng = np.random.default_rng(7)
+    for _ in range(25):
+        oracle, _ = kind(rng)
+        kept, given = sides(rng, oracle.n_arms)
+        minor = oracle.contract(given).restrict(np.union1d(kept, np.arange(0, oracle.n_arms, 2)))
+        means = rng.normal(size=oracle.n_arms)
+        by_solving = LinearOracle.gaps(minor, means, [], [], RNG)
+        by_exchange = minor.gaps(means, [], [], RNG)
+        assert by_exchange[0].tolist() == by_solving[0].tolist()
+        assert np.allclose(by_exchange[1], by_solving[1], atol=1e-12)
+
+
+@of_each_kind
+def test_the_thousandth_call_is_as_the_first(kind):
+    rng = np.random.default_rng(8)
+    oracle, _ = kind(rng)
+    fresh = pickle.dumps(oracle)
+    for _ in range(1000):
+        means = rng.normal(size=oracle.n_arms)
+        last = oracle.solve(means, RNG)
+        oracle.gaps(means, [], [], RNG)
+    assert last.tolist() == pickle.loads(fresh).solve(means, RNG).tolist()
+
+
+@of_each_kind
+def test_kernels_are_what_they_say_in_python(kind, monkeypatch):
+    rng = np.random.default_rng(15)
+    problems = [(oracle, rng.normal(size=oracle.n_arms)) for oracle, _ in (kind(rng) for _ in range(20))]
+    compiled = [oracle.gaps(means, [], [], RNG) for oracle, means in problems]
+    for name, kernel in vars(_kernels_matroids).items():
+        if hasattr(kernel, "py_func"):
+            monkeypatch.setattr(_kernels_matroids, name, kernel.py_func)
+    for (oracle, means), (best, gaps) in zip(problems, compiled, strict=True):
+        again = oracle.gaps(means, [], [], RNG)
+        assert again[0].tolist() == best.tolist()
+        assert np.array_equal(again[1], gaps)
+
+
+# Other algorithms, on problems too large to enumerate ----------------------------------------------------
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("probability", [0.005, 0.05])
+def test_spanning_forests_of_networkx(sense, probability):
+    rng = np.random.default_rng(9)
+    graph = nx.MultiGraph(nx.gnp_random_graph(200, probability, seed=1))
+    graph.add_edges_from([(3, 3), (5, 6), (5, 6), (6, 5)])
+    oracle = GraphicMatroid(graph, sense)
+    means = rng.normal(size=oracle.n_arms)
+    for edge, mean in zip(graph.edges, means, strict=True):
+        graph.edges[edge]["weight"] = mean
+    spanning = nx.maximum_spanning_edges if sense == "max" else nx.minimum_spanning_edges
+    ours = oracle.labels(oracle.solve(means, RNG))
+    assert {(*sorted(edge[:2]), edge[2]) for edge in spanning(graph, data=False)} == {
+        (*sorted(edge[:2]), edge[2]) for edge in ours
+    }
+    assert oracle.rank == 200 - nx.number_connected_components(graph)
+
+
+def test_transversal_rank_is_the_size_of_a_largest_matching():
+    rng = np.random.default_rng(10)
+    for _ in range(5):
+        members = [np.flatnonzero(rng.random(60) < 0.04) for _ in range(50)]
+        oracle = TransversalMatroid(60, members)
+        assert oracle.rank == matching_size(members, range(60))
+        best, gaps = oracle.gaps(rng.normal(size=60), [], [], RNG)
+        assert matching_size(members, best) == len(best)
+        for arm in np.flatnonzero(np.isinf(gaps)):  # in every basis, or in none
+            without = [other for other in range(60) if other != arm]
+            in_every = matching_size(members, without) < oracle.rank
+            assert in_every if arm in best else not any(arm in each for each in members)
+
+
+def test_optimal_bases_meet_the_rank_bounds():
+    """A dual certificate: no basis can have more than rank(prefix) of the heaviest arms; greedy has."""
+    rng = np.random.default_rng(11)
+    matrix = rng.normal(size=(12, 6)) @ rng.integers(-1, 2, (6, 80))
+    oracle = LinearMatroid(matrix)
+    means = rng.normal(size=80)
+    basis = oracle.solve(means, RNG)
+    order = np.argsort(-means)
+    for size in range(1, 81):
+        assert np.isin(order[:size], basis).sum() == np.linalg.matrix_rank(matrix[:, order[:size]], tol=1e-9)
+
+
+# Families that coincide ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize(("n_arms", "k"), [(1, 1), (9, 4), (30, 30), (30, 7)])
+def test_the_same_uniform_matroid_six_times(n_arms, k, sense):
+    rng = np.random.default_rng(12)
+    vandermonde = np.cos(np.outer(np.arange(k), np.arccos(np.linspace(-0.9, 0.9, n_arms))))
+    oracles = [
+        UniformMatroid(n_arms, k, sense=sense),
+        PartitionMatroid([None] * n_arms, k, sense=sense),
+        LaminarMatroid(n_arms, [(range(n_arms), k)], sense=sense),
+        TransversalMatroid(n_arms, [range(n_arms)] * k, sense=sense),
+        LinearMatroid(vandermonde, 1e-12, sense=sense) if k < 10 else UniformMatroid(n_arms, k, sense=sense),
+        Matroid(n_arms, lambda arms: len(arms) <= k, sense=sense),
+    ]
+    top = TopK(n_arms, k, sense=sense)
+    for means in chain.from_iterable(means_for(rng, n_arms) for _ in range(5)):
+        best, gaps = top.gaps(means, [], [], RNG)
+        for oracle in oracles:
+            assert oracle.solve(means, RNG).tolist() == best.tolist()
+            assert np.allclose(oracle.gaps(means, [], [], RNG)[1], gaps)
+
+
+def test_graphic_is_linear_over_the_incidence_matrix():
+    rng = np.random.default_rng(13)
+    for seed in range(10):
+        graph = nx.gnm_random_graph(12, 25, seed=seed)
+        incidence = nx.incidence_matrix(graph, oriented=True).toarray()
+        one, two = GraphicMatroid(graph), LinearMatroid(incidence)
+        for means in means_for(rng, 25):
+            assert one.solve(means, RNG).tolist() == two.solve(means, RNG).tolist()
+            assert np.allclose(one.gaps(means, [], [], RNG)[1], two.gaps(means, [], [], RNG)[1])
+
+
+def test_a_partition_is_transversal_and_laminar():
+    rng = np.random.default_rng(14)
+    classes = rng.integers(0, 4, 20)
+    members = [np.flatnonzero(classes == name) for name in range(4)]
+    capacities = dict(enumerate([0, 1, 2, 3]))
+    oracles = [
+        PartitionMatroid(classes.tolist(), capacities),
+        LaminarMatroid(20, [(arms, capacities[i]) for i, arms in enumerate(members)]),
+        TransversalMatroid(20, [arms for i, arms in enumerate(members) for _ in range(capacities[i])]),
+    ]
+    for means in chain.from_iterable(means_for(rng, 20) for _ in range(10)):
+        answers = {tuple(oracle.solve(means, RNG)) for oracle in oracles}
+        assert len(answers) == 1
+        gaps = [oracle.gaps(means, [], [], RNG)[1] for oracle in oracles]
+        assert np.array_equal(gaps[0], gaps[1])
+        assert np.array_equal(gaps[0], gaps[2])
+
+
+# Particulars ---------------------------------------------------------------------------------------------
+
+
+def test_bases_are_full_whatever_the_signs():
+    graph = nx.complete_graph(5)
+    for means in (np.zeros(10), -np.ones(10), np.ones(10)):
+        assert GraphicMatroid(graph).solve(means, RNG).tolist() == [0, 1, 2, 3]
+
+
+def test_loops_and_bridges_have_no_gap():
+    graph = nx.MultiGraph([("a", "b"), ("b", "b"), ("b", "c"), ("b", "c")])
+    oracle = GraphicMatroid(graph)
+    best, gaps = oracle.gaps(np.array([0.1, 0.9, 0.4, 0.5]), [], [], RNG)
+    assert oracle.labels(best) == [("a", "b", 0), ("b", "c", 1)]
+    assert gaps.tolist() == pytest.approx([np.inf, np.inf, 0.1, 0.1])
+    assert oracle.restrict([2]).labels(np.array([2])) == [("b", "c", 0)]
+
+
+def test_columns_count_by_direction():
+    matrix = np.array([[1, 0, 1], [0, 1, 1]]) * np.array([1e-300, 1e300, 1e-12])
+    oracle = LinearMatroid(matrix)
+    assert oracle.rank == 2
+    assert oracle.solve(np.array([0.1, 0.2, 0.3]), RNG).tolist() == [1, 2]
+    assert LinearMatroid([[1, 1], [0, 1e-6]]).rank == 2
+    assert LinearMatroid([[1, 1], [0, 1e-6]], tolerance=1e-5).rank == 1
+    assert LinearMatroid(np.zeros((2, 3))).rank == 0
+
+
+def test_exchanges_keep_the_distance_that_independence_asks_for():
+    oracle = LinearMatroid([[1, 1, 1], [0, 1e-4, 1e-11]])
+    assert oracle.is_independent([1, 2])
+    assert not oracle.is_independent([0, 2])
+    assert oracle.exchanges(np.zeros(3), [0, 1]).tolist() == [2, -1, 0]
+
+
+test_bad_input_is_named = refused(
+    (lambda: UniformMatroid(3, 4), r"k must be an integer in \[0, 3\], got 4"),
+    (lambda: UniformMatroid(0, 0), "n_arms must be"),
+    (lambda: UniformMatroid(3, 1, sense="best"), "sense must be one of 'max', 'min', got 'best'"),
+    (lambda: PartitionMatroid([], 1), "number of classes must be"),
+    (lambda: PartitionMatroid(list("ab"), -1), r"capacities must be an integer in \[0, inf\), got -1"),
+    (lambda: PartitionMatroid(list("ab"), {"a": 1, "b": -1}), r"capacities\['b'\] must be"),
+    (lambda: PartitionMatroid(list("ab"), {"a": 1}), "difference in .*'b'"),
+    (lambda: PartitionMatroid(list("a"), {"a": 1, "c": 1}), "difference in .*'c'"),
+    (lambda: LaminarMatroid(4, [([0, 1], 1), ([1, 2], 1)]), "disjoint or nested"),
+    (lambda: LaminarMatroid(4, [([0, 1], 1), ([2, 4], 1)]), r"sets\[1\]\[0\] must lie in range\(4\)"),
+    (lambda: LaminarMatroid(4, [([0, 1], -1)]), r"sets\[0\]\[1\] must be an integer"),
+    (lambda: LaminarMatroid(4, [([0, 0], 1)]), "must not repeat"),
+    (lambda: TransversalMatroid(3, [[0], [3]]), r"sets\[1\] must lie in range\(3\)"),
+    (lambda: TransversalMatroid(3, [["a"]]), "must hold integers"),
+    (lambda: GraphicMatroid(nx.empty_graph(3)), "graph must have an edge"),
+    (lambda: GraphicMatroid(nx.DiGraph([(0, 1)])), "graph must be undirected"),
+    (lambda: LinearMatroid([1, 2]), r"matrix must be 2-D .* got shape \(2,\)"),
+    (lambda: LinearMatroid([[np.nan, 1.0]]), "matrix must be finite"),
+    (lambda: LinearMatroid([[1.0]], tolerance=0), "tolerance must be"),
+    (lambda: Matroid(3, lambda arms: len(arms) == 2), "must accept the empty set"),
+    (lambda: Matroid(3, None), "is_independent must be callable"),
+    (lambda: UniformMatroid(3, 1).restrict([3]), r"arms must lie in range\(3\)"),
+    (lambda: UniformMatroid(3, 1).contract([1, 1]), "arms must not repeat"),
+    (lambda: UniformMatroid(3, 1).exchanges(np.zeros(3), [0, 1]), "basis must be feasible"),
+    (lambda: UniformMatroid(3, 1).exchanges(np.zeros(3), [0], [1]), "basis must have all of include"),
+    (lambda: UniformMatroid(3, 1).exchanges(np.zeros(2), [0]), "means must be a 1-D array of length 3"),
+    (lambda: UniformMatroid(3, 1).gaps(np.zeros(3), [0, 1], [], RNG), "must leave a super arm"),
+)
+
+
+@pytest.mark.parametrize("capacity", [2**31, 2**63, 10**30])
+def test_capacities_beyond_all_arms_bind_nothing(capacity):
+    means = np.array([0.1, 0.2, 0.3])
+    for oracle in (PartitionMatroid([0, 0, 1], capacity), LaminarMatroid(3, [([0, 1], capacity)])):
+        assert oracle.solve(means, np.random.default_rng(0)).tolist() == [0, 1, 2]

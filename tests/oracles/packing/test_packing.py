@@ -1,0 +1,160 @@
+"""Knapsacks: enumeration, integer programs, hard means, weights of every kind."""
+
+from fractions import Fraction
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from refusals import refused
+
+from cmab import CUCB, simulate
+from instances import BernoulliArms, SemiBandit
+from oracles import Knapsack, MultidimensionalKnapsack
+from oracles.packing import knapsack
+
+RNG = np.random.default_rng(0)
+
+
+def fitting(weights, capacity):
+    """Every set of arms that fits, by enumeration in exact arithmetic of the decimals that were written."""
+    exact, room = [Fraction(str(w)) for w in weights], Fraction(str(capacity))
+    sets = chain.from_iterable(combinations(range(len(exact)), size) for size in range(len(exact) + 1))
+    return [arms for arms in sets if sum((exact[arm] for arm in arms), Fraction(0)) <= room]
+
+
+def means_of(kind, weights, rng):
+    """Means that are easy, tied, of both signs, and nearly the weights, which is hard."""
+    n = len(weights)
+    return {
+        "uniform": rng.random(n),
+        "tied": rng.choice([0.0, 0.5, 1.0], n),
+        "signed": rng.normal(size=n),
+        "weights": np.asarray(weights, float),
+        "nearly": np.asarray(weights) + 3.0,
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "tied", "signed", "weights", "nearly"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_best_set_by_enumeration(kind, whole):
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        n = int(rng.integers(1, 9))
+        weights = rng.integers(0, 8, n) if whole else (rng.integers(0, 80, n) / 10).round(1)
+        capacity = float(rng.integers(0, 20)) if whole else round(float(rng.integers(0, 200)) / 10, 1)
+        family, means = fitting(weights, capacity), means_of(kind, weights, rng)
+        oracle = Knapsack(weights, capacity)
+        best, chosen = max(means[list(arms)].sum() for arms in family), oracle.solve(means, rng)
+        assert tuple(chosen) in family
+        assert means[chosen].sum() == pytest.approx(best, abs=1e-12)
+        assert oracle.max_size == max(map(len, family))
+        sets = chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
+        assert [arms for arms in sets if oracle.is_feasible(np.array(arms, np.int64))] == family
+        nearly = Knapsack(weights, capacity, epsilon=0.25).solve(means, rng)
+        assert tuple(nearly) in family
+        assert means[nearly].sum() >= 0.75 * best - 1e-12
+
+
+@pytest.mark.parametrize("kind", ["uniform", "tied", "nearly"])
+def test_one_row_is_the_integer_program(kind):
+    rng = np.random.default_rng(2)
+    weights = rng.integers(1, 60, 30)
+    oracle, program = Knapsack(weights, 300), MultidimensionalKnapsack([weights], [300])
+    for _ in range(5):
+        means = means_of(kind, weights, rng)
+        assert means[oracle.solve(means, rng)].sum() == pytest.approx(means[program.solve(means, rng)].sum())
+    for include, exclude in (([3, 7], [1]), ([], [0, 2]), (range(25), [])):
+        one, two = (each.solve_constrained(means, include, exclude, rng) for each in (oracle, program))
+        assert (one is None) == (two is None)
+        if one is not None:
+            assert means[one].sum() == pytest.approx(means[two].sum())
+            assert set(include) <= set(one.tolist())
+            assert not set(exclude) & set(one.tolist())
+
+
+@pytest.mark.slow
+def test_several_rows_by_enumeration():
+    rng = np.random.default_rng(3)
+    for trial in range(12):
+        weights = rng.integers(0, 9, (2, 7)) / (1 if trial % 2 else 4)
+        capacities = rng.integers(0, 20, 2) / (1 if trial % 2 else 4)
+        oracle, means = MultidimensionalKnapsack(weights, capacities), rng.normal(size=7)
+        family = [
+            arms for arms in fitting(weights[0], capacities[0]) if arms in fitting(weights[1], capacities[1])
+        ]
+        chosen = oracle.solve(means, rng)
+        assert tuple(chosen) in family
+        assert means[chosen].sum() == pytest.approx(max(means[list(arms)].sum() for arms in family))
+
+
+def test_decimals_fill_the_capacity():
+    """In floating point three times 0.1 is more than 0.3."""
+    for weights, capacity in (
+        ([0.1] * 3, 0.3),
+        ([0.1] * 10, 1.0),
+        ([0.7, 0.1, 0.2], 1.0),
+        ([1e-300] * 3, 3e-300),
+    ):
+        oracle = Knapsack(weights, capacity)
+        assert oracle.solve(np.ones(len(weights)), RNG).tolist() == list(range(len(weights)))
+        assert not Knapsack(weights, 0.99 * capacity).is_feasible(np.arange(len(weights)))
+
+
+def test_ends_of_the_range():
+    means = np.array([0.5, 0.2, 0.9])
+    assert Knapsack([0, 0, 1], 0).solve(means, RNG).tolist() == [0, 1]
+    assert Knapsack([0.0, 0.5, 1e300], 0).solve(means, RNG).tolist() == [0]
+    assert Knapsack([1, 1, 1], 1e300).solve(means, RNG).tolist() == [0, 1, 2]
+    assert Knapsack([2, 2, 2], 1).solve(means, RNG).tolist() == []
+    assert Knapsack([1, 1, 1], 2).solve(-means, RNG).tolist() == []
+    assert Knapsack([1e300, 5.0, 1e308], 10.5).solve(means, RNG).tolist() == [1]
+
+
+test_bad_input_is_refused = refused(
+    (lambda: Knapsack([], 1), "weights must have at least one"),
+    (lambda: Knapsack([1, -1], 1), "weights must be finite"),
+    (lambda: Knapsack([1, np.nan], 1), "weights must be finite"),
+    (lambda: Knapsack([[1, 2]], 1), "MultidimensionalKnapsack"),
+    (lambda: Knapsack([1], -1), "capacity"),
+    (lambda: Knapsack([1], np.inf), "capacity"),
+    (lambda: Knapsack([1], 1, epsilon=1.0), "epsilon"),
+    (lambda: MultidimensionalKnapsack([1, 2], [1]), "shape"),
+    (lambda: MultidimensionalKnapsack([[1, 2]], [1, 2]), "capacities"),
+    (lambda: MultidimensionalKnapsack([[1, -2]], [1]), "weights"),
+    (lambda: MultidimensionalKnapsack([[1, 2]], [1], gap=1.0), "gap"),
+)
+
+
+def test_a_run_is_compiled():
+    oracle = Knapsack([3, 2, 2, 1, 4], 5)
+    environment = SemiBandit(BernoulliArms([0.3, 0.8, 0.5, 0.4, 0.9]), oracle)
+    result = simulate(CUCB(oracle), environment, 300, replications=2, rng=0)
+    assert result.path == "compiled"
+    assert environment.optimum == pytest.approx(1.7)
+
+
+def test_giving_up_is_told(monkeypatch):
+    monkeypatch.setattr(knapsack, "_MOST", knapsack._FIRST)
+    oracle = Knapsack(weights := RNG.uniform(1.0, 2.0, 40), 30.0)
+    with pytest.raises(ValueError, match="epsilon must be positive"):
+        oracle.solve(weights, RNG)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["uniform", "tied", "weights", "nearly"])
+def test_thousands_of_arms(kind):
+    """Against the bound of the relaxation: what the best ratio of the break item gives for the rest."""
+    rng = np.random.default_rng(4)
+    weights = rng.integers(1, 10_001, 1000)
+    means, capacity = means_of(kind, weights, rng), int(weights.sum()) // 10
+    ratio = means / weights
+    order = np.argsort(-ratio)
+    filled = np.cumsum(weights[order])
+    full = int(np.searchsorted(filled, capacity, side="right"))
+    rest = capacity - (filled[full - 1] if full else 0)
+    bound = means[order[:full]].sum() + rest * ratio[order[full]]
+    for epsilon in (0.0, 0.02):
+        oracle = Knapsack(weights, capacity, epsilon=epsilon)
+        chosen = oracle.solve(means, rng)
+        assert oracle.is_feasible(chosen)
+        assert (0.999 - epsilon) * bound <= means[chosen].sum() <= bound * (1 + 1e-12)

@@ -1,0 +1,176 @@
+"""Path oracles: networkx, enumeration of all simple paths, hard cases."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import PLAN, ROADS, paths
+from refusals import refused
+
+from cmab.testing import check_oracle
+from oracles import MostReliablePath, ShortestPath
+
+RNG = np.random.default_rng(0)
+
+
+def random_graphs(directed, count=40):
+    for seed in range(count):
+        graph = nx.gnp_random_graph(7, 0.45, seed=seed, directed=directed)
+        if nx.has_path(graph, 0, 6):
+            yield graph
+
+
+def random_plan(seed):
+    graph = nx.gnp_random_graph(9, 0.4, seed=seed, directed=True)
+    plan = nx.DiGraph([(u, v) for u, v in graph.edges if u < v])
+    nx.add_path(plan, [0, 4, 8])
+    return plan
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_dijkstra_against_networkx(directed):
+    """On random weights, on few distinct ones, and with zeros."""
+    for graph in random_graphs(directed):
+        oracle = ShortestPath(graph, 0, 6)
+        for costs in (
+            RNG.random(oracle.n_arms),
+            RNG.choice([0.0, 1.0], oracle.n_arms),
+            np.zeros(oracle.n_arms),
+        ):
+            nx.set_edge_attributes(graph, dict(zip(graph.edges, costs, strict=True)), "cost")
+            path = oracle.solve(costs, RNG)
+            assert oracle.is_feasible(path)
+            assert costs[path].sum() == pytest.approx(nx.dijkstra_path_length(graph, 0, 6, "cost"))
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_acyclic_graphs_against_enumeration(sense):
+    for seed in range(30):
+        plan = random_plan(seed)
+        oracle, family = ShortestPath(plan, 0, 8, sense=sense), paths(plan, 0, 8)
+        costs = RNG.normal(size=oracle.n_arms)
+        best = (min if sense == "min" else max)(costs[list(path)].sum() for path in family)
+        assert costs[oracle.solve(costs, RNG)].sum() == pytest.approx(best)
+
+
+def test_constrained_paths_against_enumeration():
+    for seed in range(40):
+        plan = random_plan(seed)
+        oracle, family = ShortestPath(plan, 0, 8), paths(plan, 0, 8)
+        costs = RNG.random(oracle.n_arms)
+        arms = RNG.permutation(oracle.n_arms)[:4]
+        include, exclude = arms[: seed % 3], arms[seed % 3 :]
+        left = [path for path in family if set(include) <= set(path) and not set(exclude) & set(path)]
+        answer = oracle.solve_constrained(costs, include, exclude, RNG)
+        if not left:
+            assert answer is None
+        else:
+            assert tuple(answer) in left
+            assert costs[answer].sum() == pytest.approx(min(costs[list(path)].sum() for path in left))
+
+
+def test_a_path_through_given_edges_of_a_cyclic_graph_is_refused():
+    oracle = ShortestPath(nx.cycle_graph(5), 0, 2)
+    assert oracle.solve_constrained(np.ones(5), [], [0], RNG) is not None
+    assert oracle.solve_constrained(np.ones(5), [], [0, 1], RNG) is None
+    with pytest.raises(TypeError, match="include"):
+        oracle.solve_constrained(np.ones(5), [0], [], RNG)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_reliable_paths_against_enumeration(directed):
+    """With certain, impossible and tiny probabilities."""
+    for graph in random_graphs(directed):
+        oracle, family = MostReliablePath(graph, 0, 6), paths(graph, 0, 6)
+        for p in (RNG.random(oracle.n_arms), RNG.choice([0.0, 1e-12, 0.5, 1.0], oracle.n_arms)):
+            path = oracle.solve(p, RNG)
+            assert oracle.is_feasible(path)
+            best = max(p[list(other)].prod() for other in family)
+            assert oracle.expected_reward(path, p) == pytest.approx(best, rel=1e-9, abs=0)
+
+
+def test_an_impossible_journey_still_has_a_path():
+    oracle = MostReliablePath(nx.path_graph(4), 0, 3)
+    assert oracle.solve(np.array([0.5, 0.0, 0.5]), RNG).tolist() == [0, 1, 2]
+
+
+def test_labels_follow_the_path():
+    oracle = ShortestPath(nx.MultiGraph([("x", "y"), ("y", "z"), ("y", "z")]), "z", "x")
+    assert oracle.labels(oracle.solve(np.array([1.0, 5.0, 2.0]), RNG)) == [("y", "z", 1), ("x", "y", 0)]
+
+
+@pytest.mark.parametrize("make", [ShortestPath, MostReliablePath])
+@pytest.mark.parametrize(
+    ("graph", "source", "target", "message"),
+    [
+        (nx.path_graph(3), 0, 7, "target must be a node"),
+        (nx.path_graph(3), "a", 1, "source must be a node"),
+        (nx.path_graph(3), 1, 1, "must differ"),
+        (nx.Graph([(0, 1), (2, 3)]), 0, 3, "path"),
+        (nx.DiGraph([(1, 0)]), 0, 1, "path"),
+    ],
+)
+def test_bad_terminals_are_refused(make, graph, source, target, message):
+    with pytest.raises(ValueError, match=message):
+        make(graph, source, target)
+
+
+test_bad_costs_are_refused = refused(
+    (lambda: ShortestPath(nx.cycle_graph(4), 0, 2).solve(np.array([0.1, -0.1, 0.2, 0.3]), RNG), "means"),
+    (lambda: MostReliablePath(nx.cycle_graph(4), 0, 2).solve(np.array([0.1, 1.1, 0.2, 0.3]), RNG), "means"),
+    (lambda: ShortestPath(nx.cycle_graph(4), 0, 2, sense="max"), "sense"),
+)
+
+
+@pytest.mark.parametrize("graph", [ROADS, PLAN], ids=["roads", "plan"])
+def test_is_feasible_accepts_the_sets_of_edges_of_simple_paths_and_no_others(graph):
+    oracle = ShortestPath(graph, 0, 3)
+    known = {frozenset(path) for path in paths(graph, 0, 3)}
+    for size in range(oracle.n_arms + 1):
+        for arms in combinations(range(oracle.n_arms), size):
+            assert oracle.is_feasible(np.array(arms, np.int64)) == (frozenset(arms) in known), arms
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [ShortestPath, MostReliablePath])
+def test_families_of_paths_can_be_listed_by_is_feasible(make):
+    """The second edge of the path comes first in the graph: sorted, its edges are no walk."""
+    graph = nx.Graph([("b", "c"), ("a", "b"), ("a", "c")])
+    assert check_oracle(make(graph, "a", "c")).exhaustive
+
+
+@pytest.mark.parametrize("acyclic", [False, True])
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_sums_beyond_the_largest_number_against_exact_arithmetic(acyclic, sense):
+    """Costs of all sizes up to the largest: the best path in fractions, by enumeration."""
+    if sense == "max" and not acyclic:
+        return
+    graph, target = (PLAN, 4) if acyclic else (ROADS, 3)
+    oracle, rng = ShortestPath(graph, 0, target, sense=sense), np.random.default_rng(5)
+    family = [list(path) for path in paths(graph, 0, target)]
+    for trial in range(300):
+        means = rng.choice([1.7e308, 1.2e308, 9e307, 1e292, 1.0, 0.0], oracle.n_arms) * rng.uniform(
+            0.9, 1, oracle.n_arms
+        )
+        means *= rng.choice([-1.0, 1.0], oracle.n_arms) if acyclic and trial % 2 else 1.0
+        exact = [sum(map(Fraction, means[path].tolist())) for path in family]
+        best = min(exact) if sense == "min" else max(exact)
+        largest = max(abs(Fraction(mean)) for mean in means.tolist())
+        chosen = oracle.solve(means, 0)
+        found = sum(map(Fraction, means[chosen].tolist()))
+        # Each of up to four additions is rounded once.
+        assert abs(found - best) <= 8 * largest * Fraction(2) ** -53
+        assert oracle.is_feasible(chosen)
+        kernel = oracle.kernel()
+        if kernel is not None:
+            out = np.empty(oracle.n_arms, np.int64)
+            size = kernel.function(means, kernel.integers, kernel.reals, out)
+            assert out[:size].tolist() == chosen.tolist()
+        first = oracle.solve_constrained(means, [], [chosen[0]], 0)
+        left = [sum(map(Fraction, means[path].tolist())) for path in family if chosen[0] not in path]
+        assert (first is None) == (not left)
+        if first is not None:
+            wanted = min(left) if sense == "min" else max(left)
+            assert abs(sum(map(Fraction, means[first].tolist())) - wanted) <= 8 * largest * Fraction(2) ** -53

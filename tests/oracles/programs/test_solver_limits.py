@@ -1,0 +1,190 @@
+"""Time limits of solvers, incumbents and their bounds, and the certificate of a PuLP oracle."""
+
+from itertools import chain, combinations
+
+import networkx as nx
+import numpy as np
+import pulp
+import pytest
+from pulp_solvers import OutOfTime, Stopped
+
+from oracles import Matching, PuLPOracle, SolverError
+from oracles.programs._mixed_integer import Outcome
+
+RNG = np.random.default_rng(0)
+
+
+def packing(n=40, rows=25, sense=pulp.LpMaximize):
+    """Without an end in sight for branch and bound, and with a solution at hand."""
+    rng, problem = np.random.default_rng(0), pulp.LpProblem("hard", sense)
+    x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(n)]
+    for row in rng.integers(1, 50, (rows, n)):
+        load = pulp.lpSum(int(w) * v for w, v in zip(row, x, strict=True))
+        problem += load <= int(row.sum() // 2) if sense == pulp.LpMaximize else load >= int(row.sum() // 3)
+    return problem, x
+
+
+def small(sense):
+    """A small problem and all its super arms."""
+    problem, x = packing(8, 3, sense)
+    oracle = PuLPOracle(problem, x)
+    subsets = chain.from_iterable(combinations(range(8), size) for size in range(9))
+    return oracle, [list(arms) for arms in subsets if oracle.is_feasible(np.array(arms, np.int64))]
+
+
+@pytest.mark.parametrize("sense", [pulp.LpMaximize, pulp.LpMinimize])
+def test_bounds_hold_by_enumeration(sense):
+    oracle, family = small(sense)
+    best = max if oracle.sense == "max" else min
+    for _ in range(15):
+        means = RNG.normal(size=8) * 10.0 ** RNG.integers(-9, 9)
+        optimum = best(means[arms].sum() for arms in family)
+        answer = oracle.solve_certified(means, RNG)
+        slack = 1e-11 * np.abs(means).max()
+        assert answer.certified
+        assert np.array_equal(answer.super_arm, oracle.solve(means, RNG))
+        assert answer.value == pytest.approx(optimum, abs=slack)
+        assert (
+            best(answer.bound, optimum - slack if oracle.sense == "max" else optimum + slack) == answer.bound
+        )
+        assert answer.gap <= slack
+
+
+@pytest.mark.parametrize("sense", [pulp.LpMaximize, pulp.LpMinimize])
+def test_a_gap_still_bounds_what_is_lost(sense):
+    """Also for means of 1e-9; the largest size is a bound although the search for it may stop early."""
+    exact, family = small(sense)
+    loose = PuLPOracle(*packing(8, 3, sense), gap=0.3)
+    assert max(map(len, family)) <= loose.max_size <= 8
+    for _ in range(15):
+        means = RNG.random(8) * 1e-9
+        best, value = means[exact.solve(means, RNG)].sum(), means[loose.solve(means, RNG)].sum()
+        slack = 1e-20
+        if exact.sense == "max":
+            assert loose.alpha * best - slack <= value <= best + slack
+        else:
+            assert best - slack <= value <= loose.alpha * best + slack
+
+
+def test_the_limit_is_one_calls():
+    """HiGHS counts the time of all calls: after more calls than the limit holds, one more succeeds."""
+    oracle = Matching(nx.gnp_random_graph(24, 0.3, seed=0), method="pulp")
+    rng, spent = np.random.default_rng(3), 0.0
+    (program,) = oracle._pool._free
+    oracle.time_limit = 5.0
+
+    class Clock:
+        """As if the calls so far had taken an hour."""
+
+        def __init__(self, highs):
+            self._highs, self.limits = highs, []
+
+        def getRunTime(self):
+            return 3600.0 + self._highs.getRunTime()
+
+        def setOptionValue(self, name, value):
+            if name == "time_limit":
+                self.limits.append(value)
+                value -= 3600.0 * (value >= 3600.0)  # branch and bound counts from its own start
+            return self._highs.setOptionValue(name, value)
+
+        def __getattr__(self, name):
+            return getattr(self._highs, name)
+
+    program._highs = clock = Clock(program._highs)
+    for _ in range(3):
+        spent = clock.getRunTime()
+        clock.limits.clear()
+        oracle.solve(rng.random(oracle.n_arms), rng)
+        assert clock.limits[0] == pytest.approx(spent + 5.0)
+        assert all(0.0 < limit <= 5.0 for limit in clock.limits[1:])
+
+
+@pytest.mark.slow
+def test_calls_go_on_after_their_limits_are_spent():
+    problem, x = packing(12, 8)
+    oracle, rng, spent = PuLPOracle(problem, x), np.random.default_rng(1), 0.0
+    (program,) = oracle._pool._free
+    oracle.time_limit = limit = 8 * program._highs.getRunTime() + 0.1
+    while program._highs.getRunTime() < 1.2 * limit:
+        before = program._highs.getRunTime()
+        oracle.solve(rng.random(12), rng)
+        spent = max(spent, program._highs.getRunTime() - before)
+    assert spent < limit
+
+
+def test_limits_do_not_grow_where_every_call_spends_its_own():
+    """By the solver's clock: a limit that counted all calls would double, to 32 times itself at the sixth."""
+    # Each of these takes more than half a second: fast machines reach the limit, too.
+    oracle, rng = PuLPOracle(*packing(100, 30), on_limit="incumbent"), np.random.default_rng(1)
+    (program,) = oracle._pool._free
+    oracle.time_limit, spent = 0.1, []
+    for _ in range(6):
+        before = program._highs.getRunTime()
+        assert not oracle.solve_certified(rng.random(100), rng).certified
+        spent.append(program._highs.getRunTime() - before)
+    assert max(spent) < 10 * oracle.time_limit
+
+
+@pytest.mark.parametrize("sense", [pulp.LpMaximize, pulp.LpMinimize])
+def test_an_incumbent_comes_with_a_bound(sense):
+    problem, x = packing(sense=sense)
+    exact = PuLPOracle(problem, x)
+    quick = PuLPOracle(problem, x, time_limit=20.0, on_limit="incumbent")
+    assert np.isnan(quick.alpha)
+    assert not quick.is_exact
+    means = np.random.default_rng(5).random(40)
+    optimum = means[exact.solve(means, RNG)].sum()
+    stopped = 0
+    for seconds in (1e-6, 0.1):
+        quick.time_limit = seconds
+        answer = quick.solve_certified(means, RNG)
+        assert quick.is_feasible(answer.super_arm)
+        low, high = sorted((answer.value, answer.bound))
+        assert low - 1e-9 <= optimum <= high + 1e-9
+        assert answer.value == means[answer.super_arm].sum()
+        assert quick.is_feasible(quick.solve(means, RNG))
+        stopped += not answer.certified
+    assert stopped >= 1  # at 1e-6 s at least
+    exact.time_limit = 1e-6
+    with pytest.raises(SolverError, match="time limit"):
+        exact.solve(means, RNG)
+
+
+def test_the_constructor_needs_one_solution_only(monkeypatch):
+    """Stopped with a solution, it knows a bound on the size; without one, it says so."""
+    problem, x = packing(8, 3)
+    found = Outcome("stopped", np.eye(8)[2], 6.3)
+    monkeypatch.setattr(PuLPOracle, "_run", lambda *_, **__: found)
+    assert PuLPOracle(problem, x).max_size == 6
+    monkeypatch.setattr(PuLPOracle, "_run", lambda *_, **__: found._replace(values=None))
+    with pytest.raises(SolverError, match="time limit"):
+        PuLPOracle(problem, x)
+
+
+def test_incumbents_of_a_pulp_solver():
+    problem, x = packing(8, 3)
+    means, exact = RNG.random(8), PuLPOracle(problem, x)
+    solver = Stopped(msg=False)
+    answer = PuLPOracle(problem, x, solver=solver, on_limit="incumbent").solve_certified(means, RNG)
+    assert not answer.certified
+    assert (
+        means[answer.super_arm].sum() == answer.value == pytest.approx(means[exact.solve(means, RNG)].sum())
+    )
+    assert answer.bound == pytest.approx(means.sum())
+    with pytest.raises(SolverError, match="time limit"):
+        PuLPOracle(problem, x, solver=OutOfTime(msg=False), on_limit="incumbent")
+    with pytest.raises(SolverError, match="Stopped"):
+        PuLPOracle(problem, x, solver=solver).solve(means, RNG)
+
+
+def test_constrained_incumbents_are_feasible():
+    quick = PuLPOracle(*packing(), time_limit=20.0, on_limit="incumbent")
+    quick.time_limit = 0.15
+    means = RNG.random(40)
+    try:
+        answer = quick.solve_constrained(means, [0, 1], [2], RNG)
+    except SolverError as error:  # nothing was found in that time
+        assert "time limit" in str(error)
+    else:
+        assert {0, 1} <= set(answer.tolist()) <= set(range(40)) - {2}

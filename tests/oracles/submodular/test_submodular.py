@@ -1,0 +1,253 @@
+"""Greedy for values of the user's: ratios by enumeration, plain greedy, coverage, and what is asked."""
+
+import math
+from itertools import chain, combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import any_hit, best_server
+from refusals import refused
+
+from cmab import CTS, Environment, Feedback, simulate
+from cmab.testing import check_oracle, oracle_checks
+from oracles import (
+    GraphicMatroid,
+    Knapsack,
+    MaxCoverage,
+    PartitionMatroid,
+    SubmodularOracle,
+    TopK,
+    UniformMatroid,
+)
+
+RNG = np.random.default_rng
+
+
+def plain(oracle, means, fits, prices):
+    """Greedy as a textbook has it: every entry asked in every step."""
+    chosen, worth = [], oracle.expected_reward([], means)
+    while True:
+        gains = {
+            entry: oracle.expected_reward([*chosen, entry], means) - worth
+            for entry in range(oracle.n_choices)
+            if entry not in chosen and fits([*chosen, entry])
+        }
+        if not gains:
+            return chosen
+        best = max(gains, key=lambda entry: gains[entry] / prices[entry])
+        chosen.append(best)
+        worth += gains[best]
+
+
+def reach(graph):
+    """Return the expected number of nodes next to a chosen one, each edge holding with its mean."""
+    ends = np.array(graph.edges)
+
+    def worth(means, chosen):
+        missed = np.ones(len(graph))
+        for u, v in ((0, 1), (1, 0)):
+            held = np.isin(ends[:, u], chosen)
+            np.multiply.at(missed, ends[held, v], 1.0 - means[held])
+        missed[chosen] = 0.0
+        return len(graph) - missed.sum()
+
+    return worth
+
+
+CONSTRAINTS = {
+    "size": 3,
+    "matroid": PartitionMatroid([0, 0, 0, 1, 1, 1, 2, 2], {0: 1, 1: 2, 2: 1}),
+    "knapsack": Knapsack([3, 1, 2, 2, 4, 1, 3, 5], 6),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_lazy_is_plain_greedy_and_keeps_its_ratio(name):
+    constraint = CONSTRAINTS[name]
+    sets = [np.array(s, np.int64) for size in range(9) for s in combinations(range(8), size)]
+    prices = constraint.weights if name == "knapsack" else np.ones(8)
+    for seed in range(12):
+        graph = nx.gnp_random_graph(8, 0.35, seed=seed)
+        m = graph.number_of_edges()
+        oracle = SubmodularOracle(m, constraint, reward=reach(graph), n_choices=8)
+        means = RNG(seed).random(m)
+        family = [chosen for chosen in sets if oracle.is_feasible(chosen)]
+        parts = {tuple(chosen[list(some)]) for chosen in family for some in subsets(len(chosen))}
+        greedy = plain(oracle, means, lambda entries: tuple(sorted(entries)) in parts, prices)  # noqa: B023
+        answer = oracle.solve(means, 0)
+        assert oracle.is_feasible(answer)
+        value, optimum = (
+            oracle.expected_reward(answer, means),
+            max(oracle.expected_reward(chosen, means) for chosen in family),
+        )
+        alone = max(oracle.expected_reward([e], means) for e in range(8)) if name == "knapsack" else 0.0
+        assert value == pytest.approx(max(alone, oracle.expected_reward(greedy, means)))
+        assert value >= oracle.alpha * optimum - 1e-12
+
+
+def subsets(n):
+    return chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
+
+
+def test_a_sum_is_chosen_best():
+    """For sums greedy on sets of k and on matroids is exact: two oracles of another kind agree."""
+    graph = nx.gnp_random_graph(7, 0.5, seed=1)
+    forest = GraphicMatroid(graph)
+    for seed in range(5):
+        means = RNG(seed).random(forest.n_arms)
+        for constraint, exact in ((4, TopK(forest.n_arms, 4)), (forest, forest)):
+            oracle = SubmodularOracle(
+                forest.n_arms, constraint, reward=lambda values, chosen: values[chosen].sum()
+            )
+            assert oracle.solve(means, 0).tolist() == np.sort(exact.solve(means, 0)).tolist()
+
+
+def test_it_is_the_oracle_of_coverage():
+    graph = nx.Graph([(page, f"r{reader}") for page in range(5) for reader in range(page, 7, 2)])
+    nx.set_node_attributes(graph, {node: int(isinstance(node, str)) for node in graph}, "bipartite")
+    coverage = MaxCoverage(graph, 2)
+    oracle = SubmodularOracle(
+        coverage.n_arms,
+        2,
+        reward=lambda means, chosen: coverage.expected_reward(chosen, means),
+        n_choices=len(coverage.left),
+        triggers=coverage.triggered_arms,
+    )
+    for seed in range(10):
+        means = RNG(seed).random(coverage.n_arms)
+        assert oracle.solve(means, 0).tolist() == coverage.solve(means, 0).tolist()
+    assert oracle.alpha == coverage.alpha
+    assert oracle.triggered_arms([1]).tolist() == coverage.triggered_arms([1]).tolist()
+
+
+def test_stochastic_greedy_is_good_on_average():
+    """The ratio of the expected worth, of 300 draws, within four standard errors."""
+    n, k, epsilon = 10, 3, 0.2
+    means = RNG(3).random(2 * n)
+    oracle = SubmodularOracle(
+        2 * n,
+        k,
+        reward=lambda values, chosen: values.reshape(n, 2)[chosen].max(axis=0, initial=0.0).sum(),
+        n_choices=n,
+        method="stochastic",
+        epsilon=epsilon,
+    )
+    optimum = max(oracle.expected_reward(s, means) for s in combinations(range(n), k))
+    rng = RNG(4)
+    values = np.array([oracle.expected_reward(oracle.solve(means, rng), means) for _ in range(300)])
+    assert values.mean() + 4 * values.std() / np.sqrt(300) >= (1 - 1 / math.e - epsilon) * optimum
+    assert math.isnan(oracle.alpha)
+
+
+def test_few_entries_are_asked_again():
+    asked = []
+    oracle = SubmodularOracle(
+        400, 20, reward=lambda means, chosen: asked.append(len(chosen)) or np.sqrt(means[chosen].sum())
+    )
+    oracle.solve(RNG(5).random(400), 0)
+    assert len(asked) < 400 * 20 / 3
+
+
+def test_available_entries():
+    rng, half = RNG(6), np.arange(6) < 3
+    means = rng.random(6)
+    assert SubmodularOracle(6, 2, reward=any_hit).solve_within(means, half, rng).max() < 3
+    assert SubmodularOracle(6, Knapsack(np.ones(6), 9), reward=any_hit).solve_within(
+        means, half, rng
+    ).tolist() == [
+        0,
+        1,
+        2,
+    ]
+    for constraint in (4, UniformMatroid(6, 4)):
+        with pytest.raises(ValueError, match="available"):
+            SubmodularOracle(6, constraint, reward=any_hit).solve_within(means, half, rng)
+
+
+def test_the_checks_find_what_is_not_submodular():
+    """Two entries that are worth much together only."""
+
+    def together(means, chosen):
+        return 0.1 * means[chosen].sum() + 9.0 * means[2] * means[3] * ({2, 3} <= set(chosen.tolist()))
+
+    oracle = SubmodularOracle(4, 2, reward=together)
+    named = {
+        check.name.split("-")[1]: check for check in oracle_checks(oracle, list(combinations(range(4), 2)))
+    }
+    with pytest.raises(AssertionError, match="alpha"):
+        named["guarantee"].run()
+
+
+test_bad_input_is_refused = refused(
+    ((6, 0), {}, "constraint must be an integer"),
+    ((6, 7), {}, "constraint must be an integer"),
+    ((6, "two"), {}, "constraint must be an integer"),
+    ((6, UniformMatroid(5, 2)), {}, "constraint must have 6 arms"),
+    ((6, Knapsack([1, 2], 3)), {"n_choices": 3}, "constraint must have 3 arms"),
+    ((6, 2), {"reward": 3}, "reward must be callable"),
+    ((6, 2), {"triggers": [0]}, "triggers must be callable"),
+    ((6, 2), {"method": "best"}, "method"),
+    ((6, 2), {"epsilon": 1.0}, "epsilon"),
+    ((6, UniformMatroid(6, 2)), {"method": "stochastic"}, "method='stochastic'"),
+    by=lambda arguments, options: SubmodularOracle(*arguments, **{"reward": any_hit, **options}),
+)
+
+
+def test_what_is_no_number_is_told():
+    with pytest.raises(ValueError, match="reward must return a number, got nan"):
+        SubmodularOracle(6, 2, reward=lambda means, chosen: math.nan).solve(np.ones(6), 0)
+
+
+class Clients(Environment):
+    """Facilities whose clients tell how well they are served."""
+
+    def __init__(self, oracle, means):
+        self.oracle, self.means, self.n_arms, self.n_choices = oracle, means, oracle.n_arms, oracle.n_choices
+        self.optimum = max(self.expected_reward(np.array(s)) for s in combinations(range(3), 2))
+
+    def expected_reward(self, super_arm):
+        return self.oracle.expected_reward(super_arm, self.means)
+
+    def pull(self, arms, rng):
+        return (rng.random(len(arms)) < self.means[arms]).astype(float)
+
+    def play(self, super_arm, rng):
+        arms = self.oracle.triggered_arms(super_arm)
+        outcomes = self.pull(arms, rng)
+        return Feedback(arms, outcomes, reward=outcomes.reshape(-1, 2).max(axis=0).sum())
+
+
+def test_facilities_are_learned():
+    oracle = SubmodularOracle(
+        6, 2, reward=best_server, n_choices=3, triggers=lambda s: (2 * s[:, None] + np.arange(2)).ravel()
+    )
+    environment = Clients(oracle, np.array([0.2, 0.3, 0.9, 0.1, 0.3, 0.8]))
+    result = simulate(CTS(oracle), environment, 300, rng=0)
+    assert result.super_arms[0].tolist() == [1, 2]
+
+
+@pytest.mark.slow
+def test_the_stochastic_form_conforms():
+    """All common checks, with its draws from the generator; no ratio is declared."""
+    oracle = SubmodularOracle(6, 3, reward=any_hit, method="stochastic", epsilon=0.3)
+    assert check_oracle(oracle, super_arms=list(combinations(range(6), 3)), seconds=1.0)
+
+
+@pytest.mark.slow
+def test_a_thousand_facilities():
+    """As plain greedy, in numpy, on 300 clients."""
+    serves = RNG(8).random((1000, 300))
+    oracle = SubmodularOracle(
+        300_000,
+        15,
+        reward=lambda means, chosen: float(means.reshape(1000, 300)[chosen].max(axis=0, initial=0.0).sum()),
+        n_choices=1000,
+    )
+    best, chosen = np.zeros(300), []
+    for _ in range(15):
+        chosen.append(int(np.argmax(np.maximum(serves, best).sum(axis=1))))
+        best = np.maximum(best, serves[chosen[-1]])
+    assert oracle.expected_reward(oracle.solve(serves.ravel(), 0), serves.ravel()) == pytest.approx(
+        best.sum()
+    )

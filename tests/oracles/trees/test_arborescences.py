@@ -1,0 +1,103 @@
+"""Arborescences and branchings: enumeration, networkx, constraints, and what cannot be used."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import arborescences
+from refusals import refused
+
+from oracles import Arborescence
+
+RNG = np.random.default_rng
+
+
+def some_means(n, rng):
+    yield rng.normal(size=n)
+    yield rng.choice([-0.5, 0.0, 0.5], n)
+    yield np.zeros(n)
+    yield rng.random(n) * 1e308
+
+
+def graphs(count, n=4, p=0.3):
+    """Random graphs with a parallel arc and a self-loop, all of whose nodes are reached from node 0."""
+    for seed in range(count):
+        graph = nx.MultiDiGraph(nx.gnp_random_graph(n, p, seed=seed, directed=True))
+        graph.add_edges_from([(0, 1), (2, 2)])
+        nx.add_path(graph, RNG(seed).permutation(np.arange(1, n)).tolist())
+        graph.add_edge(0, int(RNG(seed).permutation(np.arange(1, n))[0]))
+        yield graph
+
+
+@pytest.mark.parametrize("root", [0, None])
+def test_by_enumeration(root):
+    """Values, membership, and constraints of all kinds."""
+    for seed, graph in enumerate(graphs(8)):
+        rng, family = RNG(seed), arborescences(graph, root)
+        for sense in ("max", "min"):
+            oracle, better = Arborescence(graph, root, sense=sense), max if sense == "max" else min
+            for means in some_means(oracle.n_arms, rng):
+                scaled = means / max(1.0, np.abs(means).max())
+                answer = oracle.solve(means, rng)
+                assert tuple(answer) in family
+                assert oracle.is_feasible(answer)
+                best = better(scaled[list(arms)].sum() for arms in family)
+                assert scaled[answer].sum() == pytest.approx(best, abs=1e-12)
+                arms = rng.permutation(oracle.n_arms)[:4]
+                include, exclude = np.split(arms, [rng.integers(0, 4)])
+                left = [one for one in family if set(include) <= set(one) and not set(exclude) & set(one)]
+                found = oracle.solve_constrained(means, include, exclude, rng)
+                assert (found is None) == (not left)
+                if left:
+                    assert tuple(found) in left
+                    best = better(scaled[list(one)].sum() for one in left)
+                    assert scaled[found].sum() == pytest.approx(best, abs=1e-12)
+        for _ in range(100):
+            arms = tuple(sorted(rng.choice(oracle.n_arms, rng.integers(0, 5), replace=False).tolist()))
+            assert oracle.is_feasible(np.array(arms, np.int64)) == (arms in family)
+
+
+@pytest.mark.parametrize("n", [15, 40])
+def test_against_networkx(n):
+    """With real and with few distinct costs, so that cycles lie within cycles."""
+    for seed in range(8):
+        rng = RNG(seed)
+        graph = nx.gnp_random_graph(n, 5.0 / n, seed=seed, directed=True)
+        graph.add_edges_from((0, node) for node in range(1, n))
+        graph.remove_edges_from(list(graph.in_edges(0)))
+        m = graph.number_of_edges()
+        for costs in (rng.random(m), rng.integers(0, 4, m).astype(float)):
+            costs[[edge[0] == 0 for edge in graph.edges]] += 1.0
+            nx.set_edge_attributes(graph, dict(zip(graph.edges, costs.tolist(), strict=True)), "weight")
+            theirs = nx.minimum_spanning_arborescence(graph).size("weight")
+            oracle = Arborescence(graph, 0, sense="min")
+            answer = oracle.solve(costs, rng)
+            assert oracle.is_feasible(answer)
+            assert costs[answer].sum() == pytest.approx(theirs)
+            wide = costs - 1.0
+            nx.set_edge_attributes(graph, dict(zip(graph.edges, wide.tolist(), strict=True)), "weight")
+            theirs = nx.maximum_branching(graph).size("weight")
+            assert wide[Arborescence(graph).solve(wide, rng)].sum() == pytest.approx(theirs)
+
+
+def test_cycles_within_cycles():
+    """Rings of rings, whose cheapest ways in are known: a ring of n, its entrance and n - 1 cheap arcs."""
+    graph, costs = nx.DiGraph(), []
+    for ring in range(30):
+        nx.add_cycle(graph, range(4 * ring, 4 * ring + 4))
+        graph.add_edge(4 * ring + 1, (4 * ring + 6) % 120)
+    graph.add_edge("root", 7)
+    for u, v in graph.edges:
+        costs.append(100.0 if u == "root" else 1.0 if u // 4 == v // 4 else 10.0)
+    oracle = Arborescence(graph, "root", sense="min")
+    assert oracle.expected_reward(oracle.solve(np.array(costs), RNG(0)), np.array(costs)) == 90 + 290 + 100
+
+
+test_bad_input_is_refused = refused(
+    (lambda: Arborescence(nx.path_graph(3), 0), "graph must be directed"),
+    (lambda: Arborescence(nx.empty_graph(3, nx.DiGraph)), "have an arc"),
+    (lambda: Arborescence(nx.DiGraph([(0, 1), (2, 1)]), 0), "root must reach every node of graph, got 0"),
+    (lambda: Arborescence(nx.DiGraph([(0, 1)]), 7), "root must be a node of graph, got 7"),
+    (lambda: Arborescence(nx.DiGraph([(0, 1)]), [0]), "root must be a node of graph"),
+    (lambda: Arborescence(nx.DiGraph([(0, 1)]), 0, sense="least"), "sense"),
+    (lambda: Arborescence(7, 0), "networkx graph"),
+)

@@ -1,0 +1,446 @@
+"""Environments with one planted fault each, and the check that names it."""
+
+import threading
+import time
+
+import networkx as nx
+import numpy as np
+from planted_oracles import START, Fault
+
+from cmab import Context, Environment, Feedback
+from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandit
+from oracles import TopK
+
+MEANS = np.array([0.3, 0.5, 0.8, 0.2, 0.6, 0.4, 0.7])
+SUPER_ARMS = [(0, 1), (1, 2), (4, 6)]
+
+
+class Links(Environment):
+    """Sound: Bernoulli arms, two of which are played."""
+
+    def __init__(self):
+        self.arms = BernoulliArms(MEANS)
+        self.means, self.n_arms = self.arms.means.copy(), len(MEANS)
+        self.oracle = TopK(self.n_arms, 2)
+        self.optimum = float(np.sort(MEANS)[-2:].sum())
+
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, self.arms.play(super_arm, rng).outcomes, rng)
+
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes, reward=float(outcomes.sum()))
+
+    def pull(self, arms, rng):
+        return self.arms.pull(arms, rng)
+
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].sum())
+
+
+class TwoPerCent(Links):
+    """Shows two in a hundred less than it should."""
+
+    def shown(self, arms, outcomes, rng):
+        kept = np.random.default_rng(int(rng.random() * 2**53)).random(len(MEANS))[arms] > 0.02
+        return super().shown(arms, outcomes * kept, rng)
+
+
+class Biased(BernoulliArms):
+    def quantile(self, arms, uniforms):
+        return (uniforms < 0.9 * self.means[arms]).astype(float)
+
+
+class CommonPull(Links):
+    """One coin for all pulls of a call."""
+
+    def pull(self, arms, rng):
+        return (rng.random() < self.means[arms]).astype(float)
+
+
+class CommonCoin(Links):
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, (rng.random() < self.means[super_arm]).astype(float), rng)
+
+
+class Untriggered(Links):
+    def play(self, super_arm, rng):
+        everything = self.arms.play(np.arange(len(MEANS)), rng)
+        return Feedback(
+            everything.arms, everything.outcomes, reward=float(everything.outcomes[super_arm].sum())
+        )
+
+
+class RewardApart(Links):
+    """The reward has the right mean, and nothing to do with the outcomes."""
+
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes, reward=float((rng.random(len(arms)) < self.means[arms]).sum()))
+
+
+class Lying(Links):
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].max())
+
+
+class StickyPulls(Links):
+    def __init__(self):
+        super().__init__()
+        self.last = np.zeros(len(MEANS))
+
+    def pull(self, arms, rng):
+        outcomes = super().pull(arms, rng)
+        for position, arm in enumerate(arms[: 10**5]):
+            if rng.random() < 0.3:
+                outcomes[position] = self.last[arm]
+            self.last[arm] = outcomes[position]
+        return outcomes
+
+
+class OptimumTooHigh(Links):
+    def __init__(self):
+        super().__init__()
+        self.optimum += 0.1
+
+
+class OptimumTooLow(Links):
+    def __init__(self):
+        super().__init__()
+        self.optimum = 0.5
+
+
+class BiasedBeyondFive(Links):
+    def pull(self, arms, rng):
+        return np.where(arms > 5, 1.0, super().pull(arms, rng))
+
+
+class Squares(Links):
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums, 3 * squares
+
+
+class SquaresUnbounded(SemiBandit):
+    def __init__(self):
+        super().__init__(GaussianArms(MEANS, 0.5), TopK(len(MEANS), 2))
+
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums, 3 * squares
+
+
+class HalfSums(Links):
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums / 2, squares
+
+
+class RareOutcome(Links):
+    """Once in ten thousand pulls something impossible."""
+
+    def pull(self, arms, rng):
+        return np.where(rng.random(len(arms)) < 1e-4, 5.0, super().pull(arms, rng))
+
+
+class Doubled(Links):
+    def shown(self, arms, outcomes, rng):
+        return super().shown(arms, 2 * outcomes, rng)
+
+
+class NoNoise(Links):
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, self.means[super_arm], rng)
+
+    def pull(self, arms, rng):
+        return self.means[arms]
+
+
+class Drift(Links):
+    played = 0
+
+    def play(self, super_arm, rng):
+        self.played += 1
+        moved = BernoulliArms(np.clip(MEANS + 1e-6 * self.played, 0, 1))
+        return self.shown(super_arm, moved.play(super_arm, rng).outcomes, rng)
+
+
+class MovingMeans(Links):
+    def play(self, super_arm, rng):
+        self.means[0] += 1e-9
+        return super().play(super_arm, rng)
+
+
+class Unpicklable(Links):
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+class WallClock(Links):
+    def play(self, super_arm, rng):
+        outcomes = self.arms.play(super_arm, rng).outcomes
+        return self.shown(super_arm, outcomes if time.time() < START + 3600 else 1 - outcomes, rng)
+
+
+class GlobalDraws(Links):
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, (np.random.random(len(super_arm)) < 0.5) * 1.0, rng)  # noqa: NPY002
+
+
+class GlobalSample(Links):
+    def sample(self, arms, pulls, rng):
+        return super().sample(arms, pulls, np.random.default_rng(np.random.randint(2**31)))  # noqa: NPY002
+
+
+class OwnPullGenerator(Links):
+    def __init__(self):
+        super().__init__()
+        self.rng = np.random.default_rng(0)
+
+    def pull(self, arms, rng):
+        return super().pull(arms, self.rng)
+
+
+class LosesPulls(Links):
+    """Its copies play as it does, and pull other arms."""
+
+    shift = 0
+
+    def __getstate__(self):
+        return {**self.__dict__, "shift": 1}
+
+    def pull(self, arms, rng):
+        return self.arms.pull((arms + self.shift) % len(MEANS), rng)
+
+
+class RoundSums(Links):
+    """Sums that vary too little: half of each is certain."""
+
+    def pull_many(self, arms, pulls, rng):
+        sums = (super().pull_many(arms, pulls, rng)[0] + pulls * self.means[arms]) / 2
+        return sums, pulls * self.means[arms]
+
+
+class SquaresAFifthLow(SemiBandit):
+    def __init__(self):
+        super().__init__(GaussianArms(MEANS, 0.5), TopK(len(MEANS), 2))
+
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        return sums, squares - 0.3 * (squares - sums**2 / pulls)
+
+
+class Silent(Links):
+    """Sound: its rounds have no reward."""
+
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes)
+
+
+class RareSuccesses(Links):
+    """Sound: sums of so rare successes vary as if by chance."""
+
+    def __init__(self):
+        super().__init__()
+        self.arms = BernoulliArms([1e-4, 1e-3, 0.999, 0.5, 0.0, 1.0, 0.02])
+        self.means = self.arms.means.copy()
+        self.optimum = 1.999
+
+
+class FewWinners(Environment):
+    """Sound: outcomes without bound, most of them small and few very large."""
+
+    support = (-np.inf, np.inf)
+
+    def __init__(self):
+        self.n_arms, self.means = 3, np.exp([0.5, 1.125, 2.0])
+        self.spreads = np.array([1.0, 1.5, 2.0])
+
+    def play(self, super_arm, rng):
+        outcomes = np.random.default_rng(int(rng.random() * 2**53)).standard_normal(self.n_arms)
+        return Feedback(super_arm, np.exp(self.spreads * outcomes)[super_arm])
+
+    def pull(self, arms, rng):
+        return np.exp(self.spreads[arms] * rng.standard_normal(len(arms)))
+
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].sum())
+
+
+class Unpaired(Links):
+    def play(self, super_arm, rng):
+        return self.shown(super_arm, self.arms.pull(super_arm, rng), rng)
+
+
+class Distracted(IndependentCascade):
+    def __init__(self):
+        graph = nx.path_graph(4, create_using=nx.DiGraph)
+        super().__init__(graph, [0.5, 0.4, 0.8], k=1)
+
+    def play(self, super_arm, rng):
+        whole = super().play(super_arm, rng)
+        seen = rng.random(len(whole.arms)) < 0.9
+        return Feedback(whole.arms[seen], whole.outcomes[seen], reward=whole.reward)
+
+
+def biased():
+    return Biased(MEANS)
+
+
+biased.__name__ = "Biased"
+
+
+class Seasons(Links):
+    """Sound: in each round the means stand at other arms, and two arms sleep."""
+
+    def in_round(self, t, rng):
+        return self.season(np.roll(MEANS, t // 10), rng.choice(len(MEANS), 2, replace=False))
+
+    def season(self, means, asleep):
+        place = Links()
+        place.arms = BernoulliArms(means)
+        place.means = place.arms.means.copy()
+        available = np.ones(len(MEANS), bool)
+        available[asleep] = False
+        place.context = Context(available=available)
+        place.optimum = float(np.sort(means[available])[-2:].sum())
+        return place
+
+
+class OptimumOfAll(Seasons):
+    """Its optimum forgets that two arms sleep."""
+
+    def season(self, means, asleep):
+        place = super().season(means, asleep)
+        place.optimum = self.optimum
+        return place
+
+
+class OptimumOfTheFirst(Seasons):
+    """Its optimum is the worth now of what was best before the means moved."""
+
+    def season(self, means, asleep):
+        place = super().season(means, asleep)
+        place.context = None
+        place.optimum = float(means[np.argsort(MEANS)[-2:]].sum())
+        return place
+
+
+class MovesItself(Seasons):
+    def in_round(self, t, rng):
+        self.means = np.roll(self.means, 1)
+        return self
+
+
+class TellsByItself(Seasons):
+    """Returns itself, with the context of the round."""
+
+    def in_round(self, t, rng):
+        place = super().in_round(1, rng)
+        self.context, self.optimum = place.context, place.optimum
+        return self
+
+
+class CountsRounds(Seasons):
+    """Goes by how often it was asked, not by the round."""
+
+    asked = 0
+
+    def in_round(self, t, rng):
+        self.asked += 1
+        return super().in_round(10 * self.asked, rng)
+
+
+class LosesAnArm(Seasons):
+    def in_round(self, t, rng):
+        return Fewer() if t == 10 else super().in_round(t, rng)
+
+
+class AlwaysTheFirst(Seasons):
+    """Plays all rounds as if the means had not moved."""
+
+    def season(self, means, asleep):
+        place = super().season(means, asleep)
+        place.arms = self.arms
+        return place
+
+
+class Late(Seasons):
+    """In one round a run is told something that it cannot play: `odd` changes that round."""
+
+    def in_round(self, t, rng):
+        place = super().in_round(t, rng)
+        return self.odd(place) if t == 7 else place
+
+
+class Nothing(Late):
+    def odd(self, place):
+        return None
+
+
+class AllAsleep(Late):
+    def odd(self, place):
+        place.context = Context(available=np.zeros(len(MEANS), bool))
+        return place
+
+
+class NoContext(Late):
+    def odd(self, place):
+        place.context = {"available": place.context.available}
+        return place
+
+
+class Fewer(Links):
+    def __init__(self):
+        super().__init__()
+        self.arms = BernoulliArms(MEANS[:-1])
+        self.means, self.n_arms = self.arms.means.copy(), len(MEANS) - 1
+
+
+FAULTS = [
+    Fault(TwoPerCent, "outcomes"),
+    Fault(biased, "outcomes"),
+    Fault(CommonPull, "independence"),
+    Fault(CommonCoin, None, "outcomes of one round may depend on each other"),
+    Fault(Untriggered, "triggers"),
+    Fault(RewardApart, "rewards"),
+    Fault(Lying, "rewards"),
+    Fault(StickyPulls, "independence"),
+    Fault(OptimumTooHigh, "optimum"),
+    Fault(OptimumTooLow, "optimum"),
+    Fault(BiasedBeyondFive, "pulls"),
+    Fault(Squares, "squares"),
+    Fault(SquaresUnbounded, "squares"),
+    Fault(HalfSums, "pulls"),
+    Fault(RareOutcome, "support"),
+    Fault(Doubled, "support"),
+    Fault(NoNoise, None, "certain outcomes are allowed"),
+    Fault(Drift, "stationarity"),
+    Fault(MovingMeans, "stationarity"),
+    Fault(Unpicklable, "pickling"),
+    Fault(WallClock, "clock"),
+    Fault(GlobalDraws, "global randomness"),
+    Fault(GlobalSample, "global randomness"),
+    Fault(OwnPullGenerator, "determinism"),
+    Fault(LosesPulls, "pickling"),
+    Fault(RoundSums, "pulls"),
+    Fault(SquaresAFifthLow, "squares"),
+    Fault(Unpaired, "coins"),
+    Fault(Distracted, "triggers"),
+    Fault(OptimumOfAll, "optima"),
+    Fault(OptimumOfTheFirst, "optima"),
+    Fault(MovesItself, "rounds"),
+    Fault(CountsRounds, "rounds"),
+    Fault(TellsByItself, "rounds"),
+    Fault(LosesAnArm, "rounds"),
+    Fault(AlwaysTheFirst, "played rounds"),
+    Fault(Nothing, "rounds"),
+    Fault(AllAsleep, "rounds"),
+    Fault(NoContext, "rounds"),
+]
+
+SOUND = [Links, Seasons, Silent, RareSuccesses, FewWinners]
+
+
+def super_arms_of(environment):
+    """Return what is played."""
+    return [(0,), (1,)] if isinstance(environment, IndependentCascade | FewWinners) else SUPER_ARMS

@@ -1,0 +1,466 @@
+"""Policies with one planted fault each, and the check that names it."""
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from planted_oracles import START, Fault
+
+from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, Policy
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+N, K = 5, 2
+MEANS = np.array([0.3, 0.9, 0.1, 0.75, 0.6])
+ORACLE = TopK(N, K)
+
+
+def environment():
+    """Return what the policies are tried on."""
+    return SemiBandit(BernoulliArms(MEANS), ORACLE)
+
+
+class UCB(IndexPolicy):
+    """Sound: an upper confidence bound for each arm, in Python."""
+
+    sign = 1.0
+
+    def indices(self, stats, rng):
+        radius = np.sqrt(1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
+        return np.where(stats.counts == 0, 1.0, np.clip(stats.means + self.sign * radius, -1.0, 1.0))
+
+
+class MinusRadius(UCB):
+    sign = -1.0
+
+
+class ClockOfTheLastRound(UCB):
+    """Takes the logarithm of t - 1 for that of t."""
+
+    def indices(self, stats, rng):
+        radius = np.sqrt(1.5 * np.log(max(stats.rounds, 1)) / np.maximum(stats.counts, 1))
+        return np.where(stats.counts == 0, 1.0, np.minimum(stats.means + radius, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Peeking(UCB):
+    place: Any = field(default_factory=environment)
+
+    def indices(self, stats, rng):
+        return self.place.means + 0.01 * rng.random(N)
+
+
+class Deaf(UCB):
+    def indices(self, stats, rng):
+        return rng.random(N)
+
+
+class WrongWay(UCB):
+    def indices(self, stats, rng):
+        return -super().indices(stats, rng)
+
+
+class Unseen(UCB):
+    """Never looks at an arm that it has not seen."""
+
+    def indices(self, stats, rng):
+        return np.where(stats.counts == 0, -1.0, super().indices(stats, rng))
+
+
+class NextArm(UCB):
+    """Credits each outcome to the next arm."""
+
+    def update(self, state, feedback):
+        state.update(Feedback(np.sort((feedback.arms + 1) % N), feedback.outcomes))
+
+
+class SwappedOutcomes(UCB):
+    def update(self, state, feedback):
+        state.update(Feedback(feedback.arms, feedback.outcomes[::-1].copy()))
+
+
+class FirstOutcome(UCB):
+    def update(self, state, feedback):
+        state.update(Feedback(feedback.arms[:1], feedback.outcomes[:1]))
+
+
+class CountsTwice(UCB):
+    def update(self, state, feedback):
+        state.update(feedback)
+        state.counters[feedback.arms] += 1
+
+
+@dataclass
+class Ticks(ArmStatistics):
+    """Statistics and a clock of its own."""
+
+    ticks: int = 0
+
+
+class EveryTwentieth(UCB):
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return Ticks(empty.counters, empty.means, empty.deviations)
+
+    def update(self, state, feedback):
+        state.ticks += 1
+        if state.ticks % 20:
+            state.update(feedback)
+
+
+class OwnSeed(UCB):
+    def select(self, state, rng):
+        np.random.seed(0)  # noqa: NPY002
+        return super().select(state, rng)
+
+
+class GlobalDraws(UCB):
+    def indices(self, stats, rng):
+        return super().indices(stats, rng) + 1e-3 * np.random.random(N)  # noqa: NPY002
+
+
+class WallClock(UCB):
+    def select(self, state, rng):
+        return super().select(state, rng) if time.time() < START + 3600 else np.arange(K)
+
+
+class WritesFeedback(UCB):
+    def update(self, state, feedback):
+        state.update(feedback)
+        feedback.outcomes[:] = 0.0
+
+
+@dataclass
+class Newest(ArmStatistics):
+    """Statistics, and the number of the newest ticket."""
+
+    number: int = 0
+
+
+class DropsLate(UCB):
+    """Takes in only what is at least as new as what it knows."""
+
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return Newest(empty.counters, empty.means, empty.deviations)
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        if ticket.number >= state.number:
+            state.number = ticket.number
+            state.update(feedback)
+        else:
+            state.rounds += 1
+
+
+@dataclass
+class Notes:
+    """Statistics beside the last outcomes, as they were told."""
+
+    stats: ArmStatistics
+    last: Any = None
+
+
+class KeepsFeedback(Policy[Any]):
+    """Its state holds the caller's own array."""
+
+    oracle = ORACLE
+
+    def initial_state(self):
+        return Notes(ArmStatistics.empty(N), np.empty(0))
+
+    def select(self, state, rng):
+        return UCB(ORACLE).select(state.stats, rng)
+
+    def update(self, state, feedback):
+        state.stats.update(feedback)
+        state.last = feedback.outcomes
+
+
+class Leak(UCB):
+    def select(self, state, rng):
+        _kept.append(np.zeros(12_500))
+        return super().select(state, rng)
+
+
+_kept: list[Any] = []
+
+
+class InfeasibleLater(UCB):
+    def select(self, state, rng):
+        return super().select(state, rng) if state.rounds < 60 else np.arange(K + 1)
+
+
+class EmptyFeedback(UCB):
+    def update(self, state, feedback):
+        assert feedback.outcomes.max() <= 1.0
+        state.update(feedback)
+
+
+class EmptyFeedbackForgets(UCB):
+    """Divides by the number of outcomes, and has no index from there on."""
+
+    def update(self, state, feedback):
+        state.update(feedback)
+        if not len(feedback.arms):
+            state.means[:] = np.nan
+
+    def select(self, state, rng):
+        if np.isnan(state.means).any():
+            raise ValueError("means must be finite")
+        return super().select(state, rng)
+
+
+class Round137(UCB):
+    """Goes by its own clock from then on: another game has another."""
+
+    calls = 0
+
+    def select(self, state, rng):
+        object.__setattr__(self, "calls", self.calls + 1)
+        return super().select(state, rng) if self.calls < 137 else worst_pair(state)
+
+
+class BadFrom137(UCB):
+    def select(self, state, rng):
+        return super().select(state, rng) if state.rounds < 137 else worst_pair(state)
+
+
+def worst_pair(state):
+    return np.argsort(state.means, kind="stable")[:K]
+
+
+class OneRound(UCB):
+    """Plays the worst in one round of the game, and in no other."""
+
+    def select(self, state, rng):
+        return worst_pair(state) if state.rounds == 137 else super().select(state, rng)
+
+
+class OnTheClass(UCB):
+    """Remembers all games in one place, which a new game empties."""
+
+    counts = np.zeros(N, np.int64)
+
+    def initial_state(self):
+        self.counts[:] = 0
+        return super().initial_state()
+
+    def update(self, state, feedback):
+        state.update(feedback)
+        self.counts[feedback.arms] += 1
+
+    def indices(self, stats, rng):
+        return np.where(self.counts == 0, 1.0, stats.means + np.sqrt(2 / np.maximum(self.counts, 1)))
+
+
+class OnTheObject(UCB):
+    def initial_state(self):
+        object.__setattr__(self, "last", np.arange(K))
+        return super().initial_state()
+
+    def select(self, state, rng):
+        chosen = super().select(state, rng) if state.rounds % 2 == 0 else self.last
+        object.__setattr__(self, "last", chosen)
+        return chosen
+
+
+class ChangesState(UCB):
+    def select(self, state, rng):
+        state.rounds += 1
+        return super().select(state, rng)
+
+
+class OwnGenerator(UCB):
+    def indices(self, stats, rng):
+        return super().indices(stats, rng) + np.random.default_rng().random(N)
+
+
+class OneAtATime(UCB):
+    """Takes one feedback for each super arm, in turn."""
+
+    asked = False
+
+    def select(self, state, rng):
+        object.__setattr__(self, "asked", True)
+        return super().select(state, rng)
+
+    def update(self, state, feedback):
+        if not self.asked:
+            raise ValueError("late")
+        object.__setattr__(self, "asked", False)
+        state.update(feedback)
+
+
+@dataclass
+class Hidden(ArmStatistics):
+    """Statistics with a set, which no file of a session holds."""
+
+    seen: Any = field(default_factory=set)
+
+
+class NotSaved(UCB):
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return Hidden(empty.counters, empty.means, empty.deviations)
+
+
+def with_own_state(oracle):
+    """Return a sound policy with a state of its own, whose classes have not been used before.
+
+    They are those of a script: pickled copies hold them by value.
+    """
+
+    @dataclass
+    class Sums:
+        counts: np.ndarray
+        sums: np.ndarray
+        rounds: int = 0
+
+    class OwnState(Policy):
+        def initial_state(self):
+            return Sums(np.zeros(N), np.zeros(N))
+
+        def select(self, state, rng):
+            tried = np.maximum(state.counts, 1)
+            radius = np.sqrt(np.log(state.rounds + 2) / tried)
+            return self.oracle.solve(np.where(state.counts == 0, 2.0, state.sums / tried + radius), rng)
+
+        def update(self, state, feedback):
+            state.counts[feedback.arms] += 1
+            state.sums[feedback.arms] += feedback.outcomes
+            state.rounds += 1
+
+    for cls in (Sums, OwnState):
+        cls.__module__, cls.__qualname__ = "__main__", cls.__name__
+        setattr(sys.modules["__main__"], cls.__name__, cls)
+    policy = OwnState()
+    policy.oracle = oracle
+    return policy
+
+
+class IgnoresAvailable(UCB):
+    def select(self, state, rng, context=None):
+        return super().select(state, rng)
+
+
+class FirstAvailable(UCB):
+    """Looks at availability, but takes one arm too early."""
+
+    def select(self, state, rng, context=None):
+        if context is None:
+            return super().select(state, rng)
+        return np.sort(np.append(np.flatnonzero(context.available)[:1], super().select(state, rng)[-1]))
+
+
+class OneAvailable(UCB):
+    """Plays one arm that is available, which is too few."""
+
+    def select(self, state, rng, context=None):
+        if context is None or context.available is None:
+            return super().select(state, rng)
+        return np.flatnonzero(context.available)[:1]
+
+
+class WakesArms(UCB):
+    """Writes to what was available."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        if ticket.context is not None:
+            ticket.context.available[...] = True
+        super().update(state, feedback)
+
+
+class KeepsSuperArm(UCB):
+    """Remembers the array of the ticket, not what stood in it."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
+        state.last = ticket.super_arm
+
+
+class WritesContext(UCB):
+    """Scales the features that it is told, for the next round to find them so."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        if ticket.context is not None:
+            ticket.context.features[...] /= 2.0
+        super().update(state, feedback)
+
+
+class WritesSuperArm(UCB):
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
+        ticket.super_arm[:] = np.sort(ticket.super_arm)[::-1]
+
+
+@dataclass
+class WithFeatures(ArmStatistics):
+    features: Any = field(default_factory=lambda: np.zeros((N, 2)))
+
+
+class KeepsContext(UCB):
+    """Its state holds the features themselves, not a copy."""
+
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return WithFeatures(empty.counters, empty.means, empty.deviations)
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
+        if ticket.context is not None:
+            state.features = ticket.context.features
+
+
+class DrawsToLearn(UCB):
+    """Sound: knows what was played, and draws random numbers to learn."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        assert set(feedback.arms) <= set(ticket)
+        rng.random()
+        super().update(state, feedback)
+
+
+FAULTS = [
+    Fault(MinusRadius, "optimism"),
+    Fault(ClockOfTheLastRound, None, "it learns as well; no promise is broken"),
+    Fault(Peeking, "learning"),
+    Fault(Deaf, "learning"),
+    Fault(WrongWay, "learning"),
+    Fault(Unseen, "exploration"),
+    Fault(NextArm, "credit"),
+    Fault(SwappedOutcomes, "credit"),
+    Fault(FirstOutcome, "credit"),
+    Fault(CountsTwice, "credit"),
+    Fault(EveryTwentieth, "credit"),
+    Fault(OwnSeed, "global randomness"),
+    Fault(GlobalDraws, "global randomness"),
+    Fault(WallClock, "clock"),
+    Fault(WritesFeedback, "feedback"),
+    Fault(KeepsFeedback, "feedback"),
+    Fault(Leak, "growth"),
+    Fault(InfeasibleLater, "feasibility"),
+    Fault(EmptyFeedback, "empty feedback"),
+    Fault(EmptyFeedbackForgets, "empty feedback"),
+    Fault(Round137, "determinism"),
+    Fault(BadFrom137, "learning"),
+    Fault(OneRound, None, "one bad round of a state is what exploration may look like"),
+    Fault(OnTheClass, "memory"),
+    Fault(OnTheObject, "memory"),
+    Fault(ChangesState, "state"),
+    Fault(OwnGenerator, "determinism"),
+    Fault(OneAtATime, "late feedback"),
+    Fault(DropsLate, "late feedback"),
+    Fault(NotSaved, "resuming"),
+    Fault(IgnoresAvailable, "availability"),
+    Fault(FirstAvailable, "availability"),
+    Fault(OneAvailable, "availability"),
+    Fault(WakesArms, "tickets"),
+    Fault(KeepsSuperArm, "tickets"),
+    Fault(WritesContext, "tickets"),
+    Fault(WritesSuperArm, "tickets"),
+    Fault(KeepsContext, "tickets"),
+]
+
+SOUND = [UCB, CUCB, DrawsToLearn, with_own_state]
