@@ -13,8 +13,8 @@ holds the compiled function.
   sample next to ``chosen``; negative once the stopping rule holds. ``seen`` has ``counts``, ``means``,
   ``deviations`` and ``clock = (rounds, samples)``.
 - ``kernel``: any function that these call, compiled when it is first called and cached on disk.
-- ``part``: the same for a function that nothing but these calls; it is compiled sooner.
-- ``borrows``, below one of these: the function makes no array and returns none, and is faster for it.
+- ``lean_kernel``: the same for a function that makes no array, returns none, and calls only such ones;
+  it is faster.
 
 ``integers`` and ``reals`` are the parameters and scratch arrays of the ``Kernel`` that ``kernel()`` returns.
 
@@ -36,7 +36,10 @@ Examples
 True
 """
 
-from cmab.compiled._kernels import borrows, kernel, part, prefetch
+import warnings
+from typing import Any
+
+from cmab.compiled._kernels import kernel, lean_kernel, prefetch
 from cmab.compiled._kernels_exploration import decide_kernel
 from cmab.compiled._kernels_heap import heap_drop, heap_rise, heap_sink, heap_up
 from cmab.compiled._kernels_random import (
@@ -63,7 +66,6 @@ __all__ = [
     "GOLDEN",
     "Kernel",
     "Rule",
-    "borrows",
     "decide_kernel",
     "descending_order",
     "draw_kernel",
@@ -76,10 +78,10 @@ __all__ = [
     "keyed_uniform",
     "keyed_uniforms",
     "keyed_word",
+    "lean_kernel",
     "learn_kernel",
     "mix",
     "normal_quantile",
-    "part",
     "play_kernel",
     "prefetch",
     "solve_kernel",
@@ -87,3 +89,11 @@ __all__ = [
     "to_unit",
     "top_k",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("part", "borrows"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    instead = "use kernel" if name == "part" else "use lean_kernel for functions that rules call"
+    warnings.warn(f"cmab.kernels.{name} is deprecated: {instead}", DeprecationWarning, stacklevel=2)
+    return kernel if name == "part" else lambda function: function

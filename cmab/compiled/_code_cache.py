@@ -1,91 +1,162 @@
-"""Compiled code on disk: only one's own, and only as it was written.
+"""The folder of compiled code: only one's own, named by content, and read only as it was written.
 
-A cache of numba is pickles and machine code, so reading it runs it. What somebody else could have written is
-not read, and what does not match its checksum is compiled anew.
+numba's cache is pickles and machine code, so reading it runs it, and numba does not notice damage. Each
+module has a folder with a seal, the checksums of its files. A folder that does not match its seal is emptied.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import json
 import os
-import pickle
+import shutil
 import stat
 import tempfile
+import threading
+import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+import llvmlite.binding
+import numba
 import numpy as np
 
-_HEADER = hashlib.sha256().digest_size
+PACKAGES = ("cmab", "oracles", "instances")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-# Neither a planted link is followed nor a planted pipe waited for.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_SEAL = "seal.json"
+# Below so many free bytes nothing is kept: numba raises the disk's error where its files find no room.
+_ROOM = 64 * 2**20
+# Seconds to wait for a process that compiles, which may be stopped, before compiling beside it.
+_LONGEST_WAIT = 30.0
+_held = threading.local()
 
 
-class CheckedFile:
-    """The compiled versions of one function, in one file that starts with a checksum of the rest.
+@functools.cache
+def cache_folder() -> str:
+    """Return a folder of one's own for this version of all kernels, or "" where there is none.
 
-    Stands in for numba's pair of index and data files, which it reads as they are.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its folder must exist when it is written.
-    stamp : object
-        What the versions depend on besides their keys, by its `repr`: another stamp is another content.
-    dumps : callable
-        Gives the bytes of an object, for ``pickle.loads``.
+    numba notices a change in a function's own file only, so that a kernel that calls one in another module
+    would go on with its old code.
     """
+    folder = first_own_folder(_candidates())
+    with suppress(OSError):
+        return folder if folder and shutil.disk_usage(folder).free >= _ROOM else ""
+    return ""
 
-    def __init__(self, path: Path, stamp: object, dumps: Callable[[Any], bytes]) -> None:
-        self._path, self._dumps = path, dumps
-        # A file that was copied to another's place is not what was written there either.
-        self._start = f"{path.name}\0{stamp!r}\0".encode()
 
-    def load(self, key: object) -> Any:
-        """Return what was saved under a key, or None; where anything is wrong with the file, None."""
-        with suppress(Exception):  # the checksum is right: pickled by other versions of what it refers to
-            found = self._versions().get(key)
-            return None if found is None else pickle.loads(found)
+def _candidates() -> Iterator[Path]:
+    """Yield where compiled code may go: as the user says, else his cache, else beside the source."""
+    name = f"kernels-{_content_hash()}"
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(os.environ["NUMBA_CACHE_DIR"]) / f"cmab-{name}"
+        return
+    base = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):  # no home
+        yield (Path(base) if base else Path.home() / ".cache") / "cmab" / name
+    yield Path(__file__).parent / "__pycache__" / name
+
+
+def _content_hash() -> str:
+    root = Path(__file__).resolve().parents[2]
+    files = sorted(path for package in PACKAGES for path in (root / package).rglob("_kernels*.py"))
+    versions = (numba.__version__, llvmlite.__version__, np.__version__)
+    digest = hashlib.sha256(repr((versions, llvmlite.binding.get_host_cpu_name())).encode())
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def module_folder(name: str) -> str:
+    """Return the folder of a module's code, emptied if it is not as it was written; "" if there is none."""
+    if not cache_folder():
+        return ""
+    folder = Path(cache_folder()) / name
+    with suppress(OSError), sole_writer():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if _checksums(folder) != _sealed(folder):
+            shutil.rmtree(folder)
+            folder.mkdir(mode=0o700)
+        return str(folder)
+    return ""
+
+
+def seal(folder: Path) -> None:
+    """Write the checksums of a module's files; where that is impossible, its code is compiled again."""
+    with suppress(OSError):
+        descriptor, path = tempfile.mkstemp(dir=folder, prefix=_SEAL)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(_checksums(folder), file)
+        Path(path).replace(folder / _SEAL)
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """Return the checksum of each file that numba wrote below a folder."""
+    files = (path for path in folder.rglob("*.nb[ic]") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def _sealed(folder: Path) -> object:
+    try:
+        return json.loads((folder / _SEAL).read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError:  # damaged
         return None
 
-    def save(self, key: object, value: object) -> None:
-        """Write a version beside those there are; where that is impossible, go on without."""
-        with suppress(Exception):  # a full disk, say: the code is compiled, and will be again
-            self._write(self._versions() | {key: self._dumps(value)})
 
-    def flush(self) -> None:
-        """Forget all versions."""
-        with suppress(OSError):
-            self._path.unlink()
+@contextmanager
+def sole_writer() -> Iterator[None]:
+    """Hold the folder against other processes: numba gives two that write at once the same file names.
 
-    def _versions(self) -> dict[object, bytes]:
+    One that waits finds the code of the other, and need not compile it.
+    """
+    depth = getattr(_held, "depth", 0)
+    descriptor = _lock() if depth == 0 and cache_folder() else None
+    _held.depth = depth + 1
+    try:
+        yield
+    finally:
+        _held.depth = depth
+        if descriptor is not None:
+            _unlock(descriptor)
+
+
+def _lock() -> int | None:
+    """Return the locked file; None where there are no locks, or another process has it for too long."""
+    try:
+        import fcntl
+
+        descriptor = os.open(Path(cache_folder(), "lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    except (ImportError, OSError):
+        return None
+    until = time.monotonic() + _LONGEST_WAIT
+    while True:
         try:
-            content = _read_own(self._path)
-            if content[:_HEADER] == self._checksum(content[_HEADER:]):
-                versions: dict[object, bytes] = pickle.loads(content[_HEADER:])
-                return versions
-        except Exception:
-            pass
-        return {}
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() > until:
+                break
+            time.sleep(0.01)
+        except OSError:  # a file system without locks
+            break
+    os.close(descriptor)
+    return None
 
-    def _write(self, versions: dict[object, bytes]) -> None:
-        body = self._dumps(versions)
-        descriptor, name = tempfile.mkstemp(dir=self._path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self._checksum(body) + body)
-            Path(name).replace(self._path)
-        except BaseException:
-            Path(name).unlink()
-            raise
 
-    def _checksum(self, body: bytes) -> bytes:
-        return hashlib.sha256(self._start + body).digest()
+def _unlock(descriptor: int) -> None:
+    import fcntl
+
+    # Closing alone would leave the lock with children that were forked in the meantime.
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
 def compiled_in(function: Any) -> str:
@@ -150,13 +221,6 @@ def first_own_folder(candidates: Iterable[Path]) -> str:
             stacklevel=2,
         )
     return ""
-
-
-def _read_own(path: Path) -> bytes:
-    """Return the bytes of a file, none if somebody else could have written them."""
-    with os.fdopen(os.open(path, _FLAGS), "rb") as file:
-        status = os.fstat(file.fileno())
-        return file.read() if stat.S_ISREG(status.st_mode) and _is_own(status) else b""
 
 
 def _is_own(status: os.stat_result) -> bool:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import IS_COMPILING, call_address
 from cmab.compiled._kernels_signatures import solve_kernel
 from cmab.compiled.forms import Kernel
@@ -15,7 +14,7 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64)
 
 
 @solve_kernel
-def ask_address(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def ask_address(means, integers, reals, out):
     """Call the function at the address ``integers[0]``, which knows the arrays by itself."""
     return int(call_address(integers[0]))
 

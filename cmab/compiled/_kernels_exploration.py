@@ -52,4 +52,4 @@ EXPLORE_TREES = t.boolean(_arguments, *_run)
 
 #: ``(seen, coin, integers, reals, chosen) -> size``: write the base arms to sample next to `chosen`; the size
 #: is negative once the stopping rule holds. `coin` is uniform on [0, 1) for rules that say `is_random`.
-decide_kernel = typed_kernel(DECIDE)
+decide_kernel = typed_kernel(DECIDE, is_lean=False)

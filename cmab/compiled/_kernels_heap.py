@@ -1,14 +1,12 @@
 """A binary heap of entries with keys: the largest key on top, of equal ones the lowest entry."""
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, part
+from cmab.compiled._kernels import lean_kernel
 
 # Keys stand beside their entries, not in a table by entry: what is compared is then read from one place.
 
 
-@part
-@borrows
-def heap_rise(heap: IntArray, keys: FloatArray, at: int) -> None:
+@lean_kernel
+def heap_rise(heap, keys, at):
     """Move the entry at a place up to where it belongs."""
     entry, key = heap[at], keys[at]
     while at > 0:
@@ -20,9 +18,8 @@ def heap_rise(heap: IntArray, keys: FloatArray, at: int) -> None:
     heap[at], keys[at] = entry, key
 
 
-@part
-@borrows
-def heap_sink(heap: IntArray, keys: FloatArray, at: int, size: int) -> None:
+@lean_kernel
+def heap_sink(heap, keys, at, size):
     """Move the entry at a place of a heap of `size` entries down to where it belongs."""
     entry, key = heap[at], keys[at]
     while 2 * at + 1 < size:
@@ -38,9 +35,8 @@ def heap_sink(heap: IntArray, keys: FloatArray, at: int, size: int) -> None:
     heap[at], keys[at] = entry, key
 
 
-@part
-@borrows
-def heap_drop(heap: IntArray, keys: FloatArray, size: int) -> int:
+@lean_kernel
+def heap_drop(heap, keys, size):
     """Take the first of `size` entries out, and return how many are left."""
     size -= 1
     heap[0], keys[0] = heap[size], keys[size]
@@ -48,9 +44,8 @@ def heap_drop(heap: IntArray, keys: FloatArray, size: int) -> int:
     return size
 
 
-@part
-@borrows
-def heap_up(heap: IntArray, keys: FloatArray, size: int) -> None:
+@lean_kernel
+def heap_up(heap, keys, size):
     """Make a heap of the first `size` entries, whatever their order."""
     for at in range(size // 2 - 1, -1, -1):
         heap_sink(heap, keys, at, size)

@@ -8,8 +8,7 @@ import math
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import kernel, lean_kernel
 
 # splitmix64 is a counter in steps of the golden ratio, 2^64 / phi, each value of which is mixed.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -82,36 +81,36 @@ _F = (
 )
 
 
-@kernel
-def mix(x: np.uint64) -> np.uint64:
+@lean_kernel
+def mix(x):
     """Return splitmix64's finaliser: a bijection of 64-bit words in which every bit depends on all."""
     x = (x ^ (x >> _S30)) * _MIX_1
     x = (x ^ (x >> _S27)) * _MIX_2
     return x ^ (x >> _S31)
 
 
-@part
-def to_unit(word: np.uint64) -> float:
+@lean_kernel
+def to_unit(word):
     """Return the first 53 bits of `word` as a number of [0, 1)."""
     return np.float64(word >> _S11) * _TO_UNIT
 
 
-@kernel
-def keyed_word(key: int, index: int) -> np.uint64:
+@lean_kernel
+def keyed_word(key, index):
     """Return the 53-bit number that belongs to the 64-bit `key` and to `index` >= 0."""
     # The stream of splitmix64 whose state is the hashed key, read at place `index`. Neighbouring keys are
     # hashed apart first. 53 bits are what a float holds exactly.
     return mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * GOLDEN) >> _S11
 
 
-@kernel
-def keyed_uniform(key: int, index: int) -> float:
+@lean_kernel
+def keyed_uniform(key, index):
     """Return `keyed_word` as a number of [0, 1)."""
     return np.float64(keyed_word(key, index)) * _TO_UNIT
 
 
 @kernel
-def keyed_uniforms(key: int, indices: IntArray) -> FloatArray:
+def keyed_uniforms(key, indices):
     """Return `keyed_uniform` of every entry of `indices`."""
     out = np.empty(indices.shape[0])
     for i in range(indices.shape[0]):
@@ -119,8 +118,8 @@ def keyed_uniforms(key: int, indices: IntArray) -> FloatArray:
     return out
 
 
-@kernel
-def normal_quantile(u: float) -> float:
+@lean_kernel
+def normal_quantile(u):
     """Return the standard normal quantile of the middle of the 53-bit cell that starts at `u` in [0, 1).
 
     Wichura's algorithm AS 241 (PPND16), accurate to about 1e-16; the half step keeps u = 0 finite.
@@ -135,8 +134,8 @@ def normal_quantile(u: float) -> float:
     return -value if q < 0.0 else value
 
 
-@part
-def _ratio(x: float, above: tuple[float, ...], below: tuple[float, ...]) -> float:
+@lean_kernel
+def _ratio(x, above, below):
     """Return the quotient of two polynomials, coefficients from the highest power down."""
     numerator, denominator = above[0], below[0]
     for i in range(1, 8):

@@ -2,22 +2,19 @@
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels import kernel, lean_kernel
 
 _BLOCK = 64
 
 
-@part
-@borrows
-def _worse(values: FloatArray, i: int, j: int) -> bool:
+@lean_kernel
+def _worse(values, i, j):
     """Return whether arm `i` ranks behind arm `j`: smaller value, or equal value and higher index."""
     return bool(values[i] < values[j] or (values[i] == values[j] and i > j))
 
 
-@kernel
-@borrows
-def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
+@lean_kernel
+def top_k(values, k, heap):
     """Write the `k` best of `values` to `heap`, in increasing order of index; ties go to lower ones.
 
     A binary heap of the k best so far, its root the worst of them; the answer is then read off in order, by
@@ -57,9 +54,8 @@ def top_k(values: FloatArray, k: int, heap: IntArray) -> None:
         _insertion_sort(heap, k)
 
 
-@part
-@borrows
-def _count_above(block: FloatArray, bar: float) -> int:
+@lean_kernel
+def _count_above(block, bar):
     """Return how many entries exceed `bar`: no branch, so the compiler vectorises it."""
     count = 0
     for i in range(block.shape[0]):
@@ -68,9 +64,8 @@ def _count_above(block: FloatArray, bar: float) -> int:
     return count
 
 
-@part
-@borrows
-def _count_from(block: FloatArray, bar: float) -> int:
+@lean_kernel
+def _count_from(block, bar):
     """Return how many entries are at least `bar`, likewise."""
     count = 0
     for i in range(block.shape[0]):
@@ -79,9 +74,8 @@ def _count_from(block: FloatArray, bar: float) -> int:
     return count
 
 
-@part
-@borrows
-def _insertion_sort(entries: IntArray, n: int) -> None:
+@lean_kernel
+def _insertion_sort(entries, n):
     """Sort the first `n` entries."""
     for i in range(1, n):
         entry, j = entries[i], i
@@ -91,9 +85,8 @@ def _insertion_sort(entries: IntArray, n: int) -> None:
         entries[j] = entry
 
 
-@part
-@borrows
-def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
+@lean_kernel
+def _sift_down(values, k, heap):
     """Restore the heap below its root."""
     parent = 0
     while True:
@@ -108,9 +101,8 @@ def _sift_down(values: FloatArray, k: int, heap: IntArray) -> None:
         parent = child
 
 
-@part
-@borrows
-def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
+@lean_kernel
+def renew_top_k(values, k, best):
     """Make the first `k` entries of `best`, any k arms in increasing order, what `top_k` would write there.
 
     For a choice that is nearly right, as last round's: a pass over the values, and for each exchange another
@@ -145,9 +137,8 @@ def renew_top_k(values: FloatArray, k: int, best: IntArray) -> None:
                 bar = values[best[last]]
 
 
-@part
-@borrows
-def last_in_rank(values: FloatArray, k: int, best: IntArray) -> int:
+@lean_kernel
+def last_in_rank(values, k, best):
     """Return the place of the last in rank of the first `k` entries of `best`, in increasing order."""
     place = 0
     for j in range(1, k):
@@ -156,9 +147,8 @@ def last_in_rank(values: FloatArray, k: int, best: IntArray) -> int:
     return place
 
 
-@part
-@borrows
-def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
+@lean_kernel
+def _exchange(entries, n, place, entry):
     """Put `entry` into the `n` increasing entries for the one at `place`."""
     while place + 1 < n and entries[place + 1] < entry:
         entries[place] = entries[place + 1]
@@ -169,9 +159,8 @@ def _exchange(entries: IntArray, n: int, place: int, entry: int) -> None:
     entries[place] = entry
 
 
-@part
-@borrows
-def _border(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
+@lean_kernel
+def _border(values, inside):
     """Return the least value inside and the largest outside."""
     # Two by two: a minimum waits for the one before it, and four chains of them wait side by side.
     low, high, lower, higher = np.inf, -np.inf, np.inf, -np.inf
@@ -187,9 +176,8 @@ def _border(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
     return min(low, lower), max(high, higher)
 
 
-@part
-@borrows
-def restore_best(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
+@lean_kernel
+def restore_best(values, inside):
     """Make `inside` mark the best of `values` again, as many as before; ties go to the lower index.
 
     For marks that are nearly right: a pass over the values and another for each exchange. Returned are the
@@ -211,9 +199,8 @@ def restore_best(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
         inside[worst], inside[best] = False, True
 
 
-@kernel
-@borrows
-def descending_order(values: FloatArray, order: IntArray, scratch: IntArray) -> None:
+@lean_kernel
+def descending_order(values, order, scratch):
     """Write the positions of `values`, largest first and ties in increasing order: a bottom-up merge sort."""
     m = values.shape[0]
     for i in range(m):
@@ -237,7 +224,7 @@ def descending_order(values: FloatArray, order: IntArray, scratch: IntArray) -> 
 
 
 @kernel
-def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
+def mark_best(values, k, marked):
     """Mark the `k` largest values; ties go to the lower index."""
     chosen = np.empty(k, np.int64)
     top_k(values, k, chosen)
@@ -246,9 +233,8 @@ def mark_best(values: FloatArray, k: int, marked: BoolArray) -> None:
         marked[arm] = True
 
 
-@part
-@borrows
-def mark_best_again(values: FloatArray, best: IntArray, marked: BoolArray) -> None:
+@lean_kernel
+def mark_best_again(values, best, marked):
     """Do as `mark_best` with the length of `best` for k, starting from the last step's, which it holds."""
     renew_top_k(values, best.shape[0], best)
     marked[:] = False

@@ -1,21 +1,16 @@
-"""The compiled forms: fixed signatures of index rules, oracles and environments, and the loops over them.
+"""The compiled forms: fixed signatures of the rules of policies, oracles, environments and explorers.
 
 A function of one of these signatures is passed to the loop as a pointer, so the loop is compiled once and
 cached on disk, whatever oracle, policy or environment a user writes.
 """
 
-import functools
-from typing import Any
-
-from cmab.compiled._kernels import IS_COMPILING, typed_kernel
+from cmab.compiled._kernels import typed_kernel
 from cmab.compiled._kernels import types as t
 
 _reals, _integers = t.Array(t.float64, 1, "C"), t.Array(t.int64, 1, "C")
-_table, _lists = t.Array(t.float64, 2, "C"), t.Array(t.int64, 2, "C")
 _generator = t.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
 
 INDEX = t.void(_integers, _reals, _reals, _reals, t.int64, _reals, _generator, _reals)
-QUIET_INDEX = t.void(_integers, _reals, _reals, _reals, t.int64, _reals, t.none, _reals)
 LEARN = t.void(_integers, t.int64, _reals, t.int64, _reals, _reals)
 SOLVE = t.int64(_reals, _integers, _reals, _integers)
 PLAY = t.int64(_integers, t.int64, t.int64, _integers, _reals, _integers, _reals, _reals)
@@ -43,15 +38,5 @@ DRAW = t.float64(t.int64, _integers, _reals, _generator)
 draw_kernel = typed_kernel(DRAW)
 
 SOLVE_EACH = t.void(
-    *(t.FunctionType(SOLVE), _integers, _reals),
-    *(_table, _lists, _integers),
+    t.FunctionType(SOLVE), _integers, _reals, t.Array(t.float64, 2, "C"), t.Array(t.int64, 2, "C"), _integers
 )
-
-
-@functools.cache
-def without_generator(rule: Any) -> Any:
-    """Return an index rule that draws nothing in a form that takes None for the generator.
-
-    Handing a generator over from Python takes twenty times as long as the rule itself.
-    """
-    return typed_kernel(QUIET_INDEX)(rule.py_func) if IS_COMPILING else rule

@@ -1,20 +1,10 @@
 """Taking in feedback."""
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels import kernel, lean_kernel
 
 
 @kernel
-def update_statistics(
-    n: int,
-    arms: IntArray,
-    sums: FloatArray,
-    pulls: IntArray,
-    squares: FloatArray,
-    counters: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-) -> None:
+def update_statistics(n, arms, sums, pulls, squares, counters, means, deviations):
     """Update counters, means and squared deviations by `n` sums of several outcomes each, in place."""
     for j in range(n):
         arm = arms[j]
@@ -22,42 +12,22 @@ def update_statistics(
         update_moments(arm, sums[j], pulls[j], squares[j], counters[arm], means, deviations)
 
 
-@kernel
-@borrows
-def observe_outcomes(
-    n: int,
-    arms: IntArray,
-    outcomes: FloatArray,
-    counters: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-) -> None:
+@lean_kernel
+def observe_outcomes(n, arms, outcomes, counters, means, deviations):
     """Do what `update_statistics` does, for the first `n` single outcomes."""
     for j in range(n):
         observe_outcome(arms[j], outcomes[j], counters, means, deviations)
 
 
-@part
-@borrows
-def observe_outcome(
-    arm: int, outcome: float, counters: IntArray, means: FloatArray, deviations: FloatArray
-) -> None:
+@lean_kernel
+def observe_outcome(arm, outcome, counters, means, deviations):
     """Update the statistics of one arm by one outcome."""
     counters[arm] += 1
     update_moments(arm, outcome, 1, outcome, counters[arm], means, deviations)
 
 
-@part
-@borrows
-def update_moments(
-    arm: int,
-    total: float,
-    pulls: int,
-    square: float,
-    count: int,
-    means: FloatArray,
-    deviations: FloatArray,
-) -> None:
+@lean_kernel
+def update_moments(arm, total, pulls, square, count, means, deviations):
     """Update mean and squared deviations of an arm by a batch, `count` being the pulls with it."""
     # The pairwise update of Chan, Golub and LeVeque (1983), equation 1.5: with d the difference of the means,
     # mean += d n_b / n and M2 += M2_b + d^2 n_a n_b / n. For one outcome it is Welford's.

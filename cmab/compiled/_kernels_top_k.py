@@ -1,15 +1,12 @@
 """The compiled form of oracles of the k best arms: the compiled loop knows it, and may look at fewer arms."""
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_select import renew_top_k
 from cmab.compiled._kernels_signatures import solve_kernel
 from cmab.compiled.forms import Kernel
 
 
 @solve_kernel
-@borrows
-def solve_top_k(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_top_k(means, integers, reals, out):
     """Write the k best arms; the smallest, negated in `reals`, if that has room for them.
 
     `integers` holds the k arms of the call before, where this one starts from. Packed by ``TopK.kernel``.

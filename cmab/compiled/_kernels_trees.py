@@ -6,12 +6,11 @@ Several trees over the same arms share a table: ``keys[tree, node]`` is the larg
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels import kernel, lean_kernel
 
 
-@part
-def tree_size(n: int) -> int:
+@kernel
+def tree_size(n):
     """Return the number of leaves: the least power of two that is at least `n`."""
     size = 1
     while size < n:
@@ -19,8 +18,8 @@ def tree_size(n: int) -> int:
     return size
 
 
-@part
-def plant(n_trees: int, size: int) -> tuple[FloatArray, IntArray]:
+@kernel
+def plant(n_trees, size):
     """Return `n_trees` trees without arms: every key is minus infinity."""
     keys = np.full((n_trees, 2 * size), -np.inf)
     winners = np.empty((n_trees, 2 * size), np.int64)
@@ -32,9 +31,8 @@ def plant(n_trees: int, size: int) -> tuple[FloatArray, IntArray]:
     return keys, winners
 
 
-@kernel
-@borrows
-def put(keys: FloatArray, winners: IntArray, tree: int, arm: int, key: float, last: bool) -> None:
+@lean_kernel
+def put(keys, winners, tree, arm, key, last):
     """Give `arm` a new key; among equal keys the first arm wins, or the last one if `last`."""
     node = arm + (keys.shape[1] >> 1)
     keys[tree, node] = key

@@ -110,6 +110,23 @@ def _is_stale(homes: list[Any], form: str, rules: frozenset[str]) -> bool:
     return any(rules & names.keys() for names in homes[:below])
 
 
+def call_kernel(compiled: Any, *arguments: Any) -> Any:
+    """Return what a kernel returns that gives several arrays: from Python it is called so.
+
+    numba makes arrays of Python's from those of a returned tuple in Python code, where a signal that came
+    during the call takes effect. It goes on with the next array, and then raises ``SystemError``.
+    """
+    try:
+        return compiled(*arguments)
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__ or cause.__context__
+        if cause is None:
+            raise
+        raise cause from None
+
+
 def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArray]:
     """Return what an oracle's `kernel` answers to each row of `means`, in one compiled call."""
     from cmab.compiled._kernels_batch import solve_each

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_random import normal_quantile
 
 # Above, fractions need the square root of it in steps, and an integral of 32 nodes is cheaper.
@@ -14,9 +14,8 @@ _NODES, _WEIGHTS = (tuple(map(float, values)) for values in np.polynomial.legend
 _CLOSE, _STEPS = 1e-5, 100
 
 
-@kernel
-@borrows
-def beta_quantile(p: float, a: float, b: float) -> float:
+@lean_kernel
+def beta_quantile(p, a, b):
     """Return x with P(Beta(a, b) <= x) = p in (0, 1), accurate to about 1e-13 of x.
 
     Halley's method on the logarithm of the smaller tail as a function of w = ln(x / (1 - x)). Both tails are
@@ -31,9 +30,8 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     return _expit(_lower_logit(p, a, b))
 
 
-@kernel
-@borrows
-def _expit(w: float) -> float:
+@lean_kernel
+def _expit(w):
     """Return the inverse of w = ln(x / (1 - x)), to full relative accuracy."""
     if w > 0.0:
         return 1.0 / (1.0 + math.exp(-w))
@@ -41,9 +39,8 @@ def _expit(w: float) -> float:
     return odds / (1.0 + odds)
 
 
-@kernel
-@borrows
-def _lower_logit(p: float, a: float, b: float) -> float:
+@lean_kernel
+def _lower_logit(p, a, b):
     """Return w with P(logit Beta(a, b) <= w) = p <= 1/2."""
     goal, n = math.log(p), a + b
     constant = 0.5 * math.log(a * b / n) - _HALF_LOG_TAU
@@ -62,9 +59,8 @@ def _lower_logit(p: float, a: float, b: float) -> float:
     return w
 
 
-@kernel
-@borrows
-def _start(p: float, goal: float, a: float, b: float) -> float:
+@lean_kernel
+def _start(p, goal, a, b):
     """Return a first guess: Abramowitz and Stegun, 26.5.22, or the leading power of x for small a or b."""
     if a > 1.0 and b > 1.0:
         z, one, other = -normal_quantile(p), 1.0 / (2.0 * a - 1.0), 1.0 / (2.0 * b - 1.0)
@@ -75,9 +71,8 @@ def _start(p: float, goal: float, a: float, b: float) -> float:
     return min(log_x, math.log(a / b))
 
 
-@kernel
-@borrows
-def _stirling_error(z: float) -> float:
+@lean_kernel
+def _stirling_error(z):
     """Return ln Gamma(z + 1) less Stirling's formula, sqrt(2 pi z) (z / e)^z."""
     if z < 10.0:
         return math.lgamma(z + 1.0) - (z + 0.5) * math.log(z) + z - _HALF_LOG_TAU
@@ -85,9 +80,8 @@ def _stirling_error(z: float) -> float:
     return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / z
 
 
-@kernel
-@borrows
-def _log_density(w: float, a: float, b: float, constant: float) -> float:
+@lean_kernel
+def _log_density(w, a, b, constant):
     """Return the log density of w in Loader's (2000) saddle point form, which does not cancel."""
     n, x = a + b, _expit(w)
     excess = n * x - a
@@ -96,9 +90,8 @@ def _log_density(w: float, a: float, b: float, constant: float) -> float:
     return constant - a * _deviance(excess / a, n / a, w) - b * _deviance(-excess / b, n / b, -w)
 
 
-@kernel
-@borrows
-def _deviance(excess: float, factor: float, w: float) -> float:
+@lean_kernel
+def _deviance(excess, factor, w):
     """Return e - ln(1 + e), where 1 + e is `factor` times the number of logit w."""
     if excess > -0.5:
         return excess - math.log1p(excess)
@@ -106,9 +99,8 @@ def _deviance(excess: float, factor: float, w: float) -> float:
     return excess - (math.log(factor) + log_x)
 
 
-@kernel
-@borrows
-def _log_tail(w: float, a: float, b: float, constant: float, log_density: float) -> float:
+@lean_kernel
+def _log_tail(w, a, b, constant, log_density):
     """Return ln P(logit Beta(a, b) <= w), the density at w being known."""
     n = a + b
     if _expit(w) * (n + 2.0) <= a + 1.0:
@@ -117,9 +109,8 @@ def _log_tail(w: float, a: float, b: float, constant: float, log_density: float)
     return math.log(max(-math.expm1(upper), 1e-300)) if upper < 0.0 else -700.0
 
 
-@kernel
-@borrows
-def _inner_tail(w: float, a: float, b: float, constant: float, log_density: float) -> float:
+@lean_kernel
+def _inner_tail(w, a, b, constant, log_density):
     """Return P(logit Beta(a, b) <= w) over the density at w, below the mean."""
     if min(a, b) > _LARGE:
         return _integrated_tail(w, a, b, constant, log_density)
@@ -143,9 +134,8 @@ def _inner_tail(w: float, a: float, b: float, constant: float, log_density: floa
     return value / a
 
 
-@kernel
-@borrows
-def _integrated_tail(w: float, a: float, b: float, constant: float, log_density: float) -> float:
+@lean_kernel
+def _integrated_tail(w, a, b, constant, log_density):
     """Return the same by Gauss and Legendre's rule, for large a and b: nearly a Gaussian."""
     scale = math.sqrt((a + b) / (a * b))
     z = max((math.log(a / b) - w) / scale, 0.0)

@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels import kernel, lean_kernel
 
 
-@kernel
-def kl_upper(mean: float, level: float) -> float:
+@lean_kernel
+def kl_upper(mean, level):
     """Return the largest q in [mean, 1] whose relative entropy ``kl(mean, q)`` is at most `level`.
 
     Newton's method from above: the entropy is convex in q, so its steps never pass the root.
@@ -36,15 +35,15 @@ def kl_upper(mean: float, level: float) -> float:
     return q
 
 
-@kernel
-def kl_lower(mean: float, level: float) -> float:
+@lean_kernel
+def kl_lower(mean, level):
     """Return the least q in [0, mean] whose relative entropy ``kl(mean, q)`` is at most `level`."""
     # kl(p, q) = kl(1 - p, 1 - q).
     return 1.0 - kl_upper(1.0 - mean, level)
 
 
 @kernel
-def kl_lucb_rate(n_arms: int, t: int, delta: float) -> float:
+def kl_lucb_rate(n_arms, t, delta):
     """Return KL-LUCB's exploration rate in round `t`, at alpha = 1.1 and k1 = 405.5."""
     # Kaufmann and Kalyanakrishnan (COLT 2013), Theorem 1 (from memory): with x = k1 N t^alpha / delta the
     # rate is ln x + ln ln x. The logarithm is taken in two parts, for x itself may overflow.
@@ -53,15 +52,13 @@ def kl_lucb_rate(n_arms: int, t: int, delta: float) -> float:
 
 
 @kernel
-def heuristic_rate(samples: int, delta: float) -> float:
+def heuristic_rate(samples, delta):
     """Return ``ln((1 + ln t) / delta)``, of the experiments of Garivier and Kaufmann (COLT 2016)."""
     return math.log((1.0 + math.log(samples)) / delta)
 
 
 @kernel
-def kl_bounds_of(
-    means: FloatArray, counts: IntArray, rate: float, lower: FloatArray, upper: FloatArray
-) -> None:
+def kl_bounds_of(means, counts, rate, lower, upper):
     """Write both bounds of every arm at ``T kl <= rate``; 0 and 1 where there is no outcome."""
     for i in range(means.shape[0]):
         level = rate / counts[i] if counts[i] > 0 else np.inf

@@ -1,12 +1,10 @@
 """Confidence radii of exploration: the one place where their formulas are."""
 
 import math
-from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels import kernel, lean_kernel
 
 #: Entries of `reals` before the table of radii: epsilon, sigma and the levels of the two sides.
 PARAMETERS = 4
@@ -14,8 +12,8 @@ PARAMETERS = 4
 RADII = 2 * 65_536
 
 
-@part
-def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
+@lean_kernel
+def lil_radius(count, level, epsilon, sigma):
     """Return the radius of the law of the iterated logarithm after `count` outcomes (with "+2")."""
     if count == 0:
         return np.inf
@@ -26,9 +24,8 @@ def lil_radius(count: int, level: float, epsilon: float, sigma: float) -> float:
     return scale * math.sqrt(math.log(inner / level) / count)
 
 
-@part
-@borrows
-def radius_at(count: int, is_high: bool, reals: FloatArray) -> float:
+@lean_kernel
+def radius_at(count, is_high, reals):
     """Return the radius of a side after `count` outcomes.
 
     `reals` begins with epsilon, sigma and the levels of the high and the low side; the rest of it remembers
@@ -43,24 +40,23 @@ def radius_at(count: int, is_high: bool, reals: FloatArray) -> float:
     return float(reals[place])
 
 
-@kernel
-@borrows
-def lil_radii_of(counts: IntArray, levels: FloatArray, epsilon: float, sigma: float, out: FloatArray) -> None:
+@lean_kernel
+def lil_radii_of(counts, levels, epsilon, sigma, out):
     """Write `lil_radius` of every arm to `out`."""
     for i in range(counts.shape[0]):
         out[i] = lil_radius(counts[i], levels[i], epsilon, sigma)
 
 
 @kernel
-def lucb1_rate(n_arms: int, t: int, delta: float) -> float:
+def lucb1_rate(n_arms, t, delta):
     """Return LUCB1's exploration rate in round `t`: Kalyanakrishnan et al. (ICML 2012), k_1 = 5/4."""
     # Section 3.3: beta_1(u, t) = sqrt(ln(k_1 N t^4 / delta) / 2u), which is Hoeffding's radius with this rate
     # and sigma = 1/2. Our copy of the text lost the formula; its proofs, Lemma 3 above all, leave no other.
     return exploration_rate(n_arms, t, delta, 1.25, 4.0)
 
 
-@kernel
-def anytime_rate(n_arms: int, t: int, delta: float) -> float:
+@lean_kernel
+def anytime_rate(n_arms, t, delta):
     """Return the rate of UGapEc (Gabillon et al. 2012) and CLUCB (Chen et al. 2014) at sample `t`."""
     # Equation 4 of Gabillon et al. at c = 1/2: b sqrt(ln(4 N (t - 1)^3 / delta) / 2T). Their t
     # is the sample that comes next, ours counts those taken. CLUCB's radius (from memory) is
@@ -69,41 +65,36 @@ def anytime_rate(n_arms: int, t: int, delta: float) -> float:
 
 
 @kernel
-def bernstein_rate(n_arms: int, t: int, delta: float) -> float:
+def bernstein_rate(n_arms, t, delta):
     """Return the rate of UGapE-V at sample `t`; its constants are ours, see `UGapEcV`."""
     # Each of 2 N bounds fails with probability at most 2 exp(-rate) at each of t counts: the sum over t is at
     # most 4 zeta(2) delta / 7, and 4 zeta(2) = 6.58.
     return exploration_rate(n_arms, t, delta, 7.0, 3.0)
 
 
-@part
-def exploration_rate(n_arms: int, t: int, delta: float, factor: float, power: float) -> float:
+@lean_kernel
+def exploration_rate(n_arms, t, delta, factor, power):
     """Return ``ln(factor n_arms t^power / delta)``, the exploration rate of a radius with a clock."""
     # In two parts, for the product may overflow where delta is tiny.
     return math.log(factor * n_arms / delta) + power * math.log(t)
 
 
-@kernel
-@borrows
-def scaled_radii(counts: Any, log: float, out: FloatArray) -> None:
+@lean_kernel
+def scaled_radii(counts, log, out):
     """Write ``sqrt(log / count)`` of every arm to `out`, infinite where there is no outcome."""
     for i in range(counts.shape[0]):
         out[i] = math.sqrt(log / counts[i]) if counts[i] > 0 else np.inf
 
 
-@kernel
-@borrows
-def hoeffding_radii(counts: IntArray, log: float, sigma: float, out: FloatArray) -> None:
+@lean_kernel
+def hoeffding_radii(counts, log, sigma, out):
     """Write ``sigma sqrt(2 log / count)`` of every arm to `out`, infinite where there is no outcome."""
     # Hoeffding: the mean of T outcomes is r too large with probability at most exp(-T r^2 / (2 sigma^2)).
     scaled_radii(counts, 2.0 * sigma * sigma * log, out)
 
 
-@kernel
-@borrows
-def bernstein_radii(
-    counts: IntArray, deviations: FloatArray, log: float, length: float, out: FloatArray
-) -> None:
+@lean_kernel
+def bernstein_radii(counts, deviations, log, length, out):
     """Write Maurer and Pontil's radius for a support of `length`, infinite below two outcomes."""
     for i in range(counts.shape[0]):
         count = counts[i]
@@ -116,8 +107,8 @@ def bernstein_radii(
             out[i] = math.sqrt(2.0 * variance * log / count) + 7.0 * length * log / (3.0 * (count - 1))
 
 
-@kernel
-def log_term(t: int, coefficient: float, loglog: float) -> float:
+@lean_kernel
+def log_term(t, coefficient, loglog):
     """Return the numerator of CUCB's squared radius in round `t` = 1, 2, ...; see ``LogRadius``."""
     log = math.log(t)
     term = coefficient * log

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels import lean_kernel
 
 #: How many bets there are; each takes three places: its fraction, what it pays for spread, and its surcharge.
 BETS = 54
@@ -17,11 +16,8 @@ SLACK, LEAST_SPREAD = 1e-15, 1e-13
 LEAST_LENGTH = 1e-140
 
 
-@part
-@borrows
-def bernstein_radius(
-    count: int, mean: float, deviation: float, log: float, low: float, high: float, bets: FloatArray
-) -> float:
+@lean_kernel
+def bernstein_radius(count, mean, deviation, log, low, high, bets):
     """Return how far the mean of outcomes in [low, high] may lie beyond its expectation, on one side.
 
     It fails for any count with probability at most ``exp(-log)``; `bets` are those of `bet_table`.
@@ -51,9 +47,8 @@ def bernstein_radius(
     return float((radius + blur) * length)
 
 
-@part
-@borrows
-def student_radius(count: int, mean: float, deviation: float, log: float) -> float:
+@lean_kernel
+def student_radius(count, mean, deviation, log):
     """Return how far the mean of Gaussian outcomes may lie beyond its expectation, on one side.
 
     It fails for any count with probability at most ``1 / (2 exp(log) - 1)``.
@@ -72,28 +67,15 @@ def student_radius(count: int, mean: float, deviation: float, log: float) -> flo
     return math.sqrt(deviation / count * rise * ((count + PRIOR) / room)) if room > 0.0 else np.inf
 
 
-@kernel
-@borrows
-def bernstein_radii_of(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    logs: FloatArray,
-    low: float,
-    high: float,
-    bets: FloatArray,
-    out: FloatArray,
-) -> None:
+@lean_kernel
+def bernstein_radii_of(counts, means, deviations, logs, low, high, bets, out):
     """Write `bernstein_radius` of every arm to `out`."""
     for i in range(counts.shape[0]):
         out[i] = bernstein_radius(counts[i], means[i], deviations[i], logs[i], low, high, bets)
 
 
-@kernel
-@borrows
-def student_radii_of(
-    counts: IntArray, means: FloatArray, deviations: FloatArray, logs: FloatArray, out: FloatArray
-) -> None:
+@lean_kernel
+def student_radii_of(counts, means, deviations, logs, out):
     """Write `student_radius` of every arm to `out`."""
     for i in range(counts.shape[0]):
         out[i] = student_radius(counts[i], means[i], deviations[i], logs[i])

@@ -88,7 +88,7 @@ class LogRadius:
         """Return the numerator in round `t` = 1, 2, ..."""
         from cmab.confidence._kernels_radii import log_term
 
-        return log_term(t, self.coefficient, self.loglog)
+        return float(log_term(t, self.coefficient, self.loglog))
 
 
 def c_epsilon(epsilon: float) -> float:

@@ -2,18 +2,15 @@
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import kernel
 from cmab.exploration._kernels_evidence import EPSILON, SIGMA, coin_evidence, pair_evidence
 
 # How far from the optimum a plan may be; after so many steps it is close, even where that is not certain yet.
 _TOLERANCE, _STEPS = 0.02, 20_000
 
 
-@part
-def _weakest_pair(
-    means: FloatArray, is_high: BoolArray, weights: FloatArray, reals: FloatArray
-) -> tuple[int, int, float]:
+@kernel
+def _weakest_pair(means, is_high, weights, reals):
     """Return the pair across the border that these samples tell apart least, and its evidence."""
     high, low, least, n = -1, -1, np.inf, means.shape[0]
     for i in range(n):
@@ -28,8 +25,8 @@ def _weakest_pair(
     return high, low, least
 
 
-@part
-def _share(high: int, low: int, means: FloatArray, weights: FloatArray, reals: FloatArray) -> float:
+@kernel
+def _share(high, low, means, weights, reals):
     """Return the better arm's share of the evidence of a pair."""
     if reals[SIGMA] == 0.0:
         whole, own = coin_evidence(means[high], means[low], weights[high], weights[low], reals[EPSILON])
@@ -38,7 +35,7 @@ def _share(high: int, low: int, means: FloatArray, weights: FloatArray, reals: F
 
 
 @kernel
-def best_k_proportions(means: FloatArray, is_high: BoolArray, reals: FloatArray, out: FloatArray) -> None:
+def best_k_proportions(means, is_high, reals, out):
     """Write proportions at which a sample's least evidence of a pair is within 2 % of the largest possible.
 
     Information-directed selection (You, Qin, Wang and Yang, COLT 2023) of means that are known: the pair of

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import part
-from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
 from cmab.compiled._kernels_select import descending_order
 from cmab.compiled.forms import Rule
 from cmab.exploration._kernels_ugape import least_certain_bandit
 from cmab.theory._kernels_gaps import gaps_of_best, sum_of_inverse_squares
 
 
-@part
-def gaps_of_bandits(means: FloatArray, sizes: IntArray, k: int, out: FloatArray) -> None:
+@kernel
+def gaps_of_bandits(means, sizes, k, out):
     """Write the gap of each arm to the border of the `k` best of its own bandit."""
     first = 0
     for size in sizes:
@@ -43,8 +42,8 @@ def ugapeb_rule(
     return Rule(decide_ugapeb, [budget, k, *arms_per_bandit], [a or 0.0, epsilon, length, c], memory)
 
 
-@part
-def estimated_exploration(seen: Seen, integers: IntArray, reals: FloatArray) -> float:
+@kernel
+def estimated_exploration(seen, integers, reals):
     """Return UGapEb's a for the hardness that the empirical gaps plus ``b sqrt(1 / 2T)`` would make.
 
     ``a = c (n - N) / (4 H_eps)``, the largest of Gabillon et al. (NIPS 2012), Theorem 1, times c.
@@ -61,7 +60,7 @@ def estimated_exploration(seen: Seen, integers: IntArray, reals: FloatArray) -> 
 
 
 @decide_kernel
-def decide_ugapeb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_ugapeb(seen, coin, integers, reals, chosen):
     """UGapEb, Figures 1 and 2 of its paper, whose minimum is over t = 1, ..., n, before the last sample."""
     n, sizes = seen.means.shape[0], integers[BANDITS:]
     a, bounds, answer = reals[A], reals[LEAST:], reals[LEAST + sizes.shape[0] :]
@@ -97,7 +96,7 @@ def gape_rule(budget: int, arms_per_bandit: Sequence[int], a: float, length: flo
 
 
 @decide_kernel
-def decide_gape(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_gape(seen, coin, integers, reals, chosen):
     """Sample the largest ``-gap + b sqrt(a / T)``: Gabillon et al. (NIPS 2011), Figure 1 (from memory)."""
     index = np.empty(seen.means.shape[0])
     gaps_of_bandits(seen.means, integers[1:], 1, index)
@@ -107,8 +106,8 @@ def decide_gape(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, 
     return -1 if seen.clock[SAMPLES] >= integers[BUDGET] else 1
 
 
-@part
-def refresh_complexity(means: FloatArray, samples: int, ends: IntArray, memory: FloatArray) -> None:
+@kernel
+def refresh_complexity(means, samples, ends, memory):
     """Estimate UCB-E's H2 anew if `samples` has come to the end of a phase; `memory` holds H2 and the phase.
 
     In phase p it is the largest ``i / gap^2`` over the p largest gaps, i their ranks in increasing order.
@@ -139,7 +138,7 @@ def ucbe_rule(n_arms: int, budget: int, phase_ends: Sequence[int], a: float | No
 
 
 @decide_kernel
-def decide_ucbe(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_ucbe(seen, coin, integers, reals, chosen):
     """Sample the largest ``mean + sqrt(a / T)``: Audibert et al. (COLT 2010), by memory Figures 2, 4."""
     counts, means, samples = seen.counts, seen.means, seen.clock[SAMPLES]
     a, largest = reals[UCBE_A], -np.inf

@@ -1,20 +1,15 @@
 """Combinatorial pure exploration, step by step: the best super arm against its rival by revised means."""
 
-from typing import Any
-
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, loop_kernel, part
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled._kernels import kernel, lean_kernel, loop_kernel
 from cmab.compiled._kernels_exploration import (
     EXPLORE_ORACLE,
     MOST_SAMPLES,
     ROUNDS,
     SAMPLES,
     STEPS,
-    Arguments,
-    Seen,
-    Streams,
 )
 from cmab.compiled._kernels_select import restore_best
 from cmab.compiled._kernels_statistics import observe_outcome
@@ -36,11 +31,8 @@ def clucb_parameters(
     return np.array([kind, oracle.uniform_size is not None], np.int64), reals
 
 
-@kernel
-@borrows
-def revise(
-    means: FloatArray, radii: FloatArray, best: BoolArray, sign: float, least: float, out: FloatArray
-) -> None:
+@lean_kernel
+def revise(means, radii, best, sign, least, out):
     """Write the means as seen by a pessimist inside the `best` super arm and an optimist outside.
 
     w~ of Chen et al. (NIPS 2014), Algorithm 1, and of Jiang et al. (2017), Algorithm 3; for costs the signs
@@ -51,16 +43,13 @@ def revise(
         out[i] = max(least, means[i] - sign * radii[i] if best[i] else means[i] + sign * radii[i])
 
 
-@part
-def _possible(means: FloatArray, least: float) -> FloatArray:
+@kernel
+def _possible(means, least):
     return means if least == -np.inf else np.maximum(means, least)
 
 
-@kernel
-@borrows
-def dispute(
-    revised: FloatArray, radii: FloatArray, best: BoolArray, rival: BoolArray, sign: float
-) -> tuple[int, float]:
+@lean_kernel
+def dispute(revised, radii, best, rival, sign):
     """Return the disputed arm of largest radius (-1 if there is none), and the rival's revised advantage."""
     arm, gap = -1, 0.0
     for i in range(radii.shape[0]):
@@ -72,19 +61,15 @@ def dispute(
     return arm, gap
 
 
-@part
-@borrows
-def _mark(super_arm: IntArray, size: int, marked: BoolArray) -> None:
+@lean_kernel
+def _mark(super_arm, size, marked):
     marked[:] = False
     for j in range(size):
         marked[super_arm[j]] = True
 
 
-@kernel
-@borrows
-def write_radii(
-    counts: IntArray, samples: int, integers: IntArray, reals: FloatArray, out: FloatArray
-) -> None:
+@lean_kernel
+def write_radii(counts, samples, integers, reals, out):
     """Write the radii of the rule, after so many samples."""
     n = counts.shape[0]
     if integers[KIND] == LIL:
@@ -94,9 +79,8 @@ def write_radii(
         hoeffding_radii(counts, anytime_rate(n, samples, reals[LEVEL]), reals[SIGMA], out)
 
 
-@kernel
-@borrows
-def has_won(arm: int, gap: float, integers: IntArray, reals: FloatArray) -> bool:
+@lean_kernel
+def has_won(arm, gap, integers, reals):
     """Return whether no arm is disputed or, for CLUCB-PAC, the rival's advantage is within the tolerance."""
     # lil'CLUCB stops on equal sets (Jiang et al., Algorithm 3). CLUCB stops on equal revised weights: where
     # weights tie, the sets may differ for ever.
@@ -104,9 +88,7 @@ def has_won(arm: int, gap: float, integers: IntArray, reals: FloatArray) -> bool
 
 
 @loop_kernel(EXPLORE_ORACLE)
-def explore_oracle(
-    solve: Any, oracle: Arguments, rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams
-) -> bool:
+def explore_oracle(solve, oracle, rule, draw, arms, seen, streams):
     """Do what `explore` does, with the oracle's compiled form called twice a step.
 
     Where every set as large as the oracle's is a super arm, one answer is made from the one before.

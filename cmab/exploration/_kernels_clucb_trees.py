@@ -1,11 +1,8 @@
 """lil'CLUCB where the super arms are all sets of k base arms: O(log N) a sample."""
 
-from typing import Any
-
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import borrows, loop_kernel, part
+from cmab.compiled._kernels import lean_kernel, loop_kernel
 from cmab.compiled._kernels_exploration import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -13,8 +10,6 @@ from cmab.compiled._kernels_exploration import (
     SAMPLES,
     STEPS,
     Arguments,
-    Seen,
-    Streams,
 )
 from cmab.compiled._kernels_select import mark_best
 from cmab.compiled._kernels_statistics import observe_outcome
@@ -36,38 +31,27 @@ def clucb_trees(k: int, sign: float, epsilon: float, sigma: float, level: float)
     return Arguments(np.array([k, sign], np.int64), reals)
 
 
-@part
-@borrows
-def _side(keys: FloatArray, winners: IntArray, arm: int, value: float, inside: bool, worst: int) -> None:
+@lean_kernel
+def _side(keys, winners, arm, value, inside, worst):
     """Enter `arm` with `value` on its side of a set, whose trees are `worst` and the one after it."""
     put(keys, winners, worst, arm, -value if inside else _OUT, True)
     put(keys, winners, worst + 1, arm, _OUT if inside else value, False)
 
 
-@part
-@borrows
-def _out_of_order(keys: FloatArray, winners: IntArray, worst: int) -> bool:
+@lean_kernel
+def _out_of_order(keys, winners, worst):
     """Return whether the best arm outside of a set belongs in the place of the worst inside."""
     inside, outside = -keys[worst, 1], keys[worst + 1, 1]
     return bool(outside > inside or (outside == inside and winners[worst + 1, 1] < winners[worst, 1]))
 
 
-@part
-def _revised(value: float, radius: float, is_best: bool) -> float:
+@lean_kernel
+def _revised(value, radius, is_best):
     return value - radius if is_best else value + radius
 
 
-@part
-@borrows
-def _settle(
-    keys: FloatArray,
-    winners: IntArray,
-    arm: int,
-    values: FloatArray,
-    radii: FloatArray,
-    is_best: BoolArray,
-    is_rival: BoolArray,
-) -> None:
+@lean_kernel
+def _settle(keys, winners, arm, values, radii, is_best, is_rival):
     """Bring every tree up to date after the value and the radius of `arm` have changed."""
     out, into = -1, -1
     _side(keys, winners, arm, values[arm], is_best[arm], _WORST)
@@ -90,16 +74,13 @@ def _settle(
             _dispute(keys, winners, i, radii, is_best, is_rival)
 
 
-@part
-@borrows
-def _dispute(
-    keys: FloatArray, winners: IntArray, arm: int, radii: FloatArray, is_best: BoolArray, is_rival: BoolArray
-) -> None:
+@lean_kernel
+def _dispute(keys, winners, arm, radii, is_best, is_rival):
     put(keys, winners, _DISPUTED, arm, radii[arm] if is_best[arm] != is_rival[arm] else _OUT, False)
 
 
 @loop_kernel(EXPLORE_TREES)
-def explore_clucb_trees(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
+def explore_clucb_trees(rule, draw, arms, seen, streams):
     """Do what `explore_oracle` does for k of n arms."""
     (counts, means, deviations, clock), reals = seen, rule.reals
     (draw_integers, draw_reals), coins = arms, streams.coins

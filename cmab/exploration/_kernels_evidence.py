@@ -4,16 +4,15 @@ import math
 
 import numpy as np
 
-from cmab.arrays import FloatArray
-from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels import kernel, lean_kernel
 
 # Of rules that stop by likelihood ratios, the first `reals`: sigma of Gaussian arms, 0 for coins; the part of
 # the threshold that is always the same; the tolerance; and whether the threshold is the unproven one.
 SIGMA, THRESHOLD, EPSILON, HEURISTIC = range(4)
 
 
-@kernel
-def evidence(gap: float, spread: float, sigma: float) -> float:
+@lean_kernel
+def evidence(gap, spread, sigma):
     """Return the likelihood ratio of two Gaussian arms; `spread` is the sum of their ``1 / T``.
 
     Z_ab(t) of Garivier and Kaufmann (COLT 2016), for Gaussian arms of one variance.
@@ -21,8 +20,8 @@ def evidence(gap: float, spread: float, sigma: float) -> float:
     return gap * gap / (2.0 * sigma * sigma * spread)
 
 
-@part
-def divergence(p: float, q: float) -> float:
+@lean_kernel
+def divergence(p, q):
     """Return the relative entropy of two coins, infinite where `q` forbids what `p` allows."""
     total = 0.0
     if p > 0.0:
@@ -32,8 +31,8 @@ def divergence(p: float, q: float) -> float:
     return max(total, 0.0)
 
 
-@part
-def nearest_mean(high: float, low: float, own: float, other: float, epsilon: float) -> float:
+@lean_kernel
+def nearest_mean(high, low, own, other, epsilon):
     """Return the x at which ``own kl(high, x) + other kl(low, x + epsilon)`` is least, of convex functions.
 
     It lies between `high` and ``low - epsilon``, and its derivative, times the positive denominators, changes
@@ -51,8 +50,8 @@ def nearest_mean(high: float, low: float, own: float, other: float, epsilon: flo
     return 0.5 * (left + right)
 
 
-@kernel
-def coin_evidence(high: float, low: float, own: float, other: float, epsilon: float) -> tuple[float, float]:
+@lean_kernel
+def coin_evidence(high, low, own, other, epsilon):
     """Return the likelihood ratio of two coins, and the part of it that is the better one's.
 
     Z_ab(t) of Garivier and Kaufmann (COLT 2016): the least ``T_a kl(m_a, x) + T_b kl(m_b, y)`` over all means
@@ -67,8 +66,8 @@ def coin_evidence(high: float, low: float, own: float, other: float, epsilon: fl
     return first + other * divergence(low, min(x + epsilon, 1.0)), first
 
 
-@part
-def mixture_penalty(mean: float, count: float) -> float:
+@kernel
+def mixture_penalty(mean, count):
     """Return the logarithm of the largest likelihood of a coin's outcomes over their mean likelihood.
 
     The mean is over a Beta(1/2, 1/2) prior (Krichevsky and Trofimov 1981): ``B(S + 1/2, T - S + 1/2) / pi``.
@@ -84,8 +83,8 @@ def mixture_penalty(mean: float, count: float) -> float:
     return largest - averaged + math.log(math.pi)
 
 
-@part
-def penalty(mean: float, count: float, reals: FloatArray) -> float:
+@kernel
+def penalty(mean, count, reals):
     """Return what the evidence of a pair must exceed for the sake of one of its arms."""
     if reals[HEURISTIC] != 0.0:
         return 0.0
@@ -95,8 +94,8 @@ def penalty(mean: float, count: float, reals: FloatArray) -> float:
     return 2.0 * math.log(4.0 + math.log(count))
 
 
-@part
-def needed(samples: float, reals: FloatArray) -> float:
+@kernel
+def needed(samples, reals):
     """Return what the evidence of a pair must exceed besides the penalties of its arms."""
     if reals[HEURISTIC] == 0.0:
         return float(reals[THRESHOLD])
@@ -104,11 +103,8 @@ def needed(samples: float, reals: FloatArray) -> float:
     return float(reals[THRESHOLD]) + math.log(1.0 + math.log(samples))
 
 
-@part
-@borrows
-def pair_evidence(
-    high: float, low: float, own: float, other: float, spread: float, reals: FloatArray
-) -> float:
+@lean_kernel
+def pair_evidence(high, low, own, other, spread, reals):
     """Return the evidence that an arm's mean is at least another's less the tolerance."""
     if reals[SIGMA] == 0.0:
         return coin_evidence(high, low, own, other, reals[EPSILON])[0]

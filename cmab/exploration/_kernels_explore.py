@@ -1,7 +1,5 @@
 """The compiled loop of exploration, over any compiled rule and any compiled arms."""
 
-from typing import Any
-
 import numpy as np
 
 from cmab.compiled._kernels import loop_kernel
@@ -11,17 +9,12 @@ from cmab.compiled._kernels_exploration import (
     ROUNDS,
     SAMPLES,
     STEPS,
-    Arguments,
-    Seen,
-    Streams,
 )
 from cmab.compiled._kernels_statistics import observe_outcome
 
 
 @loop_kernel(EXPLORE)
-def explore(
-    decide: Any, is_random: bool, rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams
-) -> bool:
+def explore(decide, is_random, rule, draw, arms, seen, streams):
     """Sample as `decide` says until it stops or the cap would be exceeded; return whether it is over.
 
     Every arm has an outcome already. What was `seen` is changed in place. It is not over after the steps that

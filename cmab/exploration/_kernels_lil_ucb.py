@@ -1,11 +1,8 @@
 """lil'UCB's rule (Jamieson et al., COLT 2014, Figure 1, from memory), by a scan and by a tree."""
 
-from typing import Any
-
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import loop_kernel, part
+from cmab.compiled._kernels import kernel, loop_kernel
 from cmab.compiled._kernels_exploration import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -13,8 +10,6 @@ from cmab.compiled._kernels_exploration import (
     SAMPLES,
     STEPS,
     Arguments,
-    Seen,
-    Streams,
     decide_kernel,
 )
 from cmab.compiled._kernels_statistics import observe_outcome
@@ -31,8 +26,8 @@ def lil_ucb_rule(level: float, epsilon: float, sigma: float, factor: float, rati
     return Rule(decide_lil_ucb, [], [epsilon, sigma, level, level, factor, ratio])
 
 
-@part
-def dominates(most: int, samples: int, ratio: float) -> bool:
+@kernel
+def dominates(most, samples, ratio):
     """Return whether an arm with `most` of all `samples` has `ratio` times as many as the others."""
     # Figure 1 (from memory): T_i >= 1 + lambda sum over j != i of T_j.
     return bool(most >= 1.0 + ratio * (samples - most))
@@ -46,7 +41,7 @@ def lil_ucb_tree(level: float, epsilon: float, sigma: float, factor: float, rati
 
 
 @decide_kernel
-def decide_lil_ucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_lil_ucb(seen, coin, integers, reals, chosen):
     """Sample the arm of largest upper bound, with ties to the lower index; stop when one arm dominates."""
     counts, means, table = seen.counts, seen.means, reals[:PARAMETERS]
     largest = -np.inf
@@ -59,7 +54,7 @@ def decide_lil_ucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArra
 
 
 @loop_kernel(EXPLORE_TREES)
-def explore_lil_ucb(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
+def explore_lil_ucb(rule, draw, arms, seen, streams):
     """Do what `explore` does with `decide_lil_ucb`, sample for sample, O(log n) a sample.
 
     `reals` are those of `radius_at`, with room for radii, and last the factor and the ratio.

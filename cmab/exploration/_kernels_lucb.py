@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
-from cmab.compiled._kernels_exploration import ROUNDS, SAMPLES, Seen, decide_kernel
+from cmab.compiled._kernels import lean_kernel
+from cmab.compiled._kernels_exploration import ROUNDS, SAMPLES, decide_kernel
 from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
 from cmab.confidence._kernels_kl import heuristic_rate, kl_bounds_of, kl_lucb_rate
@@ -13,9 +12,8 @@ from cmab.confidence._kernels_radii import RADII, hoeffding_radii, lucb1_rate, r
 BOTH, RANDOM, LESS = 0, 1, 2
 
 
-@kernel
-@borrows
-def critical_pair(lower: FloatArray, upper: FloatArray, is_high: BoolArray) -> tuple[int, int, float]:
+@lean_kernel
+def critical_pair(lower, upper, is_high):
     """Return the high arm of least lower bound, the other arm of largest upper bound, and their overlap.
 
     They are h* and l* of Kalyanakrishnan et al. (ICML 2012), section 3; ties go to the lower index.
@@ -30,8 +28,8 @@ def critical_pair(lower: FloatArray, upper: FloatArray, is_high: BoolArray) -> t
     return high, low, upper[low] - lower[high]
 
 
-@part
-def takes_high(coin: float, n_high: int, n_low: int) -> bool:
+@lean_kernel
+def takes_high(coin, n_high, n_low):
     """Return whether the high arm is sampled: with probability ``n_low / (n_high + n_low)``.
 
     This is lil'RandLUCB, Algorithm 1 of Jiang, Li and Qiao (2017).
@@ -39,11 +37,8 @@ def takes_high(coin: float, n_high: int, n_low: int) -> bool:
     return bool(coin * (n_high + n_low) < n_low)
 
 
-@kernel
-@borrows
-def choose_critical(
-    high: int, low: int, sampling: int, counts: IntArray, coin: float, chosen: IntArray
-) -> int:
+@lean_kernel
+def choose_critical(high, low, sampling, counts, coin, chosen):
     """Write the arms of the pair that are sampled, in increasing order; return how many."""
     if sampling == RANDOM:
         chosen[0] = high if takes_high(coin, counts[high], counts[low]) else low
@@ -67,7 +62,7 @@ def lil_rule(k: int, sampling: int, epsilon: float, sigma: float, high: float, l
 
 
 @decide_kernel
-def decide_lil(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_lil(seen, coin, integers, reals, chosen):
     """Sample the critical pair by lil radii, or one of it; stop when the two sides no longer overlap."""
     counts, means = seen.counts, seen.means
     n = means.shape[0]
@@ -91,7 +86,7 @@ def lucb1_rule(k: int, delta: float, sigma: float, epsilon: float) -> Rule:
 
 
 @decide_kernel
-def decide_lucb1(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_lucb1(seen, coin, integers, reals, chosen):
     """Sample both critical arms; stop when the overlap is below epsilon, strictly.
 
     Kalyanakrishnan et al. (ICML 2012), section 3; the radius is their beta.
@@ -118,7 +113,7 @@ def kl_lucb_rule(k: int, delta: float, epsilon: float, *, is_proven: bool) -> Ru
 
 
 @decide_kernel
-def decide_kl_lucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_kl_lucb(seen, coin, integers, reals, chosen):
     """Do what LUCB1 does, with bounds by relative entropy (Kaufmann and Kalyanakrishnan, COLT 2013)."""
     counts, means = seen.counts, seen.means
     n = means.shape[0]

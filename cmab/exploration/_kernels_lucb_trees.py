@@ -1,11 +1,8 @@
 """LUCB-type rules whose radius depends on an arm's own count only: O(log N) a sample."""
 
-from typing import Any
-
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, loop_kernel, part
+from cmab.compiled._kernels import lean_kernel, loop_kernel
 from cmab.compiled._kernels_exploration import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -13,8 +10,6 @@ from cmab.compiled._kernels_exploration import (
     SAMPLES,
     STEPS,
     Arguments,
-    Seen,
-    Streams,
 )
 from cmab.compiled._kernels_select import mark_best
 from cmab.compiled._kernels_statistics import observe_outcome
@@ -36,9 +31,8 @@ def lil_trees(k: int, sampling: int, epsilon: float, sigma: float, high: float, 
     return Arguments(np.array([k, sampling], np.int64), reals)
 
 
-@part
-@borrows
-def _enter(keys: FloatArray, winners: IntArray, arm: int, mean: float, radius: float, is_high: bool) -> None:
+@lean_kernel
+def _enter(keys, winners, arm, mean, radius, is_high):
     """Give `arm` its keys on its side."""
     if is_high:
         put(keys, winners, _LOWER, arm, -(mean - radius), False)
@@ -48,16 +42,15 @@ def _enter(keys: FloatArray, winners: IntArray, arm: int, mean: float, radius: f
         put(keys, winners, _BEST, arm, mean, False)
 
 
-@part
-@borrows
-def _leave(keys: FloatArray, winners: IntArray, arm: int, was_high: bool) -> None:
+@lean_kernel
+def _leave(keys, winners, arm, was_high):
     """Take `arm` from the trees of a side."""
     put(keys, winners, _LOWER if was_high else _UPPER, arm, _OUT, False)
     put(keys, winners, _WORST if was_high else _BEST, arm, _OUT, was_high)
 
 
 @loop_kernel(EXPLORE_TREES)
-def explore_lil_trees(rule: Arguments, draw: Any, arms: Arguments, seen: Seen, streams: Streams) -> bool:
+def explore_lil_trees(rule, draw, arms, seen, streams):
     """Do what `explore` does with `decide_lil`, sample for sample; parameters as there."""
     (counts, means, deviations, clock), reals = seen, rule.reals
     (draw_integers, draw_reals), (learner, coins) = arms, streams

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
-from cmab.compiled._kernels_exploration import Seen, decide_kernel
+from cmab.compiled._kernels import kernel, lean_kernel
+from cmab.compiled._kernels_exploration import decide_kernel
 from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
 from cmab.exploration._kernels_evidence import (
@@ -20,9 +19,8 @@ from cmab.exploration._kernels_evidence import (
 from cmab.exploration._kernels_lucb import RANDOM, choose_critical
 
 
-@kernel
-@borrows
-def _log(count: int, table: FloatArray) -> float:
+@lean_kernel
+def _log(count, table):
     """Return ``ln count``; `table` remembers the logarithms of small counts, 0 where one is unknown."""
     if count >= table.shape[0]:
         return math.log(count)
@@ -31,8 +29,8 @@ def _log(count: int, table: FloatArray) -> float:
     return float(table[count])
 
 
-@part
-def _enough(means: FloatArray, counts: IntArray, is_high: BoolArray, reals: FloatArray) -> bool:
+@kernel
+def _enough(means, counts, is_high, reals):
     """Return whether the evidence of every pair exceeds what is needed."""
     n, base = means.shape[0], needed(float(counts.sum()), reals)
     penalties = np.empty(n)
@@ -51,10 +49,8 @@ def _enough(means: FloatArray, counts: IntArray, is_high: BoolArray, reals: Floa
     return True
 
 
-@part
-def least_separated_pair(
-    means: FloatArray, counts: IntArray, best: IntArray, reals: FloatArray, table: FloatArray
-) -> tuple[int, int, bool]:
+@kernel
+def least_separated_pair(means, counts, best, reals, table):
     """Return the pair of least evidence plus ``ln T_i + ln T_j``, and whether every pair has enough of it.
 
     Ties go to the lower index. `best` holds the k best arms of the last step, and then of this one; `reals`
@@ -97,7 +93,7 @@ def mixture_rule(k: int, reals: list[float]) -> Rule:
 
 
 @decide_kernel
-def decide_mixture(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_mixture(seen, coin, integers, reals, chosen):
     """Sample one arm of the least separated pair; stop when every pair has enough evidence.
 
     The coin is information-directed selection (You, Qin, Wang and Yang, COLT 2023): an arm's probability is

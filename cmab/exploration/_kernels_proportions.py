@@ -2,16 +2,15 @@
 
 import numpy as np
 
-from cmab.arrays import FloatArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import kernel
 from cmab.exploration._kernels_evidence import divergence
 
 # Means of coins are held this far from 0 and 1, where one outcome of the other kind would prove everything.
 _EDGE = 1e-9
 
 
-@part
-def _share_equally(means: FloatArray, out: FloatArray, apart: float) -> None:
+@kernel
+def _share_equally(means, out, apart):
     """Give all samples to the arms that are at most `apart` from the best."""
     top = means.max()
     for i in range(means.shape[0]):
@@ -20,7 +19,7 @@ def _share_equally(means: FloatArray, out: FloatArray, apart: float) -> None:
 
 
 @kernel
-def gaussian_proportions(means: FloatArray, epsilon: float, out: FloatArray) -> None:
+def gaussian_proportions(means, epsilon, out):
     """Write the optimal proportions of samples for the best of Gaussian arms; arms tied for it share them.
 
     Garivier and Kaufmann (COLT 2016), Theorem 5, for Gaussian arms: with z = 2y / (least gap)^2
@@ -53,8 +52,8 @@ def gaussian_proportions(means: FloatArray, epsilon: float, out: FloatArray) -> 
     out /= out.sum()
 
 
-@part
-def _cost_at(x: float, top: float, mean: float, epsilon: float) -> tuple[float, float, float]:
+@kernel
+def _cost_at(x, top, mean, epsilon):
     """Return the samples of a rival for each of the best arm's at which `x` is its nearest mean, and costs.
 
     Where the derivative of ``kl(top, x) + r kl(mean, x + epsilon)`` is 0; the costs are those two.
@@ -64,8 +63,8 @@ def _cost_at(x: float, top: float, mean: float, epsilon: float) -> tuple[float, 
     return ratio, divergence(top, x), divergence(mean, y)
 
 
-@part
-def _mean_of_cost(cost: float, top: float, mean: float, epsilon: float) -> float:
+@kernel
+def _mean_of_cost(cost, top, mean, epsilon):
     """Return the x at which telling a rival apart costs `cost`: the cost falls as x grows."""
     left, right = max(0.0, mean - epsilon), min(top, 1.0 - epsilon)
     x = 0.5 * (left + right)
@@ -85,7 +84,7 @@ def _mean_of_cost(cost: float, top: float, mean: float, epsilon: float) -> float
 
 
 @kernel
-def coin_proportions(means: FloatArray, epsilon: float, out: FloatArray) -> None:
+def coin_proportions(means, epsilon, out):
     """Write the optimal proportions of samples for the best of coins; arms tied for it share them.
 
     Garivier and Kaufmann (COLT 2016), Theorem 5: every rival costs the same y, and at the optimum the sum of

@@ -7,9 +7,8 @@ import math
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, part
-from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
+from cmab.compiled._kernels import kernel, lean_kernel
+from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
 from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
 from cmab.exploration._kernels_best_k_proportions import best_k_proportions
@@ -21,8 +20,8 @@ from cmab.exploration._kernels_proportions import coin_proportions, gaussian_pro
 BETA, GROWTH, PLAN = 4, 4, 5
 
 
-@part
-def _closest_pair(seen: Seen, reals: FloatArray) -> tuple[int, int, bool]:
+@kernel
+def _closest_pair(seen, reals):
     """Return the best mean, its rival of least penalised evidence, and whether all rivals are far enough."""
     return least_separated_pair(seen.means, seen.counts, np.zeros(1, np.int64), reals, np.empty(0))
 
@@ -33,16 +32,15 @@ def eb_tci_rule(reals: list[float], beta: float) -> Rule:
 
 
 @decide_kernel
-def decide_eb_tci(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_eb_tci(seen, coin, integers, reals, chosen):
     """Sample the best mean with probability beta, else its rival: EB-TCI of Jourdan et al. (NeurIPS 2022)."""
     leader, challenger, enough = _closest_pair(seen, reals)
     chosen[0] = leader if coin < reals[BETA] else challenger
     return -1 if enough else 1
 
 
-@part
-@borrows
-def optimistic_leader(counts: IntArray, means: FloatArray, samples: int, bonus: float) -> int:
+@lean_kernel
+def optimistic_leader(counts, means, samples, bonus):
     """Return the arm of largest ``mean + sqrt(bonus ln(samples) / T)``; ties go to the lower index."""
     scale, leader, largest = bonus * math.log(samples), 0, -np.inf
     for i in range(means.shape[0]):
@@ -52,9 +50,8 @@ def optimistic_leader(counts: IntArray, means: FloatArray, samples: int, bonus: 
     return leader
 
 
-@part
-@borrows
-def closest_rival(counts: IntArray, means: FloatArray, leader: int, reals: FloatArray) -> int:
+@lean_kernel
+def closest_rival(counts, means, leader, reals):
     """Return the arm with the least evidence that `leader` is better; ties go to the lower index."""
     rival, least = -1, np.inf
     for j in range(means.shape[0]):
@@ -78,7 +75,7 @@ def ttucb_rule(n_arms: int, reals: list[float], beta: float, bonus: float) -> Ru
 
 
 @decide_kernel
-def decide_ttucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_ttucb(seen, coin, integers, reals, chosen):
     """Sample the leader as long as it lags behind its share of the steps that it has led, else its rival.
 
     Jourdan and Degenne (NeurIPS 2023), Algorithm 1 (from memory): the leader is sampled if N_BB <= beta L_B.
@@ -97,10 +94,8 @@ def decide_ttucb(seen: Seen, coin: float, integers: IntArray, reals: FloatArray,
     return -1 if _closest_pair(seen, reals)[2] else 1
 
 
-@part
-def refresh_plan(
-    means: FloatArray, best: IntArray, samples: int, plan: FloatArray, reals: FloatArray
-) -> None:
+@kernel
+def refresh_plan(means, best, samples, plan, reals):
     """Recompute the proportions ``plan[1:]`` if `samples` has come to ``plan[0]``, then set when next."""
     if samples >= plan[0]:
         if best.shape[0] > 1:
@@ -115,9 +110,8 @@ def refresh_plan(
         plan[0] = max(math.ceil((1.0 + reals[GROWTH]) * samples), samples + 1)
 
 
-@part
-@borrows
-def tracked_arm(counts: IntArray, samples: int, proportions: FloatArray) -> int:
+@lean_kernel
+def tracked_arm(counts, samples, proportions):
     """Return the least sampled arm if it has less than ``sqrt(t) - N / 2``, else the one most behind.
 
     D-tracking of Garivier and Kaufmann (COLT 2016).
@@ -142,7 +136,7 @@ def track_rule(n_arms: int, k: int, reals: list[float], growth: float) -> Rule:
 
 
 @decide_kernel
-def decide_track(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_track(seen, coin, integers, reals, chosen):
     """Track the proportions that would be optimal if the means were the true ones."""
     samples, plan = seen.clock[SAMPLES], reals[PLAN:]
     refresh_plan(seen.means, integers, samples, plan, reals)

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel, part
-from cmab.compiled._kernels_exploration import SAMPLES, Seen, decide_kernel
+from cmab.compiled._kernels import kernel
+from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
 from cmab.compiled._kernels_select import mark_best
 from cmab.compiled.forms import Rule
 from cmab.confidence._kernels_radii import anytime_rate, bernstein_radii, bernstein_rate, hoeffding_radii
 
 
-@part
-def gap_indices(lower: FloatArray, upper: FloatArray, k: int, out: FloatArray) -> None:
+@kernel
+def gap_indices(lower, upper, k, out):
     """Write each arm's gap index: the k-th largest upper bound of the others less its own lower bound.
 
     B_k(t) of Gabillon et al. (NIPS 2012), section 3.
@@ -33,13 +32,13 @@ def gap_indices(lower: FloatArray, upper: FloatArray, k: int, out: FloatArray) -
 
 
 @kernel
-def _before(bound: float, other: float, wider: float) -> bool:
+def _before(bound, other, wider):
     """Return whether a bound beats the `other`; equal ones are decided by the wider interval."""
     return bool(bound > other or (bound == other and wider > 0.0))
 
 
 @kernel
-def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArray) -> tuple[int, float]:
+def least_gaps(means, radii, k, is_chosen):
     """Mark the `k` arms of least gap index; return the arm to pull and the largest of their indices.
 
     Gabillon et al. (NIPS 2012), Figure 2. The arm is the one of larger radius among the chosen arm of least
@@ -61,10 +60,8 @@ def least_gaps(means: FloatArray, radii: FloatArray, k: int, is_chosen: BoolArra
     return (outside if radii[outside] >= radii[inside] else inside), gap
 
 
-@part
-def least_certain_bandit(
-    means: FloatArray, radii: FloatArray, sizes: IntArray, k: int, is_chosen: BoolArray, bounds: FloatArray
-) -> int:
+@kernel
+def least_certain_bandit(means, radii, sizes, k, is_chosen, bounds):
     """Mark the `k` arms of each bandit, write its `least_gaps` to `bounds`; return what the worst one pulls.
 
     `sizes` holds the numbers of arms of the bandits, which are numbered one after the other; ties go to the
@@ -93,9 +90,7 @@ def ugape_rule(
 
 
 @kernel
-def present_answer(
-    seen: Seen, integers: IntArray, reals: FloatArray, is_chosen: BoolArray
-) -> tuple[int, float]:
+def present_answer(seen, integers, reals, is_chosen):
     """Mark the arms of least gap index; return the arm to pull, and the largest index of all bandits."""
     n, sizes = seen.means.shape[0], integers[BANDITS:]
     samples, length = seen.clock[SAMPLES], reals[LENGTH]
@@ -109,7 +104,7 @@ def present_answer(
 
 
 @decide_kernel
-def decide_ugape(seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray) -> int:
+def decide_ugape(seen, coin, integers, reals, chosen):
     """Pull what makes the answer doubtful; stop when every gap index is below epsilon (Figures 2 and 1)."""
     is_chosen = np.empty(seen.means.shape[0], np.bool_)
     chosen[0], bound = present_answer(seen, integers, reals, is_chosen)

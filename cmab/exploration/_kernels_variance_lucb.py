@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
-from cmab.compiled._kernels_exploration import Seen, decide_kernel
+from cmab.compiled._kernels import lean_kernel
+from cmab.compiled._kernels_exploration import decide_kernel
 from cmab.compiled._kernels_select import mark_best_again
 from cmab.compiled.forms import Rule
 from cmab.confidence._kernels_variances import bernstein_radius, student_radius
@@ -29,9 +28,8 @@ def variance_rule(
     return Rule(decide_variance_lucb, [len(bets) // 3, *range(k)], reals, room=2 * n_arms)
 
 
-@part
-@borrows
-def side_radius(arm: int, is_high: bool, n_bets: int, seen: Seen, reals: FloatArray) -> float:
+@lean_kernel
+def side_radius(arm, is_high, n_bets, seen, reals):
     """Return the radius of an arm on a side, as it was remembered or anew."""
     count, log = seen.counts[arm], reals[HIGH] if is_high else reals[LOW]
     known = FIRST_BET + 3 * n_bets
@@ -50,11 +48,8 @@ def side_radius(arm: int, is_high: bool, n_bets: int, seen: Seen, reals: FloatAr
     return radius
 
 
-@kernel
-@borrows
-def variance_bounds(
-    seen: Seen, is_high: BoolArray, n_bets: int, reals: FloatArray, lower: FloatArray, upper: FloatArray
-) -> None:
+@lean_kernel
+def variance_bounds(seen, is_high, n_bets, reals, lower, upper):
     """Write the ends of the interval of each arm, within the support."""
     for i in range(lower.shape[0]):
         radius = side_radius(i, is_high[i], n_bets, seen, reals)
@@ -65,9 +60,7 @@ def variance_bounds(
 
 
 @decide_kernel
-def decide_variance_lucb(
-    seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray
-) -> int:
+def decide_variance_lucb(seen, coin, integers, reals, chosen):
     """Sample both critical arms; stop when the sides overlap by epsilon at most."""
     n = seen.means.shape[0]
     is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)

@@ -96,7 +96,7 @@ class _CLUCBRule(SamplingExplorer):
         """Return whether the best super arm is certain enough."""
         from cmab.exploration._kernels_clucb import has_won
 
-        return has_won(*rivals, *self._rule)
+        return bool(has_won(*rivals, *self._rule))
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the best super arm is certain enough."""

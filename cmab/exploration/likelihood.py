@@ -77,7 +77,7 @@ class LikelihoodStop(RuledExplorer):
             i, j = pair
             spread = 1.0 / counts[i] + 1.0 / counts[j]
             own = pair_evidence(means[i], means[j], counts[i], counts[j], spread, reals)
-            return own - penalties[i] - penalties[j]
+            return float(own - penalties[i] - penalties[j])
 
         others = np.setdiff1d(np.arange(self.n_arms), named)
         return min(((int(i), int(j)) for i in named for j in others), key=excess)

@@ -2,10 +2,6 @@
 
 import math
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_kl import kl_lower, kl_upper
 from cmab.confidence._kernels_radii import log_term
@@ -15,17 +11,7 @@ SIGN, LOW, HIGH, LOGLOG = range(4)
 
 
 @index_kernel
-@borrows
-def entropy_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def entropy_indices(counts, means, deviations, memory, t, reals, rng, out):
     """KL-UCB's indices, for outcomes stretched over [0, 1]."""
     sign, low, length = reals[SIGN], reals[LOW], reals[HIGH] - reals[LOW]
     # Garivier and Cappé (2011), Algorithm 1, line 6.
@@ -42,17 +28,7 @@ def entropy_indices(
 
 
 @index_kernel
-@borrows
-def bernstein_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def bernstein_indices(counts, means, deviations, memory, t, reals, rng, out):
     """BC-UCB's indices; `deviations` are sums of squared deviations from the means."""
     sign, low, high = reals[SIGN], reals[LOW], reals[HIGH]
     log = math.log(t)

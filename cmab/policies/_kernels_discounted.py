@@ -5,10 +5,6 @@
 
 import math
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 
 #: Places in `reals`. The factor is that on the radius, times the length of the support.
@@ -19,10 +15,7 @@ FORGOTTEN = 1e-12
 
 
 @learn_kernel
-@borrows
-def discount(
-    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
-) -> None:
+def discount(arms, n, outcomes, t, reals, memory):
     """Weigh everything down by the discount, then count the outcomes of this round with weight 1."""
     m, gamma = memory.shape[0] // 2, reals[DISCOUNT]
     # Garivier and Moulines (2011), section 2: N_t(g, i) = sum_s g^(t-s) 1{i seen in s}, for all arms alike.
@@ -38,17 +31,7 @@ def discount(
 
 
 @index_kernel
-@borrows
-def discounted_bounds(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def discounted_bounds(counts, means, deviations, memory, t, reals, rng, out):
     """CUCB's indices, with discounted counts, means and rounds."""
     m, sign, low, high = memory.shape[0] // 2, reals[SIGN], reals[LOW], reals[HIGH]
     # The radius of CUCB, sqrt(3 ln t / 2 N), where t counts the round that begins: n_t(g) + 1.

@@ -1,9 +1,5 @@
 """Index rules that draw from a generator; apart from the others, for they take longest to compile."""
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_optimism import HIGH, LOW, write_bounds
 from cmab.policies._kernels_ties import break_ties
@@ -13,17 +9,7 @@ EPSILON, DECAYS, GREEDY = range(3)
 
 
 @index_kernel
-@borrows
-def epsilon_greedy_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def epsilon_greedy_indices(counts, means, deviations, memory, t, reals, rng, out):
     """With probability epsilon uniform indices; else the empirical means."""
     # Auer et al. (2002), Figure 3: epsilon of round t is min(1, c / t) where it decays, c being
     # their cK / d^2; above 1 it needs no cut, for every coin is below it.

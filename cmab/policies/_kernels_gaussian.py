@@ -2,10 +2,6 @@
 
 import math
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_ties import break_ties
 
@@ -15,17 +11,7 @@ SIGMA, FACTOR, SIZE, HUGE, LOW, HIGH, UNSEEN = range(7)
 
 
 @index_kernel
-@borrows
-def independent_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def independent_indices(counts, means, deviations, memory, t, reals, rng, out):
     """CTS-Gaussian: independent draws around the means, arms never seen first."""
     sigma, factor, low, high = reals[SIGMA], reals[FACTOR], reals[LOW], reals[HIGH]
     for i in range(counts.shape[0]):
@@ -37,17 +23,7 @@ def independent_indices(
 
 
 @index_kernel
-@borrows
-def shared_normal_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def shared_normal_indices(counts, means, deviations, memory, t, reals, rng, out):
     """CL-SG: all arms lie equally many widths off their means."""
     low, high = reals[LOW], reals[HIGH]
     # Hu et al. (2026), CL-SG: mean + Z sqrt(gamma ln t / (N + 1)); gamma is the factor times sigma^2.
@@ -59,17 +35,7 @@ def shared_normal_indices(
 
 
 @index_kernel
-@borrows
-def boosted_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def boosted_indices(counts, means, deviations, memory, t, reals, rng, out):
     """BG-CTS: independent draws, wider by what a union over time and super arms takes."""
     factor, size, low, high = reals[FACTOR], reals[SIZE], reals[LOW], reals[HIGH]
     log_t = max(math.log(t), 1.0)

@@ -8,8 +8,7 @@ import math
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 
 #: Places in `reals`; the successes of each point of the grid follow, then its failures, then the group of
@@ -17,18 +16,14 @@ from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 LOW, HIGH, GROUPS, POINTS, GRID = range(5)
 
 
-@kernel
-@borrows
-def share_of(outcome: float, reals: FloatArray) -> float:
+@lean_kernel
+def share_of(outcome, reals):
     """Return the outcome as a share of the support, the nearest if it lies outside."""
     return float(min(max((outcome - reals[LOW]) / (reals[HIGH] - reals[LOW]), 0.0), 1.0))
 
 
 @learn_kernel
-@borrows
-def learn_grid(
-    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
-) -> None:
+def learn_grid(arms, n, outcomes, t, reals, memory):
     """Multiply the weight of each point by the probability that it gave to each outcome."""
     n_points = int(reals[POINTS])
     wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
@@ -57,9 +52,8 @@ def learn_grid(
         sums[m + arm] += 1.0
 
 
-@kernel
-@borrows
-def largest(log_weights: FloatArray, n_points: int) -> float:
+@lean_kernel
+def largest(log_weights, n_points):
     """Return the largest of the first `n_points`."""
     most = -np.inf
     for p in range(n_points):
@@ -67,9 +61,8 @@ def largest(log_weights: FloatArray, n_points: int) -> float:
     return most
 
 
-@kernel
-@borrows
-def drawn_point(log_weights: FloatArray, n_points: int, uniform: float) -> int:
+@lean_kernel
+def drawn_point(log_weights, n_points, uniform):
     """Return a point of the grid, each with its probability."""
     most, total, last = largest(log_weights, n_points), 0.0, 0
     for p in range(n_points):
@@ -85,17 +78,7 @@ def drawn_point(log_weights: FloatArray, n_points: int, uniform: float) -> int:
 
 
 @index_kernel
-@borrows
-def hierarchical_draws(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def hierarchical_draws(counts, means, deviations, memory, t, reals, rng, out):
     """Draw a point of the grid for each group, then each arm from its posterior under that prior."""
     m, n_points, length = counts.shape[0], int(reals[POINTS]), reals[HIGH] - reals[LOW]
     wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]

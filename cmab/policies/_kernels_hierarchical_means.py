@@ -2,10 +2,7 @@
 
 import math
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_hierarchical import GRID, HIGH, LOW, POINTS, largest, share_of
 
@@ -13,9 +10,8 @@ from cmab.policies._kernels_hierarchical import GRID, HIGH, LOW, POINTS, largest
 _NOTHING = -40.0
 
 
-@kernel
-@borrows
-def _mixed_mean(won: float, count: float, log_weights: FloatArray, most: float, grid: FloatArray) -> float:
+@lean_kernel
+def _mixed_mean(won, count, log_weights, most, grid):
     """Return the posterior mean of an arm: over the points of the grid, by their probabilities."""
     total, mean, n_points = 0.0, 0.0, grid.shape[0] // 2
     for p in range(n_points):
@@ -27,17 +23,7 @@ def _mixed_mean(won: float, count: float, log_weights: FloatArray, most: float, 
 
 
 @index_kernel
-@borrows
-def hierarchical_means(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def hierarchical_means(counts, means, deviations, memory, t, reals, rng, out):
     """Write the posterior mean of each arm."""
     m, n_points, length = counts.shape[0], int(reals[POINTS]), reals[HIGH] - reals[LOW]
     grid = reals[GRID : GRID + 2 * n_points]

@@ -8,8 +8,7 @@ import math
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 
 #: Places in `reals`: the size of a super arm, the factor gamma, 1 or -1, the support.
@@ -18,9 +17,8 @@ _STEPS = 200
 _CLOSE = 1e-13
 
 
-@kernel
-@borrows
-def share(slope: float, gamma: float, start: float) -> float:
+@lean_kernel
+def share(slope, gamma, start):
     """Return the x in (0, 1) where the regulariser's derivative is ``-slope``: Newton, in a bracket."""
     low, high, x = 0.0, 1.0, start
     for _ in range(_STEPS):
@@ -40,11 +38,8 @@ def share(slope: float, gamma: float, start: float) -> float:
     return x
 
 
-@kernel
-@borrows
-def marginals(
-    losses: FloatArray, k: float, gamma: float, t: int, multiplier: float, out: FloatArray
-) -> float:
+@lean_kernel
+def marginals(losses, k, gamma, t, multiplier, out):
     """Turn `out` from marginals of a round before into those of round t; return the multiplier of their sum.
 
     They minimise the estimated losses and the regulariser over the rate 1 / sqrt(t).
@@ -84,17 +79,7 @@ def marginals(
 
 
 @index_kernel
-@borrows
-def drawn_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def drawn_indices(counts, means, deviations, memory, t, reals, rng, out):
     """Draw k arms with its marginals; write the best index for these, and the worst for the others."""
     m, k = out.shape[0], reals[SIZE]
     for i in range(m):
@@ -113,10 +98,7 @@ def drawn_indices(
 
 
 @learn_kernel
-@borrows
-def learn_losses(
-    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
-) -> None:
+def learn_losses(arms, n, outcomes, t, reals, memory):
     """Add the estimate of each loss that was seen."""
     m = memory.shape[0] // 2
     losses, chances = memory[:m], memory[m : 2 * m]

@@ -2,10 +2,6 @@
 
 import math
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 
 #: Places in `reals`; the size is the L of the paper.
@@ -13,17 +9,7 @@ SIZE, SIGN, LOW, HIGH = range(4)
 
 
 @index_kernel
-@borrows
-def llr_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def llr_indices(counts, means, deviations, memory, t, reals, rng, out):
     """LLR's indices."""
     size, sign, low, high = reals[SIZE], reals[SIGN], reals[LOW], reals[HIGH]
     # Gai et al. (2012), Algorithm 1, line 11: mean + sqrt((L + 1) ln t / T).

@@ -5,10 +5,7 @@
 
 import math
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel, part
+from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_radii import log_term
 
@@ -16,17 +13,15 @@ from cmab.confidence._kernels_radii import log_term
 COEFFICIENT, LOGLOG, FACTOR, SIGN, LOW, HIGH, PRIOR = range(7)
 
 
-@part
-@borrows
-def squared_radius(t: int, reals: FloatArray) -> float:
+@lean_kernel
+def squared_radius(t, reals):
     """Return the square of the radius of an arm that was seen once."""
     # As long as the support for outcomes of any length: Hoeffding's inequality scales with it.
     return float(log_term(t, reals[COEFFICIENT], reals[LOGLOG]) * (reals[FACTOR] * reals[FACTOR]))
 
 
-@kernel
-@borrows
-def upper_bound(mean: float, count: int, term: float, high: float) -> float:
+@lean_kernel
+def upper_bound(mean, count, term, high):
     """Return CUCB's index of an arm without a prior."""
     # Chen et al. (JMLR 2016), Algorithm 1, line 5: min(mean + sqrt(3 ln t / 2 T), 1); 1 if never seen.
     # A quotient by a count of 0 is inf or nan, as in numpy. A choice afterwards vectorises, unlike a branch.
@@ -34,9 +29,8 @@ def upper_bound(mean: float, count: int, term: float, high: float) -> float:
     return bound if count > 0 else high
 
 
-@part
-@borrows
-def write_bounds(counts: IntArray, means: FloatArray, t: int, reals: FloatArray, out: FloatArray) -> None:
+@lean_kernel
+def write_bounds(counts, means, t, reals, out):
     """Write CUCB's indices in round `t`; with a factor of 0 they are greedy."""
     sign, low, high, m = reals[SIGN], reals[LOW], reals[HIGH], counts.shape[0]
     term = squared_radius(t, reals)
@@ -61,33 +55,13 @@ def write_bounds(counts: IntArray, means: FloatArray, t: int, reals: FloatArray,
 
 
 @index_kernel
-@borrows
-def optimistic_means(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def optimistic_means(counts, means, deviations, memory, t, reals, rng, out):
     """CUCB's indices."""
     write_bounds(counts, means, t, reals, out)
 
 
 @index_kernel
-@borrows
-def known_means(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def known_means(counts, means, deviations, memory, t, reals, rng, out):
     """Return what is known beforehand, whatever was observed."""
     for i in range(reals.shape[0]):  # a slice assignment takes seconds to compile
         out[i] = reals[i]

@@ -1,20 +1,14 @@
 """The same quantile of each arm's Beta posterior: CTS with one random number a round, and Bayes-UCB."""
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, kernel
+from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_beta import beta_quantile
 from cmab.policies._kernels_thompson import HIGH, LOW, PRIOR
 from cmab.policies._kernels_ties import break_ties
 
 
-@kernel
-@borrows
-def write_quantiles(
-    counts: IntArray, means: FloatArray, level: float, reals: FloatArray, out: FloatArray
-) -> None:
+@lean_kernel
+def write_quantiles(counts, means, level, reals, out):
     """Write the quantile of each posterior at `level` in (0, 1); `reals` starts as `PRIOR` says."""
     m = counts.shape[0]
     low, length = reals[LOW], reals[HIGH] - reals[LOW]
@@ -29,17 +23,7 @@ def write_quantiles(
 
 
 @index_kernel
-@borrows
-def shared_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def shared_indices(counts, means, deviations, memory, t, reals, rng, out):
     """Write the same quantile of each arm's Beta posterior, at a level that is drawn for the round."""
     # Jin et al. (2026): F_i^{-1}(U), one U for all arms.
     write_quantiles(counts, means, max(rng.random(), 2.0**-54), reals, out)
@@ -47,17 +31,7 @@ def shared_indices(
 
 
 @index_kernel
-@borrows
-def bayes_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def bayes_indices(counts, means, deviations, memory, t, reals, rng, out):
     """Write Bayes-UCB's indices; `reals` ends with its level, 0 for the paper's, and the oracle's sign."""
     level, sign = reals[-2], reals[-1]
     if level == 0.0:  # Kaufmann et al. (2012), Algorithm 1 with c = 0; the median in round 1, where it is 0

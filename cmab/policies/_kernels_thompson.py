@@ -1,9 +1,5 @@
 """Thompson sampling's index rule, in a file of its own: it takes longest to compile."""
 
-import numpy as np
-
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels_signatures import index_kernel
 
 #: Places in `reals`: the support, then the successes of each arm's prior, then its failures.
@@ -11,17 +7,7 @@ LOW, HIGH, PRIOR = range(3)
 
 
 @index_kernel
-@borrows
-def thompson_indices(
-    counts: IntArray,
-    means: FloatArray,
-    deviations: FloatArray,
-    memory: FloatArray,
-    t: int,
-    reals: FloatArray,
-    rng: np.random.Generator,
-    out: FloatArray,
-) -> None:
+def thompson_indices(counts, means, deviations, memory, t, reals, rng, out):
     """Draw from each arm's Beta posterior."""
     m = counts.shape[0]
     low, length = reals[LOW], reals[HIGH] - reals[LOW]

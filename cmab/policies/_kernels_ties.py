@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows, part
+from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_random import GOLDEN, mix, to_unit
 
 #: The largest change of an index, as a share of the support. A running mean of 10^4 outcomes has a rounding
@@ -13,9 +12,8 @@ SHARE = 2.0**-40
 _RELATIVE = 2.0**-48
 
 
-@part
-@borrows
-def break_ties(counts: IntArray, low: float, high: float, rng: np.random.Generator, out: FloatArray) -> None:
+@lean_kernel
+def break_ties(counts, low, high, rng, out):
     """Move the indices that may be tied, by less than `SHARE` of the support each, and within the support.
 
     These are the indices of arms without outcomes and, while there are such arms, those at the ends of the

@@ -1,14 +1,12 @@
 """The loop of many replications side by side, around an oracle that answers for all of them at once."""
 
-from typing import Any
-
-from cmab.compiled._kernels import loop_kernel, part
+from cmab.compiled._kernels import kernel, loop_kernel
 from cmab.compiled._kernels_statistics import observe_outcomes
-from cmab.running._kernels_bundles import BATCHED_LOOP, CHECKPOINT, PLAYED, Arguments, Learned, Log, Rows
+from cmab.running._kernels_bundles import BATCHED_LOOP, CHECKPOINT, PLAYED
 
 
-@part
-def finish_rows(t: int, log: Log) -> None:
+@kernel
+def finish_rows(t, log):
     """Record the rewards of all replications at a checkpoint."""
     log.progress[PLAYED], position = t, log.progress[CHECKPOINT]
     if position < log.checkpoints.shape[0] and log.checkpoints[position] == t:
@@ -17,16 +15,7 @@ def finish_rows(t: int, log: Log) -> None:
 
 
 @loop_kernel(BATCHED_LOOP)
-def play_batch(
-    index: Any,
-    learn: Any,
-    ask: Any,
-    play: Any,
-    arguments: Arguments,
-    learned: Learned,
-    log: Log,
-    rows: Rows,
-) -> None:
+def play_batch(index, learn, ask, play, arguments, learned, log, rows):
     """Play as many rounds as `rows` has keys, or until `ask` answers a negative number.
 
     A row belongs to a replication; `ask` writes all their super arms and sizes. The rest is as in

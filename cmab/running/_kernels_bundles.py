@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import borrows
 from cmab.compiled._kernels import types as t
 from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
 
@@ -106,8 +105,5 @@ BATCHED_LOOP = t.void(
 
 
 @learn_kernel
-@borrows
-def no_learning(
-    arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
-) -> None:
+def no_learning(arms, n, outcomes, t, reals, memory):
     """Stand where a learning rule takes its place."""

@@ -8,12 +8,10 @@ bounds hold in floating-point numbers: logarithm (of whole numbers), root, quoti
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, loop_kernel, part
+from cmab.compiled._kernels import kernel, loop_kernel
 from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
 from cmab.compiled._kernels_statistics import observe_outcomes
 from cmab.policies._kernels_optimism import HIGH, squared_radius, upper_bound, write_bounds
@@ -23,19 +21,13 @@ from cmab.running._kernels_bundles import (
     LOOP,
     PLAYED,
     SIZE,
-    Arguments,
-    Learned,
-    Log,
-    Streams,
 )
 
 _LONGEST_WAIT = 256
 
 
-@part
-def choose_candidates(
-    counters: IntArray, means: FloatArray, until: int, reals: FloatArray, bounds: FloatArray, chosen: IntArray
-) -> None:
+@kernel
+def choose_candidates(counters, means, until, reals, bounds, chosen):
     """Write the best arms by their indices in round `until`, in order, and the best of the others last."""
     n = chosen.shape[0]
     write_bounds(counters, means, until, reals, bounds)
@@ -48,16 +40,7 @@ def choose_candidates(
 
 
 @kernel
-def best_candidates(
-    counts: IntArray,
-    averages: FloatArray,
-    candidates: IntArray,
-    bound: float,
-    term: float,
-    high: float,
-    values: FloatArray,
-    places: IntArray,
-) -> bool:
+def best_candidates(counts, averages, candidates, bound, term, high, values, places):
     """Write the places of the best candidates; return whether they rank before all other arms."""
     n = counts.shape[0]
     for j in range(n):
@@ -68,16 +51,7 @@ def best_candidates(
 
 
 @loop_kernel(LOOP)
-def play_rounds_lazily(
-    index: Any,
-    learn: Any,
-    solve: Any,
-    play: Any,
-    arguments: Arguments,
-    learned: Learned,
-    log: Log,
-    streams: Streams,
-) -> bool:
+def play_rounds_lazily(index, learn, solve, play, arguments, learned, log, streams):
     """Do what ``play_rounds`` does, for a rule that ``is_lazy`` and an oracle of the k best."""
     counters, means, deviations, memory = learned
     reals, learns, last_best, _, environment_integers, environment_reals = arguments[:6]

@@ -1,12 +1,10 @@
 """The compiled loop of rounds: many of them without returning to Python."""
 
 import math
-from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray
-from cmab.compiled._kernels import borrows, loop_kernel, part
+from cmab.compiled._kernels import lean_kernel, loop_kernel
 from cmab.compiled._kernels_statistics import observe_outcomes
 from cmab.running._kernels_bundles import (
     CHECKPOINT,
@@ -14,16 +12,11 @@ from cmab.running._kernels_bundles import (
     LOOP,
     PLAYED,
     SIZE,
-    Arguments,
-    Learned,
-    Log,
-    Streams,
 )
 
 
-@part
-@borrows
-def are_finite(values: FloatArray) -> bool:
+@lean_kernel
+def are_finite(values):
     """Return whether no value is infinite or nan."""
     finite = True
     for value in values:
@@ -31,18 +24,8 @@ def are_finite(values: FloatArray) -> bool:
     return finite
 
 
-@loop_kernel(LOOP)
-@borrows
-def play_rounds(
-    index: Any,
-    learn: Any,
-    solve: Any,
-    play: Any,
-    arguments: Arguments,
-    learned: Learned,
-    log: Log,
-    streams: Streams,
-) -> bool:
+@loop_kernel(LOOP, is_lean=True)
+def play_rounds(index, learn, solve, play, arguments, learned, log, streams):
     """Play up to the round that `log` says, inclusive, just as `Session` and `simulate` would one by one.
 
     What was `learned` and the `log` are changed in place. Returns whether it came to that round: neither

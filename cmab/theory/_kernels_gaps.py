@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from cmab.arrays import FloatArray
-from cmab.compiled._kernels import kernel, part
+from cmab.compiled._kernels import kernel
 from cmab.compiled._kernels_select import mark_best
 
 
 @kernel
-def gaps_of_best(values: FloatArray, k: int, out: FloatArray) -> None:
+def gaps_of_best(values, k, out):
     """Write how far each value is from changing its side of the `k` largest, fewer than there are."""
     is_top = np.empty(values.shape[0], np.bool_)
     mark_best(values, k, is_top)
@@ -23,8 +22,8 @@ def gaps_of_best(values: FloatArray, k: int, out: FloatArray) -> None:
         out[i] = values[i] - following if is_top[i] else kth - values[i]
 
 
-@part
-def sum_of_inverse_squares(widths: FloatArray) -> float:
+@kernel
+def sum_of_inverse_squares(widths):
     """Return the sum of ``width^-2``, infinite if a width is 0."""
     total = 0.0
     for width in widths:

@@ -1,12 +1,10 @@
 """The compiled forms of Bernoulli arms: outcomes of a round from its key."""
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, kernel, keyed_uniform, play_kernel
+from cmab.kernels import keyed_uniform, lean_kernel, play_kernel
 
 
-@kernel
-@borrows
-def sum_in_order(values: FloatArray) -> float:
+@lean_kernel
+def sum_in_order(values):
     """Return the sum from the first entry to the last, as the compiled loop adds up."""
     total = 0.0
     # numpy adds up in pairs, which may differ in the last bit from what `play_bernoulli` finds.
@@ -16,17 +14,7 @@ def sum_in_order(values: FloatArray) -> float:
 
 
 @play_kernel
-@borrows
-def play_bernoulli(
-    super_arm: IntArray,
-    size: int,
-    key: int,
-    integers: IntArray,
-    reals: FloatArray,
-    arms: IntArray,
-    outcomes: FloatArray,
-    totals: FloatArray,
-) -> int:
+def play_bernoulli(super_arm, size, key, integers, reals, arms, outcomes, totals):
     """Outcomes of 0 and 1; `reals` holds the means."""
     totals[0], totals[1] = 0.0, 0.0
     for j in range(size):

@@ -2,22 +2,11 @@
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, kernel, keyed_uniform, normal_quantile, play_kernel
+from cmab.kernels import kernel, keyed_uniform, normal_quantile, play_kernel
 
 
 @play_kernel
-@borrows
-def play_gaussian(
-    super_arm: IntArray,
-    size: int,
-    key: int,
-    integers: IntArray,
-    reals: FloatArray,
-    arms: IntArray,
-    outcomes: FloatArray,
-    totals: FloatArray,
-) -> int:
+def play_gaussian(super_arm, size, key, integers, reals, arms, outcomes, totals):
     """Normal outcomes; `reals` holds the means and, last, the standard deviation."""
     sigma = reals[reals.shape[0] - 1]
     totals[0], totals[1] = 0.0, 0.0
@@ -32,7 +21,7 @@ def play_gaussian(
 
 
 @kernel
-def normal_quantiles(uniforms: FloatArray) -> FloatArray:
+def normal_quantiles(uniforms):
     """Return `normal_quantile` of every entry."""
     out = np.empty(uniforms.shape[0])
     for i in range(uniforms.shape[0]):

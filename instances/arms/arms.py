@@ -59,7 +59,7 @@ class Arms(Environment):
     def expected_reward(self, super_arm: IntArray) -> float:
         from instances.arms._kernels_bernoulli import sum_in_order
 
-        return sum_in_order(self.means[super_arm])
+        return float(sum_in_order(self.means[super_arm]))
 
 
 class BernoulliArms(Arms):
@@ -139,7 +139,8 @@ class GaussianArms(Arms):
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         from instances.arms._kernels_gaussian import normal_quantiles
 
-        return self.means[arms] + self._sigma * normal_quantiles(uniforms)
+        normals: FloatArray = normal_quantiles(uniforms)
+        return self.means[arms] + self._sigma * normals
 
     def kernel(self) -> Kernel:
         from instances.arms._kernels_gaussian import play_gaussian

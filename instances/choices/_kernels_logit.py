@@ -2,14 +2,12 @@
 
 import math
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, kernel, keyed_uniform, play_kernel
+from cmab.kernels import keyed_uniform, lean_kernel, play_kernel
 from oracles.choices._kernels_assortment import revenue_of
 
 
-@kernel
-@borrows
-def bought(super_arm: IntArray, size: int, key: int, attractions: FloatArray) -> int:
+@lean_kernel
+def bought(super_arm, size, key, attractions):
     """Return the place in `super_arm` of the item that is bought, -1 if none is."""
     # Of independent exponential times of rates v, the first is that of i with probability v_i / sum v: the
     # clock of an item belongs to (round, item), and that of buying nothing, of rate 1, to the round.
@@ -24,17 +22,7 @@ def bought(super_arm: IntArray, size: int, key: int, attractions: FloatArray) ->
 
 
 @play_kernel
-@borrows
-def play_customer(
-    super_arm: IntArray,
-    size: int,
-    key: int,
-    integers: IntArray,
-    reals: FloatArray,
-    arms: IntArray,
-    outcomes: FloatArray,
-    totals: FloatArray,
-) -> int:
+def play_customer(super_arm, size, key, integers, reals, arms, outcomes, totals):
     """The compiled form of `MultinomialLogit.play`; `reals` hold max_attraction, v, means and revenues."""
     m = integers[0]
     means, revenues = reals[m + 1 : 2 * m + 1], reals[2 * m + 1 :]

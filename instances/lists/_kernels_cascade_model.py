@@ -1,22 +1,11 @@
 """A round of the cascade model."""
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, keyed_uniform, play_kernel
+from cmab.kernels import keyed_uniform, play_kernel
 from oracles.lists._kernels_lists import list_worth
 
 
 @play_kernel
-@borrows
-def play_list(
-    super_arm: IntArray,
-    size: int,
-    key: int,
-    integers: IntArray,
-    reals: FloatArray,
-    arms: IntArray,
-    outcomes: FloatArray,
-    totals: FloatArray,
-) -> int:
+def play_list(super_arm, size, key, integers, reals, arms, outcomes, totals):
     """Outcomes from the top to where the user stops; `integers` says if at a success, `reals` the means."""
     is_disjunctive = integers[0] == 1
     stop = 1.0 if is_disjunctive else 0.0

@@ -133,7 +133,8 @@ class IndependentCascade(SpreadingInfluence):
     def _rows(self) -> AnyArray:
         from oracles.diffusion._kernels_cascade import arcs_in_rows
 
-        return arcs_in_rows(self.graph.out_arcs[1], self.graph.heads, self.means)
+        rows: AnyArray = arcs_in_rows(self.graph.out_arcs[1], self.graph.heads, self.means)
+        return rows
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
         """Return positions: the coins of `cascade`."""

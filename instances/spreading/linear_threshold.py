@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from instances.spreading.base import SpreadingInfluence
 from oracles import DirectedGraph
 from oracles.diffusion.spread import exact_threshold_spread, threshold_spread
@@ -105,7 +106,7 @@ class LinearThreshold(SpreadingInfluence):
         from oracles.diffusion._kernels_thresholds import side_by_side
 
         # A uniform number of a node picks the edge whose interval it falls into, or none.
-        lows, highs = side_by_side(*self.graph.in_arcs, self.means)
+        lows, highs = call_kernel(side_by_side, *self.graph.in_arcs, self.means)
         out = self.graph.out_arcs[1]
         return self.graph.out_heads, lows[out], highs[out]
 

@@ -1,22 +1,17 @@
 """The assortment of largest expected revenue under multinomial logit choice."""
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, kernel, part, solve_kernel, top_k
+from cmab.kernels import lean_kernel, solve_kernel, top_k
 
 
-@part
-@borrows
-def attraction(mean: float, largest: float) -> float:
+@lean_kernel
+def attraction(mean, largest):
     """Return v, how often an item is bought for each time that nothing is, of the mean v / (1 + v)."""
     # A mean at the largest or beyond, 1 included, is the largest: v / (1 + v) <= largest / (1 + largest).
     return largest if mean * (1.0 + largest) >= largest else max(mean, 0.0) / (1.0 - mean)
 
 
-@kernel
-@borrows
-def revenue_of(
-    super_arm: IntArray, size: int, means: FloatArray, revenues: FloatArray, largest: float
-) -> float:
+@lean_kernel
+def revenue_of(super_arm, size, means, revenues, largest):
     """Return ``sum r v / (1 + sum v)``, what a customer is expected to pay."""
     paid, total = 0.0, 1.0
     for j in range(size):
@@ -27,11 +22,8 @@ def revenue_of(
     return paid / total
 
 
-@kernel
-@borrows
-def best_assortment(
-    means: FloatArray, k: int, revenues: FloatArray, largest: float, worth: FloatArray, chosen: IntArray
-) -> int:
+@lean_kernel
+def best_assortment(means, k, revenues, largest, worth, chosen):
     """Write the best set of at most k items in increasing order, return its size; `worth` is scratch space.
 
     R(S) >= x if and only if ``sum_S v (r - x) >= x``. So for x = R of any set, the k largest positive
@@ -61,8 +53,7 @@ def best_assortment(
 
 
 @solve_kernel
-@borrows
-def solve_assortment(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_assortment(means, integers, reals, out):
     """The compiled form of `Assortment.solve`; `reals` hold the largest v, revenues and space."""
     m = means.shape[0]
     return best_assortment(means, integers[0], reals[1 : m + 1], reals[0], reals[m + 1 :], out)

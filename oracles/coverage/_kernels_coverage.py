@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, heap_drop, heap_sink, heap_up, kernel, part, solve_kernel
+from cmab.kernels import heap_drop, heap_sink, heap_up, kernel, lean_kernel, solve_kernel
 
 
 class Sides(NamedTuple):
@@ -26,17 +26,8 @@ class Scratch(NamedTuple):
     age: IntArray
 
 
-@part
-@borrows
-def gain(
-    node: int,
-    offsets: IntArray,
-    arms: IntArray,
-    heads: IntArray,
-    means: FloatArray,
-    weights: FloatArray,
-    missing: FloatArray,
-) -> float:
+@lean_kernel
+def gain(node, offsets, arms, heads, means, weights, missing):
     """Return what `node` adds: ``missing[v]`` is the probability that v is not covered yet."""
     total = 0.0
     for i in range(offsets[node], offsets[node + 1]):
@@ -46,9 +37,8 @@ def gain(
     return total
 
 
-@kernel
-@borrows
-def cover_greedily(k: int, graph: Sides, means: FloatArray, scratch: Scratch, chosen: IntArray) -> None:
+@lean_kernel
+def cover_greedily(k, graph, means, scratch, chosen):
     """Write k nodes in increasing order: one after the other that of largest gain, ties to the lower.
 
     1 - (1 - 1/k)^k of the optimum (Nemhauser, Wolsey, Fisher 1978, section 4), lazily as Minoux has it.
@@ -83,7 +73,7 @@ def cover_greedily(k: int, graph: Sides, means: FloatArray, scratch: Scratch, ch
 
 
 @kernel
-def covered(chosen: IntArray, graph: Sides, means: FloatArray) -> float:
+def covered(chosen, graph, means):
     """Return the expected weight that the nodes of `chosen` cover."""
     offsets, arms, heads, weights = graph
     missing, total = np.ones(weights.shape[0]), 0.0
@@ -95,8 +85,7 @@ def covered(chosen: IntArray, graph: Sides, means: FloatArray) -> float:
 
 
 @solve_kernel
-@borrows
-def solve_coverage(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_coverage(means, integers, reals, out):
     """`integers`: k, left nodes, offsets (left + 1), scratch (twice left), arms, heads.
 
     `reals`: weights of the right nodes, scratch of as many and of the left nodes.

@@ -4,15 +4,14 @@ import math
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.kernels import borrows, kernel, keyed_word, mix, part, prefetch
+from cmab.kernels import kernel, keyed_word, lean_kernel, mix, prefetch
 
 _ARC = np.dtype([("limit", np.uint64), ("head", np.int32), ("arm", np.int32)])
 _LINE = 64 // _ARC.itemsize
 
 
 @kernel
-def arcs_in_rows(arms: AnyArray, heads: AnyArray, means: FloatArray) -> AnyArray:
+def arcs_in_rows(arms, heads, means):
     """Return what a cascade reads of each arc side by side, in the order of `arms`.
 
     A coin succeeds if its `keyed_word` is below `limit`: if its `keyed_uniform` is below the mean.
@@ -27,9 +26,7 @@ def arcs_in_rows(arms: AnyArray, heads: AnyArray, means: FloatArray) -> AnyArray
 
 
 @kernel
-def cascade(
-    offsets: IntArray, arcs: AnyArray, seeds: IntArray, key: int, observed: IntArray, outcomes: FloatArray
-) -> tuple[int, int]:
+def cascade(offsets, arcs, seeds, key, observed, outcomes):
     """Run one cascade; the coin of the arc at position j is the number that belongs to (key, j).
 
     `arcs` are those of `arcs_in_rows`, in the order of the nodes that they leave; `offsets` says where from.
@@ -72,24 +69,14 @@ def cascade(
     return size, seen
 
 
-@part
-@borrows
-def cascade_key(key: int, i: int) -> int:
+@lean_kernel
+def cascade_key(key, i):
     """Return the key of cascade `i`, a whole number that is not negative."""
     return int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
 
 
 @kernel
-def spread_sums(
-    offsets: IntArray,
-    arcs: AnyArray,
-    weights: FloatArray,
-    seeds: IntArray,
-    key: int,
-    first: int,
-    last: int,
-    origin: float,
-) -> tuple[float, float]:
+def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
     """Return sum, and norm of distances from `origin`, of the spreads of cascades `first`, ..., ``last - 1``.
 
     Arrays as in `cascade`, and the same loop, which keeps nodes instead of coins.
@@ -128,17 +115,8 @@ def spread_sums(
     return total, norm
 
 
-@part
-@borrows
-def _reach(
-    offsets: IntArray,
-    arms: AnyArray,
-    heads: AnyArray,
-    usable: BoolArray,
-    seeds: IntArray,
-    reached: BoolArray,
-    queue: IntArray,
-) -> int:
+@lean_kernel
+def _reach(offsets, arms, heads, usable, seeds, reached, queue):
     """Write the nodes reached from `seeds` over usable arcs to `queue`, in order, and mark them."""
     size, at = 0, 0
     for seed in seeds:
@@ -158,9 +136,7 @@ def _reach(
 
 
 @kernel
-def reachable(
-    offsets: IntArray, arms: AnyArray, heads: AnyArray, usable: BoolArray, seeds: IntArray
-) -> tuple[IntArray, BoolArray]:
+def reachable(offsets, arms, heads, usable, seeds):
     """Return the nodes reached from `seeds` over usable arcs, in order, and as a mask."""
     n = offsets.shape[0] - 1
     reached, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
@@ -169,9 +145,7 @@ def reachable(
 
 
 @kernel
-def uncertain_arms(
-    offsets: IntArray, arms: AnyArray, heads: AnyArray, means: FloatArray, seeds: IntArray, most: int
-) -> tuple[IntArray, int]:
+def uncertain_arms(offsets, arms, heads, means, seeds, most):
     """Return the uncertain arms that a cascade from `seeds` may meet, and their number.
 
     The search ends when there are more than `most`: the number is ``most + 1`` then.
@@ -204,14 +178,7 @@ def uncertain_arms(
 
 
 @kernel
-def exact_activation(
-    offsets: IntArray,
-    arms: AnyArray,
-    heads: AnyArray,
-    means: FloatArray,
-    seeds: IntArray,
-    uncertain: IntArray,
-) -> FloatArray:
+def exact_activation(offsets, arms, heads, means, seeds, uncertain):
     """Return the probability that each node becomes active, summed over all outcomes of the `uncertain` arms.
 
     Other arms are certain or impossible.

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.kernels import borrows, heap_drop, heap_sink, heap_up, kernel, part
+from cmab.arrays import AnyArray, IntArray
+from cmab.kernels import heap_drop, heap_sink, heap_up, kernel, lean_kernel
 from oracles.diffusion._kernels_graph import group_offsets
 
 
@@ -22,7 +22,7 @@ class Index(NamedTuple):
 
 
 @kernel
-def invert(ends: IntArray, pool: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
+def invert(ends, pool, n):
     """Return the sets that hold each of `n` nodes, as (offsets, sets)."""
     n_sets = ends.shape[0] - 1
     offsets = group_offsets(pool[: ends[n_sets]], n)
@@ -35,9 +35,8 @@ def invert(ends: IntArray, pool: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
     return offsets, sets
 
 
-@part
-@borrows
-def _largest(histogram: IntArray, top: int, k: int) -> int:
+@lean_kernel
+def _largest(histogram, top, k):
     """Return the sum of the `k` largest degrees, all at most `top`."""
     total = 0
     while top > 0 and k > 0:
@@ -48,8 +47,8 @@ def _largest(histogram: IntArray, top: int, k: int) -> int:
     return total
 
 
-@part
-def _sizes(offsets: IntArray) -> IntArray:
+@kernel
+def _sizes(offsets):
     """Return how many there are in each group: `np.diff`, which takes a second to compile."""
     sizes = np.empty(offsets.shape[0] - 1, np.int64)
     for v in range(sizes.shape[0]):
@@ -58,12 +57,7 @@ def _sizes(offsets: IntArray) -> IntArray:
 
 
 @kernel
-def cover(
-    index: Index,
-    k: int,
-    allowed: BoolArray,
-    given: IntArray,
-) -> tuple[IntArray, int, int, int]:
+def cover(index, k, allowed, given):
     """Choose at most `k` allowed nodes, `given` first and then greedily, ties to the lowest.
 
     Stop when nothing is left to gain. Return the nodes, the number of sets they cover, an upper bound on
@@ -117,13 +111,7 @@ def cover(
 
 
 @kernel
-def cover_and_gain(
-    index: Index,
-    k: int,
-    nodes: IntArray,
-    certain: FloatArray,
-    per_set: float,
-) -> tuple[IntArray, int]:
+def cover_and_gain(index, k, nodes, certain, per_set):
     """Choose among `nodes` as `cover` does, where v is worth ``certain[v]`` and each covered set `per_set`.
 
     Return the nodes and the number of sets they cover. Greedy by construction, whatever the numbers: a node
@@ -154,14 +142,8 @@ def cover_and_gain(
     return chosen[:size], covered
 
 
-@part
-@borrows
-def _take(
-    index: Index,
-    node: int,
-    degrees: IntArray,
-    covered_sets: BoolArray,
-) -> int:
+@lean_kernel
+def _take(index, node, degrees, covered_sets):
     """Cover the sets that hold `node`, take them off all degrees, and return how many are new."""
     ends, pool, offsets, sets = index
     fresh = 0
@@ -174,10 +156,8 @@ def _take(
     return fresh
 
 
-@part
-def _sum_of_largest(
-    nodes: IntArray, degrees: IntArray, left: FloatArray, slope: float, best: FloatArray
-) -> float:
+@kernel
+def _sum_of_largest(nodes, degrees, left, slope, best):
     """Return the sum of the largest ``left + slope * degrees``, as many as `best` has room for."""
     best[:] = 0.0
     size = best.shape[0]
@@ -200,16 +180,7 @@ def _sum_of_largest(
 
 
 @kernel
-def bound_after(
-    index: Index,
-    k: int,
-    nodes: IntArray,
-    certain: FloatArray,
-    slope: float,
-    cut: float,
-    chosen: IntArray,
-    looks: int,
-) -> float:
+def bound_after(index, k, nodes, certain, slope, cut, chosen, looks):
     """Return an upper bound on what any k of `nodes` are worth: v ``certain[v]``, each covered set `slope`.
 
     It is the smallest, after `looks` of the `chosen` nodes and all of them, of what these are worth plus the
@@ -241,13 +212,7 @@ def bound_after(
 
 
 @kernel
-def is_greedy(
-    index: Index,
-    nodes: IntArray,
-    certain: FloatArray,
-    per_set: float,
-    chosen: IntArray,
-) -> bool:
+def is_greedy(index, nodes, certain, per_set, chosen):
     """Return whether each of `chosen` in turn gains as much as any of `nodes` does: a slow second look."""
     degrees, left = _sizes(index.offsets), certain.copy()
     covered_sets, gains = np.zeros(index.ends.shape[0] - 1, np.bool_), np.empty(chosen.shape[0])
@@ -270,7 +235,7 @@ def is_greedy(
 
 
 @kernel
-def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArray, int, IntArray]:
+def cover_within(index, costs, budget):
     """Choose nodes greedily by gain per cost, ties to the lowest, while the budget allows any gain.
 
     Costs and budget are whole numbers below 2^53, so that what is left is exact. What is free comes first.
@@ -305,7 +270,7 @@ def cover_within(index: Index, costs: FloatArray, budget: float) -> tuple[IntArr
 
 
 @kernel
-def count_covered(offsets: IntArray, sets: AnyArray, nodes: IntArray, seen: BoolArray) -> int:
+def count_covered(offsets, sets, nodes, seen):
     """Return how many sets hold one of `nodes`; `seen`, one entry a set, is false before and after."""
     covered = 0
     for v in nodes:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.kernels import GOLDEN, borrows, heap_drop, heap_rise, kernel, keyed_uniform, mix, part, to_unit
+from cmab.kernels import GOLDEN, heap_drop, heap_rise, kernel, keyed_uniform, lean_kernel, mix, to_unit
 from oracles.diffusion._kernels_cascade import cascade_key
-from oracles.diffusion._kernels_sets import World, draw_root
+from oracles.diffusion._kernels_sets import draw_root
 
 _DELAYS = 0x71CE  # another number of an arc than its coin
 _TINY = 2.0**-53
@@ -32,17 +32,15 @@ class Timed(NamedTuple):
     deadline: float
 
 
-@part
-@borrows
-def _delay(number: float, scale: float, steps: bool) -> float:
+@lean_kernel
+def _delay(number, scale, steps):
     # In (0, 1], so that the logarithm is finite. P[delay > t] = e^(-rate t), or (1 - meeting)^t for whole t.
     delay = math.log(number + _TINY) * scale
     return 1.0 + math.floor(delay) if steps else delay
 
 
-@part
-@borrows
-def _arrive(v: int, time: float, times: FloatArray, heap: IntArray, keys: FloatArray, size: int) -> int:
+@lean_kernel
+def _arrive(v, time, times, heap, keys, size):
     """Let node v become active at `time` at the latest; return the size of the heap."""
     times[v] = time
     heap[size], keys[size] = v, -time
@@ -51,18 +49,7 @@ def _arrive(v: int, time: float, times: FloatArray, heap: IntArray, keys: FloatA
 
 
 @kernel
-def timed_cascade(
-    world: Timed,
-    arms: AnyArray,
-    seeds: IntArray,
-    key: int,
-    times: FloatArray,
-    heap: IntArray,
-    keys: FloatArray,
-    active: IntArray,
-    observed: IntArray,
-    outcomes: FloatArray,
-) -> tuple[int, int]:
+def timed_cascade(world, arms, seeds, key, times, heap, keys, active, observed, outcomes):
     """Run one cascade; coin and delay of the arc at position j belong to (key, j).
 
     Observed is every arc out of an active node whose delay is over by the deadline, whether its head is
@@ -95,9 +82,7 @@ def timed_cascade(
 
 
 @kernel
-def timed_sums(
-    world: Timed, weights: FloatArray, seeds: IntArray, key: int, first: int, last: int, origin: float
-) -> tuple[float, float]:
+def timed_sums(world, weights, seeds, key, first, last, origin):
     """Return what `spread_sums` does, of the spreads of cascades by the deadline."""
     n, m = world.offsets.shape[0] - 1, world.others.shape[0]
     times, active = np.full(n, np.inf), np.empty(n, np.int64)
@@ -116,17 +101,7 @@ def timed_sums(
 
 
 @kernel
-def draw_timed_sets(
-    world: World,
-    backwards: Timed,
-    key: int,
-    first: int,
-    last: int,
-    owners: AnyArray,
-    ends: IntArray,
-    pool: AnyArray,
-    stamps: AnyArray,
-) -> tuple[int, int, int]:
+def draw_timed_sets(world, backwards, key, first, last, owners, ends, pool, stamps):
     """Draw sets as `draw_sets` does: who reaches the root by the deadline (Tang et al. 2015, section 5)."""
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
     offsets, others, chances, scales = (

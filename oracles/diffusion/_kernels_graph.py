@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.kernels import kernel, part
+from cmab.arrays import AnyArray, IntArray
+from cmab.kernels import kernel
 
 
 class Arcs(NamedTuple):
@@ -27,8 +27,8 @@ SCALE = 2.0**31
 CERTAIN = np.uint32(1 << 31)
 
 
-@part
-def group_offsets(keys: AnyArray, n: int) -> IntArray:
+@kernel
+def group_offsets(keys, n):
     """Return where each of the groups 0..n-1 of `keys` begins once they are sorted, and the end."""
     offsets = np.zeros(n + 1, np.int64)
     for i in range(keys.shape[0]):
@@ -39,7 +39,7 @@ def group_offsets(keys: AnyArray, n: int) -> IntArray:
 
 
 @kernel
-def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
+def order_by(keys, n):
     """Return the offsets of the groups 0..n-1 of `keys` and the positions in stable order of their keys."""
     offsets = group_offsets(keys, n)
     # A counting sort: stable, and linear in keys and groups.
@@ -52,7 +52,7 @@ def order_by(keys: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
 
 
 @kernel
-def limits_of(means: FloatArray) -> tuple[AnyArray, int, int]:
+def limits_of(means):
     """Return the first 31 bits of every probability, how many of them are 1, and how many 0."""
     limits = np.empty(means.shape[0], np.uint32)
     certain, impossible = 0, 0
@@ -65,7 +65,7 @@ def limits_of(means: FloatArray) -> tuple[AnyArray, int, int]:
 
 
 @kernel
-def in_order(values: AnyArray, order: AnyArray) -> AnyArray:
+def in_order(values, order):
     """Return ``values[order]``."""
     ordered = np.empty_like(values)
     for i in range(order.shape[0]):
@@ -74,7 +74,7 @@ def in_order(values: AnyArray, order: AnyArray) -> AnyArray:
 
 
 @kernel
-def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits: AnyArray) -> AnyArray:
+def strong_components(offsets, arms, heads, limits):
     """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, without recursion).
 
     Components are numbered in the order of their lowest nodes.
@@ -130,8 +130,8 @@ def strong_components(offsets: AnyArray, arms: AnyArray, heads: AnyArray, limits
     return _renumbered(component, found)
 
 
-@part
-def _renumbered(component: AnyArray, found: int) -> AnyArray:
+@kernel
+def _renumbered(component, found):
     names = np.full(found, -1, np.int32)
     fresh = 0
     for v in range(component.shape[0]):
@@ -143,14 +143,7 @@ def _renumbered(component: AnyArray, found: int) -> AnyArray:
 
 
 @kernel
-def certain_owners(
-    offsets: AnyArray,
-    heads: AnyArray,
-    arms: AnyArray,
-    limits: AnyArray,
-    component: AnyArray,
-    chosen: AnyArray,
-) -> AnyArray:
+def certain_owners(offsets, heads, arms, limits, component, chosen):
     """Return for each component one of the `chosen` that reaches it over certain arcs, -1 where none does.
 
     `heads` come in the order of the nodes that arcs leave, `limits` in that of the arms.
@@ -183,9 +176,7 @@ def certain_owners(
 
 
 @kernel
-def reverse_arcs(
-    tails: AnyArray, heads: AnyArray, means: FloatArray, limits: AnyArray, component: AnyArray, n: int
-) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+def reverse_arcs(tails, heads, means, limits, component, n):
     """Return the possible arcs into each of `n` components as (offsets, tails, limits, arms)."""
     into = np.empty(tails.shape[0], np.int32)
     for i in range(tails.shape[0]):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, IntArray
+from cmab.arrays import AnyArray, IntArray
 from cmab.kernels import kernel
 
 
@@ -17,15 +17,7 @@ class InArcs(NamedTuple):
 
 
 @kernel
-def reach_back(
-    arcs: InArcs,
-    live: BoolArray,
-    owners: AnyArray,
-    pool: AnyArray,
-    start: int,
-    stamps: AnyArray,
-    stamp: int,
-) -> tuple[int, bool, int]:
+def reach_back(arcs, live, owners, pool, start, stamps, stamp):
     """Fill the pool with the nodes that reach ``pool[start]`` over live arcs, until one has an owner.
 
     Return the end in the pool, whether an owner was met, and the number of arcs examined.
@@ -54,16 +46,7 @@ def reach_back(
 
 
 @kernel
-def widen(
-    offsets: IntArray,
-    tails: AnyArray,
-    live: BoolArray,
-    owners: AnyArray,
-    sets: IntArray,
-    nodes: IntArray,
-    members: AnyArray,
-    is_open: BoolArray,
-) -> tuple[IntArray, IntArray]:
+def widen(offsets, tails, live, owners, sets, nodes, members, is_open):
     """Add the tails of live arcs into ``nodes[i]`` to set ``sets[i]``, for each i; return what is new so.
 
     `tails` come in the order of the nodes that arcs lead to, `live` speaks of the arcs into `nodes` side by

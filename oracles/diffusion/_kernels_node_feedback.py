@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.kernels import kernel, keyed_uniform, part
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.kernels import kernel, keyed_uniform
 
 ALONE, CREDITED, COINS = 0, 1, 2
 
@@ -40,9 +40,7 @@ class Shown(NamedTuple):
 
 
 @kernel
-def cascade_with_node_feedback(
-    rows: Rows, coins: Coins, seeds: IntArray, key: int, shows: int, once: bool, out: Shown
-) -> tuple[int, int]:
+def cascade_with_node_feedback(rows, coins, seeds, key, shows, once, out):
     """Run one cascade and show what the steps in which nodes became active tell about arcs.
 
     An arc tries its head in the step after its tail became active, unless the head was active before.
@@ -95,15 +93,15 @@ def cascade_with_node_feedback(
     return size, seen
 
 
-@part
-def _is_live(owners: AnyArray, lows: FloatArray, highs: FloatArray, key: int, j: int) -> bool:
+@kernel
+def _is_live(owners, lows, highs, key, j):
     # For thresholds the owner is the head: one number chooses among the arcs into it.
     number = keyed_uniform(key, owners[j])
     return bool(number < highs[j] and (lows.shape[0] == 0 or number >= lows[j]))
 
 
-@part
-def _forget(offsets: IntArray, heads: AnyArray, nodes: IntArray, tries: IntArray, ever: BoolArray) -> None:
+@kernel
+def _forget(offsets, heads, nodes, tries, ever):
     """Set the tries of this step back, and remember that there were some."""
     for v in nodes:
         for j in range(offsets[v], offsets[v + 1]):

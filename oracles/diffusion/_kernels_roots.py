@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import kernel
 from oracles.diffusion._kernels_graph import SCALE
 
@@ -15,9 +14,7 @@ _LEAST_DEGREE, _COST_OF_SKIP = 15, 4.5
 
 
 @kernel
-def live_chances(
-    offsets: IntArray, arms: AnyArray, chances: FloatArray, masses: FloatArray, most: float
-) -> tuple[FloatArray, float]:
+def live_chances(offsets, arms, chances, masses, most):
     """Return the probability that at least one arc into each node is live, and the mass of such nodes.
 
     Stop when that is above `most`: the rest is left at 0.
@@ -35,9 +32,7 @@ def live_chances(
 
 
 @kernel
-def skip_rates(
-    offsets: IntArray, limits: AnyArray, arms: AnyArray, chances: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def skip_rates(offsets, limits, arms, chances):
     """Return 1 / ln(1 - p) of each node's largest probability p, and p; 0 where single coins are faster."""
     n = offsets.shape[0] - 1
     rates, tops = np.zeros(n), np.zeros(n)
@@ -59,7 +54,7 @@ def skip_rates(
 
 
 @kernel
-def alias_table(masses: FloatArray) -> tuple[FloatArray, AnyArray]:
+def alias_table(masses):
     """Return Vose's alias table (cuts, aliases) of a distribution in proportion to `masses`."""
     n = masses.shape[0]
     cuts, aliases = np.ones(n), np.arange(n).astype(np.int32)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.kernels import GOLDEN, borrows, kernel, mix, part, to_unit
+from cmab.kernels import GOLDEN, kernel, lean_kernel, mix, to_unit
 from oracles.diffusion._kernels_graph import SCALE
 
 S33 = np.uint64(33)
@@ -41,11 +41,8 @@ class World(NamedTuple):
     gammas: FloatArray
 
 
-@part
-@borrows
-def draw_root(
-    roots: AnyArray, cuts: FloatArray, aliases: AnyArray, state: np.uint64
-) -> tuple[int, np.uint64]:
+@lean_kernel
+def draw_root(roots, cuts, aliases, state):
     """Return the root that the stream at `state` begins with, and the state after it."""
     state += GOLDEN
     # Vose's alias method: a slot, then a coin between its two nodes; cuts of 1 need no coin.
@@ -57,9 +54,8 @@ def draw_root(
     return roots[slot], state
 
 
-@kernel
-@borrows
-def is_below(word: np.uint64, chance: float) -> bool:
+@lean_kernel
+def is_below(word, chance):
     """Return whether a 64-bit number is below ``2^64 * chance``, where their first 31 bits are equal.
 
     So a probability is rounded by less than 2^-64: for fewer than 2^40 coins, which is more than any sample
@@ -69,9 +65,8 @@ def is_below(word: np.uint64, chance: float) -> bool:
     return bool(np.float64(word & _LAST_33) < rest * _REST)
 
 
-@part
-@borrows
-def _first_live(first: int, last: int, arms: AnyArray, chances: FloatArray, left: float) -> int:
+@lean_kernel
+def _first_live(first, last, arms, chances, left):
     """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
     all_dead, possible = 1.0, first
     for i in range(first, last):
@@ -86,11 +81,8 @@ def _first_live(first: int, last: int, arms: AnyArray, chances: FloatArray, left
     return possible  # `left` came out as not below 0 by rounding
 
 
-@part
-@borrows
-def _next_by_coins(
-    i: int, stop: int, limits: AnyArray, arms: AnyArray, chances: FloatArray, state: np.uint64
-) -> int:
+@lean_kernel
+def _next_by_coins(i, stop, limits, arms, chances, state):
     """Return the first live arc from `i` on, or `stop`; the next coins after `state` are theirs, one each."""
     while i < stop:
         state += GOLDEN
@@ -103,11 +95,8 @@ def _next_by_coins(
     return i
 
 
-@part
-@borrows
-def _next_by_skips(
-    i: int, stop: int, rate: float, top: float, arms: AnyArray, chances: FloatArray, state: np.uint64
-) -> tuple[int, np.uint64]:
+@lean_kernel
+def _next_by_skips(i, stop, rate, top, arms, chances, state):
     """Return what `_next_by_coins` does, where no arc is live with more than probability `top`.
 
     The number of failures in a row at probability `top` is geometric; what ends them is a success of an arc
@@ -130,16 +119,7 @@ def _next_by_skips(
 
 
 @kernel
-def draw_sets(
-    world: World,
-    key: int,
-    first: int,
-    last: int,
-    owners: AnyArray,
-    ends: IntArray,
-    pool: AnyArray,
-    stamps: AnyArray,
-) -> tuple[int, int, int]:
+def draw_sets(world, key, first, last, owners, ends, pool, stamps):
     """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it meets a node that has an owner.
 
     The owner is a node that then is in the set, -1 where there is none; it becomes the set's last entry.

@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import kernel
 from oracles.diffusion._kernels_cascade import reachable
-from oracles.diffusion._kernels_graph import Arcs
 
 
 @kernel
-def side_by_side(offsets: IntArray, arms: AnyArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+def side_by_side(offsets, arms, means):
     """Return the interval of each arm, where those into a node lie one after another from 0 on."""
     lows, highs = np.empty(means.shape[0]), np.empty(means.shape[0])
     for v in range(offsets.shape[0] - 1):
@@ -22,9 +20,7 @@ def side_by_side(offsets: IntArray, arms: AnyArray, means: FloatArray) -> tuple[
 
 
 @kernel
-def exact_threshold_spread(
-    arcs: Arcs, means: FloatArray, weights: FloatArray, seeds: IntArray, nodes: IntArray
-) -> float:
+def exact_threshold_spread(arcs, means, weights, seeds, nodes):
     """Return the expected spread, summed over all choices of a live arc (or none) into each of `nodes`."""
     in_offsets, in_arms = arcs.in_offsets, arcs.in_arms
     usable = np.zeros(means.shape[0], np.bool_)

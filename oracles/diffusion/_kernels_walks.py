@@ -8,7 +8,7 @@ import numpy as np
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.kernels import GOLDEN, kernel, keyed_uniform, mix, to_unit
 from oracles.diffusion._kernels_cascade import cascade_key
-from oracles.diffusion._kernels_sets import World, draw_root
+from oracles.diffusion._kernels_sets import draw_root
 
 
 class OutArcs(NamedTuple):
@@ -20,16 +20,7 @@ class OutArcs(NamedTuple):
 
 
 @kernel
-def draw_walks(
-    world: World,
-    key: int,
-    first: int,
-    last: int,
-    owners: AnyArray,
-    ends: IntArray,
-    pool: AnyArray,
-    stamps: AnyArray,
-) -> tuple[int, int, int]:
+def draw_walks(world, key, first, last, owners, ends, pool, stamps):
     """Draw sets as `draw_sets` does, where at most one arc into each node is live.
 
     Arc i is the live one with probability ``chances[arms[i]]`` (Kempe et al. 2003, Claim 2.6,
@@ -73,9 +64,7 @@ def draw_walks(
 
 
 @kernel
-def threshold_sums(
-    arcs: OutArcs, weights: FloatArray, seeds: IntArray, key: int, first: int, last: int, origin: float
-) -> tuple[float, float]:
+def threshold_sums(arcs, weights, seeds, key, first, last, origin):
     """Return what `spread_sums` does, of the spreads of cascades by thresholds.
 
     A node becomes active when the weights of the arcs from active nodes exceed its threshold, which belongs

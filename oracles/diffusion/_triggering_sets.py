@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph
 
@@ -146,10 +147,12 @@ class TriggeringSets(ReverseGraph):
             arcs, askers = arcs_into(graph, nodes)
             examined += np.bincount(sets[askers], minlength=n_sets)
             live = self.live_into(arcs, askers, rng)
-            sets, nodes = widen(graph.in_arcs[0], graph.in_tails, live, owners, sets, nodes, members, is_open)
+            sets, nodes = call_kernel(
+                widen, graph.in_arcs[0], graph.in_tails, live, owners, sets, nodes, members, is_open
+            )
             steps.append((sets, nodes))
         sets, nodes = (np.concatenate(parts) for parts in zip(*steps, strict=True))
-        ends, order = order_by(sets, n_sets)
+        ends, order = call_kernel(order_by, sets, n_sets)
         return _Block(ends, nodes[order].astype(np.int32), ~is_open, examined)
 
 

@@ -137,4 +137,6 @@ class TimedSets(ReverseGraph):
         from oracles.diffusion._kernels_deadlines import draw_timed_sets
 
         assert self.backwards is not None
-        return draw_timed_sets(self.world, self.backwards, key, first, last, owners, ends, pool, stamps)
+        rest = (key, first, last, owners, ends, pool, stamps)
+        drawn: tuple[int, int, int] = draw_timed_sets(self.world, self.backwards, *rest)
+        return drawn

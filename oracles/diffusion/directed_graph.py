@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from cmab.validation import frozen, integer, shown, vector
 from oracles._networks import network_of
 from oracles.diffusion._memory import require_memory
@@ -197,7 +198,8 @@ class DirectedGraph:
         """Arcs out of each node: node v has ``arcs[offsets[v]:offsets[v + 1]]``; ``(offsets, arcs)``."""
         from oracles.diffusion._kernels_graph import order_by
 
-        return order_by(self.tails, self.n_nodes)
+        arcs: tuple[IntArray, AnyArray] = call_kernel(order_by, self.tails, self.n_nodes)
+        return arcs
 
     @cached_property
     def out_heads(self) -> AnyArray:
@@ -209,7 +211,8 @@ class DirectedGraph:
         """Arcs into each node, in the form of `out_arcs`."""
         from oracles.diffusion._kernels_graph import order_by
 
-        return order_by(self.heads, self.n_nodes)
+        arcs: tuple[IntArray, AnyArray] = call_kernel(order_by, self.heads, self.n_nodes)
+        return arcs
 
     @cached_property
     def in_tails(self) -> AnyArray:

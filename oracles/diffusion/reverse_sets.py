@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from oracles.diffusion._memory import require_memory
 from oracles.diffusion._threads import in_parts, short_of
 from oracles.diffusion.directed_graph import DirectedGraph
@@ -129,12 +130,11 @@ class ReverseGraph:
     ) -> tuple[int, int, int]:
         """Draw sets; see `draw_sets`."""
         if self.model == "ic":
-            from oracles.diffusion._kernels_sets import draw_sets
-
-            return draw_sets(self.world, key, first, last, owners, ends, pool, stamps)
-        from oracles.diffusion._kernels_walks import draw_walks
-
-        return draw_walks(self.world, key, first, last, owners, ends, pool, stamps)
+            from oracles.diffusion._kernels_sets import draw_sets as draw
+        else:
+            from oracles.diffusion._kernels_walks import draw_walks as draw
+        drawn: tuple[int, int, int] = draw(self.world, key, first, last, owners, ends, pool, stamps)
+        return drawn
 
     @property
     def n_together(self) -> int:
@@ -161,7 +161,9 @@ class ReverseGraph:
             owners[chosen] = chosen
             return owners
         offsets, arms = self.graph.out_arcs
-        return certain_owners(offsets, self.graph.out_heads, arms, self.limits, self.component, chosen)
+        out_heads, limits = self.graph.out_heads, self.limits
+        owned: AnyArray = certain_owners(offsets, out_heads, arms, limits, self.component, chosen)
+        return owned
 
     @property
     def n_components(self) -> int:
@@ -193,11 +195,11 @@ def _with_sampler(
     gammas, total_weight = np.empty(0), float(masses.sum())
     if sampler in ("auto", "pairs"):
         most = np.inf if sampler == "pairs" else _WORTH_PAIRS * total_weight
-        chances, mass = live_chances(offsets, arms, probabilities, masses, most)
+        chances, mass = call_kernel(live_chances, offsets, arms, probabilities, masses, most)
         if 0.0 < mass <= most:
             gammas, total_weight = chances, mass
     if sampler in ("auto", "skips", "sentinels"):
-        rates, tops = skip_rates(offsets, limits, arms, probabilities)
+        rates, tops = call_kernel(skip_rates, offsets, limits, arms, probabilities)
     else:
         rates, tops = np.zeros(n), np.zeros(n)
     if uniform and len(gammas) == 0:
@@ -205,7 +207,7 @@ def _with_sampler(
         aliases = component
     else:
         roots = np.arange(n, dtype=np.int32)
-        cuts, aliases = alias_table(masses * gammas if len(gammas) else masses)
+        cuts, aliases = call_kernel(alias_table, masses * gammas if len(gammas) else masses)
     certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
     world = World(roots, cuts, aliases, *arcs, probabilities, rates, tops, gammas)
     return world, total_weight, certain
@@ -306,4 +308,5 @@ class SetCollection:
         """Return the sets that hold each component, as (offsets, sets)."""
         from oracles.diffusion._kernels_cover import invert
 
-        return invert(self.ends, self.pool, self.graph.n_components)
+        index: tuple[IntArray, AnyArray] = call_kernel(invert, self.ends, self.pool, self.graph.n_components)
+        return index

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from oracles.diffusion._memory import require_memory
 from oracles.diffusion.directed_graph import DirectedGraph
 
@@ -51,10 +52,11 @@ def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> Flo
     from oracles.diffusion._kernels_cascade import exact_activation, uncertain_arms
 
     offsets, arms = graph.out_arcs
-    uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
+    uncertain, count = call_kernel(uncertain_arms, offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
     if count > _MOST_UNCERTAIN:
         return None
-    return exact_activation(offsets, arms, graph.heads, means, seeds, uncertain)
+    activation: FloatArray = exact_activation(offsets, arms, graph.heads, means, seeds, uncertain)
+    return activation
 
 
 def exact_threshold_spread(
@@ -65,7 +67,7 @@ def exact_threshold_spread(
     from oracles.diffusion._kernels_graph import Arcs
     from oracles.diffusion._kernels_thresholds import exact_threshold_spread as enumerate_choices
 
-    _, reached = reachable(*graph.out_arcs, graph.heads, means > 0.0, seeds)
+    _, reached = call_kernel(reachable, *graph.out_arcs, graph.heads, means > 0.0, seeds)
     reached[seeds] = False
     nodes = np.flatnonzero(reached)
     # Each node chooses one of its arcs or none; logarithms, for the product may overflow.

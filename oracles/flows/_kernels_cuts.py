@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.kernels import borrows, kernel, part
-from oracles.flows._kernels_flows import Pipes
+from cmab.arrays import IntArray
+from cmab.kernels import kernel, lean_kernel
 
 
 class Levels(NamedTuple):
@@ -17,16 +16,14 @@ class Levels(NamedTuple):
     queue: IntArray
 
 
-@part
-@borrows
-def _end(pipes: Pipes, entry: int) -> int:
+@lean_kernel
+def _end(pipes, entry):
     """Return the node to which an entry leads."""
     return int(pipes.tails[entry >> 1] if entry & 1 else pipes.heads[entry >> 1])
 
 
-@part
-@borrows
-def _measure(pipes: Pipes, room: FloatArray, source: int, levels: Levels) -> None:
+@lean_kernel
+def _measure(pipes, room, source, levels):
     """Write the distances over entries that have room; -1 for nodes that are not reached."""
     level, at, queue = levels
     level[:] = -1
@@ -44,7 +41,7 @@ def _measure(pipes: Pipes, room: FloatArray, source: int, levels: Levels) -> Non
 
 
 @kernel
-def minimum_cut(pipes: Pipes, room: FloatArray, source: int, target: int, is_near: BoolArray) -> bool:
+def minimum_cut(pipes, room, source, target, is_near):
     """Write which nodes are on the source's side of a cheapest cut; return whether there is a finite one.
 
     ``room[2 i]`` is what fits through arc i, ``room[2 i + 1]`` what fits back; both are used up. Dinic 1970.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.kernels import borrows, heap_drop, heap_rise, kernel, part
+from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel
 
 
 class Pipes(NamedTuple):
@@ -40,9 +40,7 @@ def pipes_of(tails: IntArray, heads: IntArray, n_nodes: int) -> Pipes:
 
 
 @kernel
-def cheapest_flow(
-    pipes: Pipes, costs: FloatArray, excess: IntArray, order: IntArray, is_used: BoolArray
-) -> bool:
+def cheapest_flow(pipes, costs, excess, order, is_used):
     """Write which arcs carry the cheapest flow from positive `excess` to negative; return whether one can.
 
     ``costs[arc] = inf`` closes an arc. Costs may be negative where `order` is a topological order of the
@@ -86,17 +84,8 @@ def cheapest_flow(
     return True
 
 
-@part
-@borrows
-def _nearest(
-    pipes: Pipes,
-    costs: FloatArray,
-    potential: FloatArray,
-    excess: IntArray,
-    is_used: BoolArray,
-    source: int,
-    search: Search,
-) -> int:
+@lean_kernel
+def _nearest(pipes, costs, potential, excess, is_used, source, search):
     """Return the nearest node with negative excess, -1 if none is reached: Dijkstra on reduced costs."""
     distance, into, is_final, heap, keys = search
     distance[:], is_final[:] = np.inf, False
@@ -126,7 +115,7 @@ def _nearest(
 
 
 @kernel
-def strip_cycles(pipes: Pipes, is_used: BoolArray) -> None:
+def strip_cycles(pipes, is_used):
     """Take arcs out of use that only lead around: cycles, and both directions of an edge."""
     n = pipes.offsets.shape[0] - 1
     arriving, stack, before = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cmab.arrays import BoolArray, IntArray
+from cmab.compiled.forms import call_kernel
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence._sentinels import hold_back
 from oracles.influence.certificate import concave_bound, upper_bound
@@ -42,13 +43,13 @@ def choose_some(
     index = Index(sets.ends, sets.pool, *sets.index())
     nodes, per_set = np.flatnonzero(allowed), reverse.total_weight / n_sets
     if len(reverse.world.gammas) == 0:
-        chosen, covered, bound, gain = cover(index, k, allowed, sets.sentinels)
+        chosen, covered, bound, gain = call_kernel(cover, index, k, allowed, sets.sentinels)
         if len(sets.sentinels) and hold_back(len(sets.sentinels), covered, bound, gain, least_share):
             sets.complete()
             return choose_some(sets, k, allowed, log_term, is_last)
         optimum = upper_bound(bound, n_sets, reverse.total_weight, log_term)
     else:
-        chosen, covered = cover_and_gain(index, k, nodes, reverse.certain, per_set)
+        chosen, covered = call_kernel(cover_and_gain, index, k, nodes, reverse.certain, per_set)
         optimum = _bound_with_certain(sets, index, k, nodes, chosen, covered, log_term)
     chosen = _filled(chosen, k, allowed, reverse)
     if is_last:

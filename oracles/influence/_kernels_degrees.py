@@ -2,15 +2,11 @@
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.kernels import kernel
-from oracles.diffusion._kernels_graph import Arcs
 
 
 @kernel
-def seeds_by_degree(
-    arcs: Arcs, means: FloatArray, k: int, candidates: BoolArray, single: bool, discount: bool
-) -> IntArray:
+def seeds_by_degree(arcs, means, k, candidates, single, discount):
     """Choose `k` candidates one by one by their scores, ties to the lowest.
 
     The score of v is the expected number of nodes that v activates in one step; with `single`, nodes that

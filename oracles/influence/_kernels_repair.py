@@ -11,7 +11,7 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, IntArray
 from cmab.kernels import GOLDEN, kernel, mix
 from oracles.diffusion._kernels_graph import CERTAIN
-from oracles.diffusion._kernels_sets import S33, World, draw_root
+from oracles.diffusion._kernels_sets import S33, draw_root
 
 # The first numbers of a set's stream are for its root.
 _COINS = 3
@@ -33,22 +33,14 @@ class OldSets(NamedTuple):
 
 
 @kernel
-def coin(base: np.uint64, number: int, arc: int) -> np.uint64:
+def coin(base, number, arc):
     """Return the 31-bit coin of an arc in a set; `base` is the mixed key."""
     stream = mix(base + np.uint64(number + 1) * GOLDEN)
     return mix(stream + np.uint64(arc + _COINS) * GOLDEN) >> S33
 
 
 @kernel
-def draw_or_copy(
-    world: World,
-    key: int,
-    done: int,
-    old: OldSets,
-    guards: Guards,
-    ends: IntArray,
-    pool: AnyArray,
-) -> tuple[int, int, int]:
+def draw_or_copy(world, key, done, old, guards, ends, pool):
     """Fill `ends` and `pool` from set number `done` on, until the pool could overflow.
 
     Old sets that are not stale are copied, others drawn; what coins of those say is added to the guards.
@@ -103,9 +95,7 @@ def draw_or_copy(
 
 
 @kernel
-def coins_to_compare(
-    offsets: IntArray, limits: AnyArray, guards: Guards, holders: IntArray
-) -> tuple[int, int]:
+def coins_to_compare(offsets, limits, guards, holders):
     """Return how many coins `find_stale` would look at, and how many there are in all sets together."""
     floors, ceilings = guards
     some, whole = 0, 0
@@ -120,16 +110,7 @@ def coins_to_compare(
 
 
 @kernel
-def find_stale(
-    offsets: IntArray,
-    key: int,
-    before: AnyArray,
-    after: AnyArray,
-    guards: Guards,
-    holders: IntArray,
-    sets: AnyArray,
-    n_sets: int,
-) -> BoolArray:
+def find_stale(offsets, key, before, after, guards, holders, sets, n_sets):
     """Return which sets change with the limits `before` that become `after`, and make the guards hold again.
 
     The sets that hold node v are ``sets[holders[v]:holders[v + 1]]``. No coin lies between an arc's guards,

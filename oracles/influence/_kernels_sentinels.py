@@ -4,15 +4,12 @@ import math
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.kernels import kernel
 from oracles.diffusion._kernels_graph import order_by
 
 
 @kernel
-def most_covering(
-    ends: IntArray, pool: AnyArray, arcs_out: FloatArray, allowed: BoolArray, k: int, least_gain: int
-) -> tuple[IntArray, int]:
+def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
     """Return at most `k` allowed nodes that cover `least_gain` sets more each, and the entries of their sets.
 
     Set i is the entries of `pool` before ``ends[i + 1]`` and from ``ends[i]`` on. Among nodes that cover as

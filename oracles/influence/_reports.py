@@ -9,6 +9,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.campaigns.names import missing
+from cmab.compiled.forms import call_kernel
 from cmab.feedback import Feedback
 from cmab.validation import integer, shown
 from oracles.diffusion.directed_graph import DirectedGraph
@@ -60,7 +61,7 @@ def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable:
     from oracles.diffusion._kernels_cascade import reachable
 
     offsets, arms = oracle.graph.out_arcs
-    _, reached = reachable(offsets, arms, oracle.graph.heads, usable, seeds)
+    _, reached = call_kernel(reachable, offsets, arms, oracle.graph.heads, usable, seeds)
     lost = active[~reached[active]]
     if len(lost):
         name = oracle.graph.label(int(lost[0]))

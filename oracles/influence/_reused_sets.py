@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, IntArray
+from cmab.compiled.forms import call_kernel
 from oracles.diffusion._memory import require_memory
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence._choosing import choose_some
@@ -114,7 +115,7 @@ def _with_drawn(world: World, key: int, n_sets: int, old: Sample, stale: BoolArr
         pool = larger
         done, more, examined = draw_or_copy(world, key, done, kept, guards, ends, pool)
         drawn, arcs, per_set = drawn + more, arcs + examined, ends[done] / max(1, done)
-    holders, sets = invert(ends, pool, n)
+    holders, sets = call_kernel(invert, ends, pool, n)
     return Sample(world.limits, old.floors, old.ceilings, ends, pool, holders, sets, drawn, arcs)
 
 
@@ -124,7 +125,7 @@ def trimmed(sample: Sample, n_sets: int) -> Sample:
 
     ends = sample.ends[: n_sets + 1].copy()
     pool = sample.pool[: ends[-1]].copy()
-    holders, sets = invert(ends, pool, len(sample.holders) - 1)
+    holders, sets = call_kernel(invert, ends, pool, len(sample.holders) - 1)
     return sample._replace(ends=ends, pool=pool, holders=holders, sets=sets)
 
 

@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from cmab.arrays import BoolArray, IntArray
+from cmab.compiled.forms import call_kernel
 from oracles.diffusion.reverse_sets import SetCollection
 
 # Measured on the graphs of the benchmark: smaller sets are drawn as fast as sentinels are found in them.
@@ -61,7 +62,8 @@ def _cost_too_much(sets: SetCollection, sentinels: IntArray, k: int, allowed: Bo
     from oracles.diffusion._kernels_cover import Index, cover
 
     index = Index(sets.ends, sets.pool, *sets.index())
-    return hold_back(len(sentinels), *cover(index, k, allowed, sentinels)[1:], least_share=0.0)
+    _, covered, bound, gain = call_kernel(cover, index, k, allowed, sentinels)
+    return hold_back(len(sentinels), covered, bound, gain, least_share=0.0)
 
 
 def hold_back(n_sentinels: int, covered: int, bound: int, gain: int, least_share: float) -> bool:
@@ -94,5 +96,5 @@ def _most_covering(sets: SetCollection, k: int, allowed: BoolArray) -> tuple[Int
     reverse, ends = sets.graph, sets.ends
     counted = np.bincount(reverse.component, reverse.graph.out_degrees, reverse.n_components)
     arcs_out = counted.astype(np.float64, copy=False)
-    chosen, n_covered = most_covering(ends, sets.pool, arcs_out, allowed, k, _LEAST_GAIN)
+    chosen, n_covered = call_kernel(most_covering, ends, sets.pool, arcs_out, allowed, k, _LEAST_GAIN)
     return chosen, n_covered / int(ends[-1])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
@@ -255,7 +256,7 @@ class InfluenceOracle(Oracle):
 
         offsets, arms = self.graph.out_arcs
         usable = np.ones(self.n_arms, np.bool_)
-        _, reached = reachable(offsets, arms, self.graph.heads, usable, super_arm)
+        _, reached = call_kernel(reachable, offsets, arms, self.graph.heads, usable, super_arm)
         return np.flatnonzero(reached[self.graph.tails])
 
     def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:

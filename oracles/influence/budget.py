@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from cmab.former_arguments import formerly
 from cmab.validation import frozen, real, vector
 from oracles.diffusion.directed_graph import DirectedGraph
@@ -164,7 +165,7 @@ class BudgetedInfluence(InfluenceOracle):
 
         index = Index(sets.ends, sets.pool, *sets.index())
         degrees = np.diff(index.offsets)
-        chosen, covered, left = cover_within(index, costs, _PARTS)
+        chosen, covered, left = call_kernel(cover_within, index, costs, _PARTS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         # Greedy alone has no ratio: one node may be worth more than all that it buys first.

@@ -75,7 +75,8 @@ class DegreeHeuristic(InfluenceOracle):
         probabilities = self._check_means(means, 0.0, 1.0)
         graph, single, discount = self.graph, self.rule == "single", self.rule == "discount"
         arcs = Arcs(graph.tails, graph.heads, *graph.out_arcs, *graph.in_arcs)
-        return seeds_by_degree(arcs, probabilities, self.k, self.candidates, single, discount)
+        seeds: IntArray = seeds_by_degree(arcs, probabilities, self.k, self.candidates, single, discount)
+        return seeds
 
 
 class MonteCarloGreedy(InfluenceOracle):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from cmab.former_arguments import formerly
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, shown
@@ -122,7 +123,7 @@ class TriggeringInfluence(InfluenceMaximization):
         spreads = np.empty(cascades)
         for i in range(cascades):
             live = self._live(probabilities, keyed_generator(KEY, i))
-            nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, super_arm)
+            nodes, _ = call_kernel(reachable, *self.graph.out_arcs, self.graph.heads, live, super_arm)
             spreads[i] = worth[nodes].sum()
         mean = float(spreads.mean())
         error = standard_error(float(np.hypot.reduce(spreads - mean)), 0.0, cascades)

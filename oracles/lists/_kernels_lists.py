@@ -1,12 +1,10 @@
 """The k best arms in order, and what a list is worth."""
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, kernel, solve_kernel, top_k
+from cmab.kernels import lean_kernel, solve_kernel, top_k
 
 
-@kernel
-@borrows
-def rank(means: FloatArray, k: int, chosen: IntArray) -> None:
+@lean_kernel
+def rank(means, k, chosen):
     """Write the k largest means' arms to `chosen`, best first; ties go to the lower index."""
     top_k(means, k, chosen)
     # They come in the order of their indices, which a stable sort keeps among equals.
@@ -19,17 +17,15 @@ def rank(means: FloatArray, k: int, chosen: IntArray) -> None:
 
 
 @solve_kernel
-@borrows
-def solve_ranked(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_ranked(means, integers, reals, out):
     """The compiled form of `RankedTopK.solve`; `integers` holds k."""
     k = int(integers[0])
     rank(means, k, out)
     return k
 
 
-@kernel
-@borrows
-def list_worth(super_arm: IntArray, size: int, means: FloatArray, is_disjunctive: bool) -> float:
+@lean_kernel
+def list_worth(super_arm, size, means, is_disjunctive):
     """Return the probability that one entry succeeds at least, or that all of them do."""
     worth = 0.0 if is_disjunctive else 1.0
     for j in range(size):

@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, descending_order, part, solve_kernel
+from cmab.arrays import IntArray
+from cmab.kernels import descending_order, lean_kernel, solve_kernel
 from oracles.matroids._kernels_greedy import kruskal, laminar_greedy
 
 
-@part
-@borrows
-def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray, scratch: IntArray) -> None:
+@lean_kernel
+def _best_first(means, sign, reals, order, scratch):
     """Write the arms from the best mean to the worst; `reals` takes the signed means."""
     for i in range(means.shape[0]):
         # Exact, for the sign is 1 or -1; so ties stay ties.
@@ -17,9 +16,8 @@ def _best_first(means: FloatArray, sign: int, reals: FloatArray, order: IntArray
     descending_order(reals, order, scratch)
 
 
-@part
-@borrows
-def _write(taken: IntArray, out: IntArray) -> int:
+@lean_kernel
+def _write(taken, out):
     """Write the arms taken in increasing order; return their number."""
     # No sort: the marks stand in the order of the arms.
     size = 0
@@ -31,8 +29,7 @@ def _write(taken: IntArray, out: IntArray) -> int:
 
 
 @solve_kernel
-@borrows
-def solve_laminar(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_laminar(means, integers, reals, out):
     """`integers`: sign, sets, order, scratch and innermost (m each), parent, room and scratch (sets)."""
     m, sign, n = means.shape[0], integers[0], integers[1]
     order, taken, rest = integers[2 : 2 + m], integers[2 + m : 2 + 2 * m], integers[2 + 2 * m :]
@@ -44,8 +41,7 @@ def solve_laminar(means: FloatArray, integers: IntArray, reals: FloatArray, out:
 
 
 @solve_kernel
-@borrows
-def solve_graphic(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_graphic(means, integers, reals, out):
     """`integers`: sign, nodes, order, scratch, tails and heads (m each), scratch (twice the nodes)."""
     m, sign, n = means.shape[0], integers[0], integers[1]
     order, taken, rest = integers[2 : 2 + m], integers[2 + m : 2 + 2 * m], integers[2 + 2 * m :]

@@ -2,15 +2,11 @@
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.kernels import borrows, kernel, part
+from cmab.kernels import kernel, lean_kernel
 
 
-@kernel
-@borrows
-def laminar_greedy(
-    order: IntArray, innermost: IntArray, parent: IntArray, room: IntArray, left: IntArray, taken: IntArray
-) -> None:
+@lean_kernel
+def laminar_greedy(order, innermost, parent, room, left, taken):
     """Write 1 to `taken` for the arms that are taken, else 0; `left` is scratch, as long as `room`.
 
     A set and all that contain it lose one of their room with each arm.
@@ -33,9 +29,8 @@ def laminar_greedy(
             s = parent[s]
 
 
-@part
-@borrows
-def _find(root: IntArray, node: int) -> int:
+@lean_kernel
+def _find(root, node):
     """Return the representative of the component of `node`, halving the path to it."""
     while root[node] != node:
         root[node] = root[root[node]]
@@ -43,11 +38,8 @@ def _find(root: IntArray, node: int) -> int:
     return node
 
 
-@kernel
-@borrows
-def kruskal(
-    order: IntArray, tails: IntArray, heads: IntArray, root: IntArray, size: IntArray, taken: IntArray
-) -> None:
+@lean_kernel
+def kruskal(order, tails, heads, root, size, taken):
     """Write 1 to `taken` for the edges that join two components when they are added in this order, else 0.
 
     `root` and `size` are scratch, as long as there are nodes.
@@ -68,7 +60,7 @@ def kruskal(
 
 
 @kernel
-def root_forest(forest: IntArray, tails: IntArray, heads: IntArray, n_nodes: int) -> IntArray:
+def root_forest(forest, tails, heads, n_nodes):
     """Return (parent, edge to it, depth) of each node, as rows; roots have depth 0."""
     first = np.full(n_nodes, -1, np.int64)
     following = np.empty(2 * forest.shape[0], np.int64)  # linked lists of half-edges
@@ -102,7 +94,7 @@ def root_forest(forest: IntArray, tails: IntArray, heads: IntArray, n_nodes: int
 
 
 @kernel
-def forest_path(u: int, v: int, rooted: IntArray) -> IntArray:
+def forest_path(u, v, rooted):
     """Return the edges of the path between two nodes of one tree."""
     path = np.empty(rooted[2, u] + rooted[2, v], np.int64)
     size = 0
@@ -117,15 +109,7 @@ def forest_path(u: int, v: int, rooted: IntArray) -> IntArray:
 
 
 @kernel
-def search(
-    start: int,
-    offsets: IntArray,
-    sets: IntArray,
-    holder: IntArray,
-    reached_by: IntArray,
-    seen: BoolArray,
-    queue: IntArray,
-) -> tuple[int, int]:
+def search(start, offsets, sets, holder, reached_by, seen, queue):
     """Search alternating paths from an arm to a set without a holder, through sets not `seen` before.
 
     Returns that set (-1 if none is reached) and the number of arms reached, which are then in `queue`.
@@ -150,7 +134,7 @@ def search(
 
 
 @kernel
-def transversal_greedy(order: IntArray, offsets: IntArray, sets: IntArray, holder: IntArray) -> BoolArray:
+def transversal_greedy(order, offsets, sets, holder):
     """Return which arms are taken, and write to `holder` (given as -1) the arm that represents each set.
 
     What a failed search has seen stays closed: all those sets are held by arms that reach no other set, and
@@ -177,7 +161,7 @@ def transversal_greedy(order: IntArray, offsets: IntArray, sets: IntArray, holde
 
 
 @kernel
-def linear_greedy(order: IntArray, vectors: FloatArray, tolerance: float) -> BoolArray:
+def linear_greedy(order, vectors, tolerance):
     """Return which vectors (rows, of length 1 or 0) lie further than `tolerance` from those taken before."""
     n_arms, dimension = vectors.shape
     taken = np.zeros(n_arms, np.bool_)

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, descending_order, part, solve_kernel
+from cmab.kernels import descending_order, lean_kernel, solve_kernel
 
 
 class Items(NamedTuple):
@@ -24,17 +24,8 @@ class States(NamedTuple):
     step: IntArray
 
 
-@part
-@borrows
-def _sort_items(
-    means: FloatArray,
-    sizes: IntArray,
-    room: int,
-    epsilon: float,
-    items: Items,
-    order: IntArray,
-    ratio: FloatArray,
-) -> int:
+@lean_kernel
+def _sort_items(means, sizes, room, epsilon, items, order, ratio):
     """Write the items of positive mean that take up room and fit; return their number.
 
     Means are scaled by a power of two, so that sums neither overflow nor vanish. For `epsilon` they are
@@ -61,9 +52,8 @@ def _sort_items(
     return n
 
 
-@part
-@borrows
-def _greedy(items: Items, n: int, room: int) -> float:
+@lean_kernel
+def _greedy(items, n, room):
     """Mark the items that fit when taken in turn, and return their worth."""
     total = 0.0
     for i in range(n):
@@ -75,9 +65,8 @@ def _greedy(items: Items, n: int, room: int) -> float:
     return total
 
 
-@part
-@borrows
-def _best(items: Items, n: int, room: int, old: States, new: States, history: IntArray) -> bool:
+@lean_kernel
+def _best(items, n, room, old, new, history):
     """Mark the items of a best set; false if the scratch arrays are too short for it.
 
     Nemhauser and Ullmann 1969: with each item, the list of sets is merged with the same sets and the item; of
@@ -129,8 +118,7 @@ def _best(items: Items, n: int, room: int, old: States, new: States, history: In
 
 
 @solve_kernel
-@borrows
-def solve_knapsack(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_knapsack(means, integers, reals, out):
     """Write the best set that fits, in increasing order; -1 if the scratch arrays are too short.
 
     `integers`: room, most sets, most steps, sizes, then scratch; `reals`: epsilon, then scratch.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, heap_drop, heap_rise, kernel, part, solve_kernel
+from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel, solve_kernel
 
 
 class Roads(NamedTuple):
@@ -23,7 +23,7 @@ class Roads(NamedTuple):
 
 
 @kernel
-def dijkstra(roads: Roads, weights: FloatArray, source: int, target: int, path: IntArray) -> int:
+def dijkstra(roads, weights, source, target, path):
     """Write a cheapest path as `trace` does, for weights that are not negative; ties go to lower nodes.
 
     ``weights[e] = inf`` closes edge e.
@@ -56,9 +56,8 @@ def dijkstra(roads: Roads, weights: FloatArray, source: int, target: int, path: 
     return trace(into, roads.tails, roads.heads, source, target, path)
 
 
-@kernel
-@borrows
-def shrink(weights: FloatArray, n_nodes: int) -> None:
+@lean_kernel
+def shrink(weights, n_nodes):
     """Multiply weights of which a path could sum to infinity by a power of two: paths compare as before."""
     largest = 0.0
     for weight in weights:
@@ -78,11 +77,8 @@ class Search(NamedTuple):
     into: IntArray
 
 
-@kernel
-@borrows
-def acyclic(
-    roads: Roads, search: Search, weights: FloatArray, source: int, target: int, path: IntArray
-) -> int:
+@lean_kernel
+def acyclic(roads, search, weights, source, target, path):
     """Write a cheapest path as `trace` does, for weights of any sign, which may be shrunk.
 
     In topological order the cost of a node is final when its turn comes, so that one pass is enough.
@@ -105,9 +101,8 @@ def acyclic(
     return trace(into, roads.tails, roads.heads, source, target, path)
 
 
-@part
-@borrows
-def trace(into: IntArray, tails: IntArray, heads: IntArray, source: int, target: int, path: IntArray) -> int:
+@lean_kernel
+def trace(into, tails, heads, source, target, path):
     """Write the edges from `source` to `target` in order; return their number, -1 if there is no way."""
     size, node = 0, target
     while node != source:
@@ -124,8 +119,7 @@ def trace(into: IntArray, tails: IntArray, heads: IntArray, source: int, target:
 
 
 @solve_kernel
-@borrows
-def solve_acyclic(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_acyclic(means, integers, reals, out):
     """`integers`: sign, nodes, source, target; order, scratch and offsets of the nodes; then the arcs.
 
     The arcs are ends, edges, tails and heads; `reals` is scratch for arcs and nodes.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.kernels import borrows, kernel, part, solve_kernel
+from cmab.kernels import lean_kernel, solve_kernel
 from oracles.paths._kernels_paths import shrink
 
 
@@ -26,9 +26,8 @@ class Sets(NamedTuple):
     joined: IntArray
 
 
-@part
-@borrows
-def _settle(heaps: Heaps, arc: int) -> None:
+@lean_kernel
+def _settle(heaps, arc):
     """Pay what waits at an arc, and leave it with both heaps below."""
     change = heaps.later[arc]
     heaps.cost[arc] += change
@@ -38,9 +37,8 @@ def _settle(heaps: Heaps, arc: int) -> None:
     heaps.later[arc] = 0.0
 
 
-@part
-@borrows
-def _meld(heaps: Heaps, one: int, other: int) -> int:
+@lean_kernel
+def _meld(heaps, one, other):
     """Return the top of both heaps together: skew heaps from the top down, Sleator and Tarjan 1986."""
     top, above = -1, -1
     while one >= 0 and other >= 0:
@@ -63,18 +61,16 @@ def _meld(heaps: Heaps, one: int, other: int) -> int:
     return top
 
 
-@part
-@borrows
-def _find(up: IntArray, node: int) -> int:
+@lean_kernel
+def _find(up, node):
     """Return the root of a node's set; without shortcuts, for joins are undone."""
     while up[node] >= 0:
         node = up[node]
     return node
 
 
-@part
-@borrows
-def _join(sets: Sets, size: int, one: int, other: int) -> int:
+@lean_kernel
+def _join(sets, size, one, other):
     """Join two roots' sets, the smaller into the larger, as join number `size`; return the root."""
     if sets.members[one] < sets.members[other]:
         one, other = other, one
@@ -83,9 +79,8 @@ def _join(sets: Sets, size: int, one: int, other: int) -> int:
     return one
 
 
-@part
-@borrows
-def _undo(sets: Sets, size: int) -> None:
+@lean_kernel
+def _undo(sets, size):
     """Undo join number `size`, the last one that is left."""
     other = sets.joined[size]
     sets.members[sets.up[other]] -= sets.members[other]
@@ -101,9 +96,8 @@ class Arcs(NamedTuple):
     root: int
 
 
-@kernel
-@borrows
-def arborescence(graph: Arcs, integers: IntArray, reals: FloatArray, into: IntArray) -> bool:
+@lean_kernel
+def arborescence(graph, integers, reals, into):
     """Write the arc into each node (-1 for the root) of the cheapest one; return whether there is any.
 
     `reals` begins with the costs of the arcs, infinite where one is closed, and is scratch, two numbers an
@@ -181,8 +175,7 @@ def arborescence(graph: Arcs, integers: IntArray, reals: FloatArray, into: IntAr
 
 
 @solve_kernel
-@borrows
-def solve_arborescence(means: FloatArray, integers: IntArray, reals: FloatArray, out: IntArray) -> int:
+def solve_arborescence(means, integers, reals, out):
     """`integers`: sign, nodes, root and arcs; their tails and heads; the arcs into nodes; scratch.
 
     `reals` is scratch. Arcs beyond the base arms are free.

@@ -2,16 +2,11 @@
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.kernels import borrows, heap_drop, heap_rise, kernel, part
-from oracles.paths._kernels_paths import Roads
+from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel
 
 
-@part
-@borrows
-def _settle(
-    roads: Roads, weights: FloatArray, distance: FloatArray, into: IntArray, heap: IntArray, keys: FloatArray
-) -> None:
+@lean_kernel
+def _settle(roads, weights, distance, into, heap, keys):
     """Lower the distances of nodes to what they cost from others; write the edge where one is lowered."""
     size = 0
     for node in range(distance.shape[0]):
@@ -34,7 +29,7 @@ def _settle(
 
 
 @kernel
-def nearly_cheapest(roads: Roads, weights: FloatArray, terminals: IntArray, chosen: BoolArray) -> bool:
+def nearly_cheapest(roads, weights, terminals, chosen):
     """Write the edges of a tree within 2 - 2 / t of the cheapest; return whether there is one.
 
     Every node belongs to its nearest terminal. A spanning tree of the terminals by bridges, edges between
@@ -74,7 +69,7 @@ def nearly_cheapest(roads: Roads, weights: FloatArray, terminals: IntArray, chos
 
 
 @kernel
-def cheapest(roads: Roads, weights: FloatArray, terminals: IntArray, chosen: BoolArray) -> bool:
+def cheapest(roads, weights, terminals, chosen):
     """Write the edges of the cheapest tree; return whether there is one: Dreyfus and Wagner 1971.
 
     A tree for a set of terminals and a node either comes to the node over an edge, or is made of two trees

@@ -8,7 +8,7 @@ from refusals import refused
 
 from cmab import CUCB, LUCB1, Campaign, Session, compare, identify, simulate
 from cmab.cli import main
-from cmab.compiled import _notice
+from cmab.compiled import _watch
 from cmab.studies import _registry, _warmup
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -26,7 +26,7 @@ class Worker:
 def clock(monkeypatch):
     """A clock that stands at the seconds in a list."""
     now = [0.0]
-    monkeypatch.setattr(_notice, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(_watch, "perf_counter", lambda: now[0])
     monkeypatch.delenv("CMAB_QUIET", raising=False)
     return now
 
@@ -39,7 +39,7 @@ def compile_for(clock, stopwatch, seconds):
 
 
 def test_compiling_is_told_once_and_only_where_it_takes_long(clock, capsys):
-    stopwatch = _notice.Stopwatch("/somewhere")
+    stopwatch = _watch.Stopwatch("/somewhere")
     compile_for(clock, stopwatch, 1.5)
     clock[0] += 100.0
     assert capsys.readouterr().err == ""
@@ -58,9 +58,9 @@ def test_compiling_is_told_once_and_only_where_it_takes_long(clock, capsys):
     [("MainProcess", "", 1), ("LokyProcess-1", "", 1), ("LokyProcess-2", "", 0), ("MainProcess", "1", 0)],
 )
 def test_who_tells_it(process, quiet, is_told, clock, capsys, monkeypatch):
-    monkeypatch.setattr(_notice, "current_process", lambda: Worker(process))
+    monkeypatch.setattr(_watch, "current_process", lambda: Worker(process))
     monkeypatch.setenv("CMAB_QUIET", quiet)
-    compile_for(clock, _notice.Stopwatch(""), 5.0)
+    compile_for(clock, _watch.Stopwatch(""), 5.0)
     assert capsys.readouterr().err.count("and again in each process") == is_told
 
 
