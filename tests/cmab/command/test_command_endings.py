@@ -507,7 +507,7 @@ FAULTS = {
     ),
     "read-only": (
         OSError(errno.EROFS, os.strerror(errno.EROFS), "a.csv"),
-        "a.csv: Read-only file system; name",
+        "a.csv: Read-only file system; choose a path that can be written",
     ),
     "worker": (ChildProcessError("a worker process died"), "cmab: a worker process died\n"),
 }
