@@ -40,6 +40,8 @@ class Oracle(ABC):
     is refused with a ``ValueError`` before they run. Whether the super arm belongs to the family
     (`is_feasible`) is not asked.
 
+    A constructor raises ``ValueError`` for an argument that is not what its description asks for.
+
     Attributes
     ----------
     n_arms : int

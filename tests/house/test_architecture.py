@@ -20,11 +20,13 @@ FLOORS = [
     {
         "arrays",
         "description",
+        "former_arguments",
         "renamed",
         "states",
         "errors",
         "_interrupts",
         "_metering",
+        "_old_verbs",
         "_options",
         "_streams",
     },

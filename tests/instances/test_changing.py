@@ -484,15 +484,3 @@ def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
             assert chosen <= family, case.name
             assert set().union(*chosen) == set().union(*family), case.name
     assert len(hard) >= 3
-
-
-@pytest.mark.parametrize("case", RULES, ids=lambda case: case.name)
-def test_a_session_goes_on_from_its_file(case, tmp_path):
-    oracle, rng = TopK(6, k=2), np.random.default_rng(0)
-    session = Session(case.make(oracle), rng=0)
-    for _ in range(25):
-        session.tell(Feedback(session.ask(), rng.integers(0, 2, 2).astype(float)))
-    session.save(tmp_path / "session.npz")
-    again = Session.load(tmp_path / "session.npz", case.make(oracle))
-    assert_same_state(again.state, session.state)
-    assert np.array_equal(again.ask().super_arm, session.ask().super_arm)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from cmab import (
     CTS,
@@ -51,22 +52,17 @@ def test_contexts_are_copied_and_read_only():
     assert repr(context) == "Context(features of shape (1, 2), values of shape (1,))"
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"available": [1, 0]}, "available must be a 1-D array of booleans"),
-        ({"available": [[True]]}, "available must be a 1-D array of booleans"),
-        ({"available": np.ma.array([True, False], mask=[0, 1])}, "available must be a 1-D array"),
-        ({"features": [1.0]}, "features must be a 2-D array"),
-        ({"features": [[np.nan]]}, "features must be finite, got nan|features must be finite"),
-        ({"values": [[1.0]]}, "values must be a 1-D array"),
-        ({"values": ["1"]}, "values must be an array of real numbers"),
-        ({"values": [np.inf]}, "values must be finite"),
-    ],
+test_contexts_refuse_what_is_none = refused(
+    ({"available": [1, 0]}, "available must be a 1-D array of booleans"),
+    ({"available": [[True]]}, "available must be a 1-D array of booleans"),
+    ({"available": np.ma.array([True, False], mask=[0, 1])}, "available must be a 1-D array"),
+    ({"features": [1.0]}, "features must be a 2-D array"),
+    ({"features": [[np.nan]]}, "features must be finite, got nan|features must be finite"),
+    ({"values": [[1.0]]}, "values must be a 1-D array"),
+    ({"values": ["1"]}, "values must be an array of real numbers"),
+    ({"values": [np.inf]}, "values must be finite"),
+    by=lambda parts: Context(**parts),
 )
-def test_contexts_refuse_what_is_none(parts, message):
-    with pytest.raises(ValueError, match=message):
-        Context(**parts)
 
 
 # What oracles do within what is available --------------------------------------------------------------
