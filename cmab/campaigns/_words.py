@@ -117,6 +117,10 @@ def pending_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ti
     """Return the pending ticket that is meant, or say how the report of a told one is changed."""
     if isinstance(ticket, Request):
         ticket = ticket.ticket
+    if isinstance(ticket, Ticket):
+        own = fold.current._open.get(ticket.number)
+        if own is not None and own.session == ticket.session:
+            return own
     try:
         return fold.current._find(ticket)
     except ValueError:

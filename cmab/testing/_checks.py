@@ -47,9 +47,9 @@ class Check:
 
     Examples
     --------
-    >>> from cmab.testing import oracle_checks
+    >>> from cmab.testing import checks
     >>> from oracles import TopK
-    >>> for check in oracle_checks(TopK(5, k=2)):
+    >>> for check in checks(TopK(5, k=2)):
     ...     check.run()
     """
 
@@ -123,13 +123,13 @@ def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
     Parameters
     ----------
     *checks : iterable of Check
-        What `oracle_checks`, `environment_checks` and `policy_checks` return.
+        What `checks` returns.
 
     Examples
     --------
-    >>> from cmab.testing import oracle_checks, parametrize_with_checks
+    >>> from cmab.testing import checks, parametrize_with_checks
     >>> from oracles import TopK
-    >>> @parametrize_with_checks(oracle_checks(TopK(5, k=2)))
+    >>> @parametrize_with_checks(checks(TopK(5, k=2)))
     ... def test_my_oracle(check):
     ...     check.run()
     """

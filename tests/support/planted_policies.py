@@ -52,16 +52,6 @@ class Peeking(UCB):
         return self.place.means + 0.01 * rng.random(N)
 
 
-class Deaf(UCB):
-    def indices(self, stats, rng):
-        return rng.random(N)
-
-
-class WrongWay(UCB):
-    def indices(self, stats, rng):
-        return -super().indices(stats, rng)
-
-
 class Unseen(UCB):
     """Never looks at an arm that it has not seen."""
 
@@ -81,17 +71,6 @@ class SwappedOutcomes(UCB):
         state.update(Feedback(feedback.arms, feedback.outcomes[::-1].copy()))
 
 
-class FirstOutcome(UCB):
-    def update(self, state, feedback):
-        state.update(Feedback(feedback.arms[:1], feedback.outcomes[:1]))
-
-
-class CountsTwice(UCB):
-    def update(self, state, feedback):
-        state.update(feedback)
-        state.counters[feedback.arms] += 1
-
-
 @dataclass
 class Ticks(ArmStatistics):
     """Statistics and a clock of its own."""
@@ -108,12 +87,6 @@ class EveryTwentieth(UCB):
         state.ticks += 1
         if state.ticks % 20:
             state.update(feedback)
-
-
-class OwnSeed(UCB):
-    def select(self, state, rng):
-        np.random.seed(0)  # noqa: NPY002
-        return super().select(state, rng)
 
 
 class GlobalDraws(UCB):
@@ -198,20 +171,6 @@ class EmptyFeedback(UCB):
         state.update(feedback)
 
 
-class EmptyFeedbackForgets(UCB):
-    """Divides by the number of outcomes, and has no index from there on."""
-
-    def update(self, state, feedback):
-        state.update(feedback)
-        if not len(feedback.arms):
-            state.means[:] = np.nan
-
-    def select(self, state, rng):
-        if np.isnan(state.means).any():
-            raise ValueError("means must be finite")
-        return super().select(state, rng)
-
-
 class Round137(UCB):
     """Goes by its own clock from then on: another game has another."""
 
@@ -229,13 +188,6 @@ class BadFrom137(UCB):
 
 def worst_pair(state):
     return np.argsort(state.means, kind="stable")[:K]
-
-
-class OneRound(UCB):
-    """Plays the worst in one round of the game, and in no other."""
-
-    def select(self, state, rng):
-        return worst_pair(state) if state.rounds == 137 else super().select(state, rng)
 
 
 class OnTheClass(UCB):
@@ -345,15 +297,6 @@ class IgnoresAvailable(UCB):
         return super().select(state, rng)
 
 
-class FirstAvailable(UCB):
-    """Looks at availability, but takes one arm too early."""
-
-    def select(self, state, rng, context=None):
-        if context is None:
-            return super().select(state, rng)
-        return np.sort(np.append(np.flatnonzero(context.available)[:1], super().select(state, rng)[-1]))
-
-
 class OneAvailable(UCB):
     """Plays one arm that is available, which is too few."""
 
@@ -361,23 +304,6 @@ class OneAvailable(UCB):
         if context is None or context.available is None:
             return super().select(state, rng)
         return np.flatnonzero(context.available)[:1]
-
-
-class WakesArms(UCB):
-    """Writes to what was available."""
-
-    def update(self, state, feedback, ticket=None, rng=None):
-        if ticket.context is not None:
-            ticket.context.available[...] = True
-        super().update(state, feedback)
-
-
-class KeepsSuperArm(UCB):
-    """Remembers the array of the ticket, not what stood in it."""
-
-    def update(self, state, feedback, ticket=None, rng=None):
-        super().update(state, feedback)
-        state.last = ticket.super_arm
 
 
 class WritesContext(UCB):
@@ -426,15 +352,10 @@ FAULTS = [
     Fault(MinusRadius, "optimism"),
     Fault(ClockOfTheLastRound, None, "it learns as well; no promise is broken"),
     Fault(Peeking, "learning"),
-    Fault(Deaf, "learning"),
-    Fault(WrongWay, "learning"),
     Fault(Unseen, "exploration"),
     Fault(NextArm, "credit"),
     Fault(SwappedOutcomes, "credit"),
-    Fault(FirstOutcome, "credit"),
-    Fault(CountsTwice, "credit"),
     Fault(EveryTwentieth, "credit"),
-    Fault(OwnSeed, "global randomness"),
     Fault(GlobalDraws, "global randomness"),
     Fault(WallClock, "clock"),
     Fault(WritesFeedback, "feedback"),
@@ -442,10 +363,8 @@ FAULTS = [
     Fault(Leak, "growth"),
     Fault(InfeasibleLater, "feasibility"),
     Fault(EmptyFeedback, "empty feedback"),
-    Fault(EmptyFeedbackForgets, "empty feedback"),
     Fault(Round137, "determinism"),
     Fault(BadFrom137, "learning"),
-    Fault(OneRound, None, "one bad round of a state is what exploration may look like"),
     Fault(OnTheClass, "memory"),
     Fault(OnTheObject, "memory"),
     Fault(ChangesState, "state"),
@@ -454,10 +373,7 @@ FAULTS = [
     Fault(DropsLate, "late feedback"),
     Fault(NotSaved, "resuming"),
     Fault(IgnoresAvailable, "availability"),
-    Fault(FirstAvailable, "availability"),
     Fault(OneAvailable, "availability"),
-    Fault(WakesArms, "tickets"),
-    Fault(KeepsSuperArm, "tickets"),
     Fault(WritesContext, "tickets"),
     Fault(WritesSuperArm, "tickets"),
     Fault(KeepsContext, "tickets"),
