@@ -7,7 +7,7 @@ import pytest
 
 from cmab import CUCB, LFG, Context, Feedback, Session, simulate
 from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
-from oracles import BruteForce, BruteForceReward, TopK
+from oracles import BruteForce, TopK
 
 MEANS = np.array([0.9, 0.8, 0.3, 0.2, 0.1])
 SHARES = np.array([0.0, 0.1, 0.5, 0.3, 0.25])
@@ -81,6 +81,6 @@ def test_what_is_refused(arguments, message):
 
 def test_only_sums_and_availability_are_understood():
     with pytest.raises(ValueError, match="oracle must be a LinearOracle for LFG"):
-        LFG(BruteForceReward(3, [(0, 1)], reward=lambda means, arms: 1.0), 0.1)
+        LFG(BruteForce(3, [(0, 1)], reward=lambda means, arms: 1.0), 0.1)
     with pytest.raises(ValueError, match="got values besides"):
         Session(LFG(ORACLE, 0.1), rng=0).ask(Context(values=np.ones(5)))
