@@ -27,9 +27,7 @@ def answer(oracle):
 
 def test_former_arguments_warn_and_give_the_same_answers():
     new = InfluenceMaximization(GRAPH, 1, search=Search(quality="best", sampler="coins"))
-    with pytest.warns(
-        DeprecationWarning, match=r"write search=Search\(quality=\.\.\., sampler=\.\.\.\) in place"
-    ):
+    with pytest.warns(DeprecationWarning, match=r"write search=Search\(quality=..., sampler=...\) in"):
         old = InfluenceMaximization(GRAPH, 1, quality="best", sampler="coins")
     assert repr(old) == repr(new) and old.search == new.search and answer(old) == answer(new)
     with pytest.warns(DeprecationWarning, match="write rng in place of seed"):
