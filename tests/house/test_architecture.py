@@ -26,6 +26,7 @@ FLOORS = [
         "errors",
         "_interrupts",
         "_metering",
+        "_old_verbs",
         "_options",
         "_streams",
     },
