@@ -34,7 +34,7 @@ def formerly(
     >>> with warnings.catch_warnings(record=True) as told:
     ...     warnings.simplefilter("always")
     ...     print(draw(seed=3), told[0].message)
-    3 draw: `seed` is now `rng`; the former name will be removed in the next version
+    3 draw: write rng in place of seed, which will be gone in the next version
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -58,17 +58,25 @@ def former_arguments(maker: Any) -> Mapping[str, str]:
 
 
 def _rename(function: Any, names: Mapping[str, str], kwargs: dict[str, Any]) -> None:
-    """Write arguments of former names to their present places in `kwargs`, with a warning for each."""
+    """Write arguments of former names to their present places in `kwargs`, with one warning."""
     title = function.__qualname__.removesuffix(".__init__")
-    for name in [name for name in kwargs if name in names]:
+    former = [name for name in kwargs if name in names]
+    fields: dict[str, list[str]] = {}
+    for name in former:
         value, (argument, _, field) = kwargs.pop(name), names[name].partition(".")
         if field:
             kept = kwargs.get(argument, inspect.signature(function).parameters[argument].default)
-            kwargs[argument] = replace(kept, **{field: value})
-            new = f"{argument}={type(kept).__name__}({field}=...)"
+            value = replace(kept, **{field: value})
+            fields.setdefault(f"{argument}={type(kept).__name__}", []).append(f"{field}=...")
         elif argument in kwargs:
             raise TypeError(f"{title} must have one of {argument} and its former name {name}, got both")
         else:
-            kwargs[argument], new = value, argument
-        text = f"{title}: `{name}` is now `{new}`; the former name will be removed in the next version"
-        warnings.warn(text, DeprecationWarning, stacklevel=3)
+            fields[argument] = []
+        kwargs[argument] = value
+    present = [f"{place}({', '.join(each)})" if each else place for place, each in fields.items()]
+    warnings.warn(
+        f"{title}: write {' and '.join(present)} in place of {', '.join(former)}, which will be gone in the"
+        " next version",
+        DeprecationWarning,
+        stacklevel=3,
+    )

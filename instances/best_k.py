@@ -31,11 +31,6 @@ def two_groups(n_arms: int, k: int, *, high: float = 0.7, low: float = 0.3) -> F
     high, low : float
         The two means, `high` at least `low`.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from instances import two_groups

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable
 
@@ -12,7 +13,32 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import arm_indices, integer, listed, shown
 
 
-class PiecewiseStationary(Environment):
+class StandsBefore(Environment):
+    """An environment in front of another one, `behind`, which plays and judges unless a subclass does."""
+
+    @property
+    @abstractmethod
+    def behind(self) -> Environment:
+        """The environment that plays."""
+
+    @property
+    def sigma(self) -> float:
+        return self.behind.sigma
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        return self.behind.play(super_arm, rng)
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        return self.behind.pull(arms, rng)
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        return self.behind.expected_reward(super_arm)
+
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        return self.behind.triggering_probabilities(super_arm)
+
+
+class PiecewiseStationary(StandsBefore):
     """One environment after the other: the means jump, and stay where they are until the next change.
 
     With a `period` the same changes come again and again, as days and seasons do. Regret is against the best
@@ -65,6 +91,10 @@ class PiecewiseStationary(Environment):
         self.support = (min(lows), max(highs))
 
     @property
+    def behind(self) -> Environment:
+        return self.environments[0]
+
+    @property
     def sigma(self) -> float:
         return max(each.sigma for each in self.environments)
 
@@ -75,15 +105,3 @@ class PiecewiseStationary(Environment):
     def in_round(self, t: int, rng: np.random.Generator) -> Environment:
         place = t - 1 if self.period is None else (t - 1) % self.period
         return self.environments[bisect_right(self.changes, place)].in_round(t, rng)
-
-    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        return self.environments[0].play(super_arm, rng)
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        return self.environments[0].pull(arms, rng)
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        return self.environments[0].expected_reward(super_arm)
-
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        return self.environments[0].triggering_probabilities(super_arm)

@@ -9,9 +9,10 @@ import numpy as np
 from cmab import Environment, Feedback
 from cmab.arrays import FloatArray, IntArray
 from cmab.validation import real, shown
+from instances.changing import StandsBefore
 
 
-class Corrupted(Environment):
+class Corrupted(StandsBefore):
     """Another environment, whose first rounds show each outcome mirrored in the support.
 
     The adversary of Lykouris et al. spends, in each round, the largest change of an outcome. Mirrored
@@ -55,8 +56,8 @@ class Corrupted(Environment):
         self.optimum = environment.optimum
 
     @property
-    def sigma(self) -> float:
-        return self.environment.sigma
+    def behind(self) -> Environment:
+        return self.environment
 
     @property
     def corrupted_rounds(self) -> int:
@@ -68,20 +69,8 @@ class Corrupted(Environment):
         world = self.environment.in_round(t, rng)
         return _Mirrored(world) if t <= self.corrupted_rounds else world
 
-    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        return self.environment.play(super_arm, rng)
 
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        return self.environment.pull(arms, rng)
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        return self.environment.expected_reward(super_arm)
-
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        return self.environment.triggering_probabilities(super_arm)
-
-
-class _Mirrored(Environment):
+class _Mirrored(StandsBefore):
     """A round that lies: its means are those of what is shown, its rewards and optimum the true ones."""
 
     def __init__(self, truth: Environment) -> None:
@@ -91,8 +80,8 @@ class _Mirrored(Environment):
         self.optimum, self.context = truth.optimum, truth.context
 
     @property
-    def sigma(self) -> float:
-        return self.truth.sigma
+    def behind(self) -> Environment:
+        return self.truth
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         told = self.truth.play(super_arm, rng)
@@ -100,9 +89,3 @@ class _Mirrored(Environment):
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         return sum(self.support) - self.truth.pull(arms, rng)
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        return self.truth.expected_reward(super_arm)
-
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        return self.truth.triggering_probabilities(super_arm)

@@ -6,7 +6,6 @@ from oracles import matroids as matroids
 from oracles import packing as packing
 from oracles import programs as programs
 from oracles.brute_force import BruteForce as BruteForce
-from oracles.brute_force import BruteForceReward as BruteForceReward
 from oracles.choices.assortment import Assortment as Assortment
 from oracles.coverage.coverage import MaxCoverage as MaxCoverage
 from oracles.covers.covers import SetCover as SetCover
@@ -30,3 +29,5 @@ from oracles.submodular.submodular import SubmodularOracle as SubmodularOracle
 from oracles.top_k import TopK as TopK
 from oracles.trees.arborescence import Arborescence as Arborescence
 from oracles.trees.steiner import SteinerTree as SteinerTree
+
+BruteForceReward = BruteForce

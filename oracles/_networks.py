@@ -24,13 +24,7 @@ class Network(NamedTuple):
 
 
 def network_of(graph: nx.Graph[Any], *, undirected: bool = False) -> Network:
-    """Return the arrays of a networkx graph; where it must be `undirected`, of one that has edges.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these.
-    """
+    """Return the arrays of a networkx graph; where it must be `undirected`, of one that has edges."""
     kind = "networkx.Graph or networkx.MultiGraph" if undirected else "networkx graph"
     if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise ValueError(f"graph must be a {kind}, got {shown(graph)}")

@@ -88,7 +88,6 @@ from oracles import (
     Arborescence,
     Assortment,
     BruteForce,
-    BruteForceReward,
     BudgetedInfluence,
     DeadlineInfluence,
     DegreeHeuristic,
@@ -559,7 +558,7 @@ ORACLES = [
     ),
     OracleCase(
         "brute_force_reward",
-        lambda: BruteForceReward(4, [(0, 1), (2,)], reward=lambda means, arms: 1 - np.prod(1 - means[arms])),
+        lambda: BruteForce(4, [(0, 1), (2,)], reward=lambda means, arms: 1 - np.prod(1 - means[arms])),
         lambda: [(0, 1), (2,)],
     ),
     OracleCase("set_cover", lambda: SetCover(PARTS, method="greedy"), lambda: covering(PARTS, 4)),

@@ -75,7 +75,8 @@ class FTPL(IndexPolicy):
         interval("support", self.support)
         if self.horizon is not None:
             integer("horizon", self.horizon, 1)
-        if not (isinstance(self.oracle, LinearOracle) and self.oracle.least_mean == -np.inf):
+        oracle = self.oracle
+        if not (isinstance(oracle, LinearOracle) and oracle.is_linear and oracle.least_mean == -np.inf):
             raise ValueError(
                 f"oracle must be linear for FTPL, for means of any sign, got {shown(self.oracle)}"
             )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, IntArray
 from cmab.description import described
-from cmab.environment import Environment, round_key
+from cmab.environment import round_key
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
 from cmab.validation import frozen, shown, vector
+from instances._valued_by_oracle import ValuedByOracle
 from oracles import DependentClickLists
 
 
-class DependentClickModel(Environment):
+class DependentClickModel(ValuedByOracle):
     """A user looks at a list from the top, clicks what attracts him, and may be satisfied by each click.
 
     Once satisfied he leaves, and the reward is 1; it is 0 if he reaches the end. A learner is told the
@@ -50,6 +48,8 @@ class DependentClickModel(Environment):
     As in `DependentClickLists`.
     """
 
+    oracle: DependentClickLists
+
     def __init__(self, means: ArrayLike, oracle: DependentClickLists) -> None:
         if not isinstance(oracle, DependentClickLists):
             raise ValueError(f"oracle must be a DependentClickLists, got {shown(oracle)}")
@@ -59,10 +59,6 @@ class DependentClickModel(Environment):
 
     def __repr__(self) -> str:
         return described(self, oracle=self.oracle, means=self.means)
-
-    @cached_property
-    def optimum(self) -> float:  # type: ignore[override]
-        return self.expected_reward(self.oracle.solve(self.means, np.random.default_rng(0)))
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Show a list; refuses what is not k arms."""
@@ -75,12 +71,3 @@ class DependentClickModel(Environment):
         ends = np.flatnonzero(clicks & (keyed_uniforms(key, places) < self.oracle.termination))
         seen = int(ends[0]) + 1 if len(ends) else len(chosen)
         return Feedback.unchecked(chosen[:seen], clicks[:seen].astype(np.float64), float(len(ends) > 0))
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
-
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray:
-        return self.oracle.triggering_probabilities(super_arm, self.means)
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        return unguarded(self.oracle.expected_reward)(super_arm, self.means)

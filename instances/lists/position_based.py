@@ -32,11 +32,6 @@ def position_based_model(attraction: ArrayLike, examination: ArrayLike) -> SemiB
     SemiBandit
         With a `Matching` of items and positions as its oracle; labels are as ``(2, 'position 1')``.
 
-    Raises
-    ------
-    ValueError
-        If a probability is none, or there are fewer items than positions.
-
     Examples
     --------
     >>> import numpy as np

@@ -150,11 +150,6 @@ class Assortment(Oracle):
         **report
             One word, ``bought``: the item, None where nothing was.
 
-        Raises
-        ------
-        ValueError
-            If the word is another, or the item was not offered.
-
         Examples
         --------
         >>> from oracles import Assortment

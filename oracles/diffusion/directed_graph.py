@@ -96,11 +96,6 @@ class DirectedGraph:
             Name of each node; node numbers are their own names if left out.
         probabilities : array_like, optional
             Activation probability of each arc.
-
-        Raises
-        ------
-        ValueError
-            As for the class.
         """
         ends = _ends("sources", sources), _ends("targets", targets)
         largest = int(max(ends[0].max(initial=-1), ends[1].max(initial=-1)))
@@ -252,11 +247,6 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         Any of networkx's four kinds.
     probability : str, optional
         Edge attribute with activation probabilities.
-
-    Raises
-    ------
-    ValueError
-        If it is neither, has no node, a self-loop, or an edge without a valid probability.
     """
     if isinstance(graph, DirectedGraph):
         return graph

@@ -44,11 +44,6 @@ def edge_features(graph: nx.Graph[Any] | DirectedGraph, dimension: int = 8) -> F
         same in every process: Lanczos' iteration starts from a fixed vector, and each eigenvector has its
         largest entry positive. Of eigenvalues that are equal, though, any basis may come.
 
-    Raises
-    ------
-    ValueError
-        If `dimension` is out of its range.
-
     Examples
     --------
     >>> from oracles import DirectedGraph, edge_features

@@ -122,11 +122,6 @@ class DisjointPaths(Flows):
         -------
         list of list
             k paths; where edges alone are not shared, there may be others with the same edges.
-
-        Raises
-        ------
-        ValueError
-            If it is no super arm of the family.
         """
         chosen = self.check_super_arm(super_arm)
         costs = np.full(self.n_arms, np.inf)

@@ -21,13 +21,7 @@ _FACTORS = {"fast": 0.0, "good": 1.0, "best": 7.0}
 
 
 def hits_per_unit(quality: Quality | float) -> float:
-    """Return how many of the sets that chose them seeds must meet, for each unit of ln(C(n, k) / delta).
-
-    Raises
-    ------
-    ValueError
-        If `quality` is neither a name nor a number that is not negative.
-    """
+    """Return how many of the sets that chose them seeds must meet, for each unit of ln(C(n, k) / delta)."""
     if isinstance(quality, str):
         if quality not in _FACTORS:
             raise ValueError(f"quality must be one of {get_args(Quality)} or a number, got {shown(quality)}")

@@ -125,11 +125,6 @@ class RankedTopK(Oracle):
             clicked none. With a conjunctive one ``failed``: the first entry that failed, None where all of
             them worked.
 
-        Raises
-        ------
-        ValueError
-            If the word is another, or the entry is not in the list.
-
         Examples
         --------
         >>> from oracles import RankedTopK

@@ -127,11 +127,6 @@ class Matroid(LinearOracle):
         IntArray, shape (n_pairs, 2)
             In increasing order of the first arm, then of the second.
 
-        Raises
-        ------
-        ValueError
-            If `basis` is not one.
-
         Examples
         --------
         >>> from oracles import UniformMatroid
@@ -193,11 +188,6 @@ class Matroid(LinearOracle):
         IntArray, shape (n_arms,)
             For an arm of `basis` the best arm that can replace it, for any other arm the worst one that it
             can replace, -1 if there is none. Among equals the lower index is kept or brought in.
-
-        Raises
-        ------
-        ValueError
-            If `basis` is none, or breaks the constraints.
 
         Examples
         --------

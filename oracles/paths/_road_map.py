@@ -41,13 +41,7 @@ class RoadMap:
 
     @classmethod
     def of(cls, graph: nx.Graph[Any], source: Hashable, target: Hashable) -> RoadMap:
-        """Return the arrays of a networkx graph of any kind.
-
-        Raises
-        ------
-        ValueError
-            If a terminal is unknown, both are the same, or no path leads from one to the other.
-        """
+        """Return the arrays of a networkx graph of any kind."""
         import networkx as nx
 
         number, labels, tails, heads = network_of(graph)

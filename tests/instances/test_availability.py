@@ -9,7 +9,7 @@ from cases import JOINT, ORACLES, POLICIES, UNIFORM
 
 from cmab import AESCB, CUCB, ESCB, OLSUCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
 from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
-from oracles import BruteForce, BruteForceReward, Knapsack, PartitionMatroid, TopK, UniformMatroid
+from oracles import BruteForce, Knapsack, PartitionMatroid, TopK, UniformMatroid
 
 N_ARMS = 6
 PAIRS = [(i, j) for j in range(N_ARMS) for i in range(j)]
@@ -23,7 +23,7 @@ FAMILIES = {
     "all pairs": TopK(N_ARMS, 2),
     "cheapest": TopK(N_ARMS, 2, sense="min"),
     "matroid": PartitionMatroid(list("aabbba"), 1),
-    "reward": BruteForceReward(N_ARMS, PAIRS, reward=any_hit),
+    "reward": BruteForce(N_ARMS, PAIRS, reward=any_hit),
 }
 
 

@@ -5,8 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cmab import LinearOracle
-from oracles import BruteForce, BruteForceReward, TopK
+from oracles import BruteForce, TopK
 
 RNG = np.random.default_rng(0)
 
@@ -24,9 +23,7 @@ def test_linear_is_the_reward_that_sums(sense):
         n_arms, family = random_family(rng)
         means = rng.integers(-3, 4, n_arms).astype(float)  # sums are exact, so ties are ties
         plain = BruteForce(n_arms, family, sense=sense)
-        by_reward = BruteForceReward(
-            n_arms, family, reward=lambda means, arms: means[arms].sum(), sense=sense
-        )
+        by_reward = BruteForce(n_arms, family, reward=lambda means, arms: means[arms].sum(), sense=sense)
         values = [sum(means[list(arms)]) for arms in family]
         best = family[values.index((max if sense == "max" else min)(values))]
         assert tuple(plain.solve(means, RNG)) == tuple(by_reward.solve(means, RNG)) == best
@@ -73,8 +70,8 @@ def test_answers_are_copies_in_the_order_given():
 
 
 def test_a_reward_that_is_no_sum_is_no_linear_oracle():
-    oracle = BruteForceReward(3, [(0, 1), (2,)], reward=lambda means, arms: means[arms].min(), sense="min")
-    assert not isinstance(oracle, LinearOracle)
+    oracle = BruteForce(3, [(0, 1), (2,)], reward=lambda means, arms: means[arms].min(), sense="min")
+    assert not oracle.is_linear and not oracle.can_constrain
     assert oracle.solve(np.array([0.5, 0.1, 0.2]), RNG).tolist() == [0, 1]
     assert oracle.triggered_arms(np.array([2])).tolist() == [2]
     assert oracle.is_feasible(np.array([1, 0]))
@@ -101,11 +98,11 @@ def test_bad_input_is_named(arguments, message):
 
 def test_a_reward_must_be_callable():
     with pytest.raises(ValueError, match="reward must be callable"):
-        BruteForceReward(3, [[0]], reward=5)
+        BruteForce(3, [[0]], reward=5)
 
 
 def test_rewards_that_are_no_numbers_name_the_super_arm():
-    oracle = BruteForceReward(
+    oracle = BruteForce(
         3, [[0], [1, 2]], reward=lambda means, arms: np.nan if len(arms) == 2 else means[arms].sum()
     )
     assert oracle.expected_reward([0], np.full(3, 0.5)) == 0.5

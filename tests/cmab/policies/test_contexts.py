@@ -24,7 +24,7 @@ from cmab import (
     Session,
 )
 from instances import BernoulliArms, SemiBandit
-from oracles import BruteForce, BruteForceReward, PartitionMatroid, TopK
+from oracles import BruteForce, PartitionMatroid, TopK
 
 MEANS = np.array([0.2, 0.9, 0.1, 0.8, 0.3])
 ORACLE = TopK(5, k=2)
@@ -71,7 +71,7 @@ PARTITION = PartitionMatroid(["a", "a", "b", "b", "b"], 1)
 
 
 PAIRS = [(i, j) for j in range(5) for i in range(j)]
-REWARDED = BruteForceReward(5, PAIRS, reward=lambda means, arms: means[arms].sum())
+REWARDED = BruteForce(5, PAIRS, reward=lambda means, arms: means[arms].sum())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from refusals import refused
 
 from cmab import CUCB, LFG, Context, Feedback, Session, simulate
 from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
-from oracles import BruteForce, BruteForceReward, TopK
+from oracles import BruteForce, TopK
 
 MEANS = np.array([0.9, 0.8, 0.3, 0.2, 0.1])
 SHARES = np.array([0.0, 0.1, 0.5, 0.3, 0.25])
@@ -77,7 +77,7 @@ test_what_is_refused = refused(
 
 test_only_sums_and_availability_are_understood = refused(
     (
-        lambda: LFG(BruteForceReward(3, [(0, 1)], reward=lambda means, arms: 1.0), 0.1),
+        lambda: LFG(BruteForce(3, [(0, 1)], reward=lambda means, arms: 1.0), 0.1),
         "oracle must be a LinearOracle for LFG",
     ),
     (lambda: Session(LFG(ORACLE, 0.1), rng=0).ask(Context(values=np.ones(5))), "got values besides"),

@@ -11,7 +11,7 @@ from cases import NETWORK, PLAN, ROADS, Together, pages
 from cmab import MemoisedOracle, Oracle
 from cmab.theory import RewardGaps, Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
 from oracles import (
-    BruteForceReward,
+    BruteForce,
     BudgetedInfluence,
     DegreeHeuristic,
     DirectedGraph,
@@ -272,7 +272,7 @@ def test_triggering_models_may_jump_and_declare_nothing():
     assert oracle.expected_reward(seed, above) - oracle.expected_reward(seed, below) == 1.0
     assert oracle.smoothness() is None
     assert TriggeringInfluence(graph, triggering=Together(), k=1, epsilon=0.3).smoothness() is None
-    assert BruteForceReward(2, [(0,), (1,)], reward=lambda means, arm: means[arm].sum()).smoothness() is None
+    assert BruteForce(2, [(0,), (1,)], reward=lambda means, arm: means[arm].sum()).smoothness() is None
 
 
 def test_bounds_refuse_rewards_without_a_constant():

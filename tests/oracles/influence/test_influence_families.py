@@ -34,7 +34,7 @@ from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import estimated_spread, exact_spread
 from oracles.influence import _choosing, _reused_sets, search
 from oracles.influence.certificate import BUDGET_RATIO, Schedule, log_binomial
-from oracles.influence.options import Search
+from oracles.influence.options import USUAL, Search
 
 FACTOR, DELTA = 8, 1e-6
 
@@ -137,17 +137,17 @@ class Coins(IndependentTriggering):
         return rng.random(len(arcs)) < means[arcs]
 
 
-def searchers(graph, **options):
+def searchers(graph, search=USUAL, **options):
     """Return every other oracle that uses the search, for three seeds or as much."""
     costs = np.random.default_rng(3).uniform(0.5, 2.0, graph.n_nodes)
     weights = (np.arange(graph.n_nodes) % 7 == 0).astype(float)
-    yield BudgetedInfluence(graph, costs, budget=4.0, **options)
-    yield DeadlineInfluence(graph, 3, deadline=3, **options)
-    yield RepairedInfluence(graph, 3, **options)
-    yield InfluenceMaximization(graph, 3, node_weights=weights, **options)
-    yield InfluenceMaximization(graph, 3, search=Search(sampler="pairs"), **options)
-    yield InfluenceMaximization(graph, 3, search=Search(sampler="sentinels"), **options)
-    yield InfluenceMaximization(graph, 3, model="lt", **options)
+    yield BudgetedInfluence(graph, costs, budget=4.0, search=search, **options)
+    yield DeadlineInfluence(graph, 3, deadline=3, search=search, **options)
+    yield RepairedInfluence(graph, 3, search=search, **options)
+    yield InfluenceMaximization(graph, 3, node_weights=weights, search=search, **options)
+    yield InfluenceMaximization(graph, 3, search=replace(search, sampler="pairs"), **options)
+    yield InfluenceMaximization(graph, 3, search=replace(search, sampler="sentinels"), **options)
+    yield InfluenceMaximization(graph, 3, model="lt", search=search, **options)
     yield TriggeringInfluence(graph, 3, triggering=Coins(), **options)
 
 

@@ -32,7 +32,6 @@ NEEDED = {
     "GeneralizedAssignment": (np.ones((2, 2)), [1, 1]),
     "MinCostFlow": (nx.DiGraph([(0, 1), (1, 2)]), {0: -1, 2: 1}),
     "BruteForce": (2, [(0,), (1,)]),
-    "BruteForceReward": (2, [(0,), (1,)]),
     "GraphicMatroid": (nx.path_graph(3),),
     "LaminarMatroid": (3, [((0, 1), 1)]),
     "LinearMatroid": (np.eye(2),),
@@ -58,10 +57,9 @@ def has_sense(name):
 def test_a_sense_is_max_or_min(name, sense):
     assert name in NEEDED, "a class with an argument `sense` needs a line in NEEDED"
     make = getattr(oracles, name)
-    named = {"reward": lambda means, arms: float(means[arms].sum())} if name == "BruteForceReward" else {}
-    assert make(*NEEDED[name], **named, sense="max").sense == "max"
+    assert make(*NEEDED[name], sense="max").sense == "max"
     with pytest.raises(ValueError, match="sense"):
-        make(*NEEDED[name], **named, sense=sense)
+        make(*NEEDED[name], sense=sense)
 
 
 def test_a_free_arm_is_an_arm_in_both_versions_of_pulp():

@@ -1,0 +1,59 @@
+"""The options of the search for seeds: one value, and former arguments that still stand for its fields."""
+
+import pickle
+
+import numpy as np
+import pytest
+from refusals import refused
+
+from cmab.studies._specification import Builder
+from oracles.diffusion import DirectedGraph
+from oracles.influence import (
+    BudgetedInfluence,
+    DeadlineInfluence,
+    InfluenceMaximization,
+    RepairedInfluence,
+    Search,
+)
+
+GRAPH = DirectedGraph.from_edges([0, 0, 3, 4], [1, 2, 4, 5])
+MEANS = np.full(4, 0.5)
+
+
+def answer(oracle):
+    found = oracle.solve_certified(MEANS, np.random.default_rng(0))
+    return found.seeds.tolist(), found.ratio, found.rr_sets
+
+
+def test_former_arguments_warn_and_give_the_same_answers():
+    new = InfluenceMaximization(GRAPH, 1, search=Search(quality="best", sampler="coins"))
+    with pytest.warns(DeprecationWarning, match=r"write search=Search\(quality=..., sampler=...\) in"):
+        old = InfluenceMaximization(GRAPH, 1, quality="best", sampler="coins")
+    assert repr(old) == repr(new) and old.search == new.search and answer(old) == answer(new)
+    with pytest.warns(DeprecationWarning, match="write rng in place of seed"):
+        assert RepairedInfluence(GRAPH, 1, seed=4).rng == 4
+
+
+def test_oracles_of_earlier_files_are_read():
+    oracle = RepairedInfluence(GRAPH, 1, rng=4)
+    earlier = {"seed" if name == "rng" else name: value for name, value in oracle.__getstate__().items()}
+    read = object.__new__(RepairedInfluence)
+    read.__setstate__(earlier)
+    assert repr(read) == repr(oracle) == repr(pickle.loads(pickle.dumps(oracle)))
+
+
+def test_study_files_have_a_table_of_options_or_the_former_entries():
+    tables = {"class": "InfluenceMaximization", "graph": {"networkx": "path_graph", "n": 3}, "k": 1}
+    new = Builder().build(tables | {"search": {"threads": 2}}, {}, "oracle")
+    with pytest.warns(DeprecationWarning, match="in place of threads"):
+        old = Builder().build(tables | {"threads": 2}, {}, "oracle")
+    assert repr(old) == repr(new) and new.search == Search(threads=2)
+    with pytest.raises(ValueError, match=r"oracle\.search: .*got thread \(did you mean"):
+        Builder().build(tables | {"search": {"thread": 2}}, {}, "oracle")
+
+
+test_refuses = refused(
+    (lambda: DeadlineInfluence(GRAPH, 1, deadline=1, search=Search(sampler="coins")), "search.sampler"),
+    (lambda: BudgetedInfluence(GRAPH, np.ones(6), budget=2, search=Search(threads=2)), "search.threads"),
+    (lambda: InfluenceMaximization(GRAPH, 1, search={"threads": 2}), "search must be a Search"),
+)
