@@ -13,7 +13,7 @@ from cmab.campaigns.summary import Summary
 from cmab.confidence.radii import LogRadius
 from cmab.context import Context
 from cmab.environment import Environment, round_key
-from cmab.exploration.aggregate import AdaptiveTopK, AdaptiveTopKBudget, OptMAI
+from cmab.exploration.aggregate import AdaptiveTopK, OptMAI
 from cmab.exploration.clucb import CLUCB, LilCLUCB
 from cmab.exploration.gap_based import UCBE, GapE
 from cmab.exploration.halving import Halving, SequentialHalving, UniformAllocation
@@ -29,8 +29,7 @@ from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.exploration.top_two import EBTCI, TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop
-from cmab.exploration.ugape import MultiBanditUGapEc, UGapEc, UGapEcV
-from cmab.exploration.ugape_budget import MultiBanditUGapEb, UGapEb
+from cmab.exploration.ugape import UGapEb, UGapEc, UGapEcV
 from cmab.exploration.variance_lucb import BernsteinLUCB, StudentLUCB
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
@@ -51,7 +50,7 @@ from cmab.policies.budgets import BudgetState, PrimalDualCUCB
 from cmab.policies.contextual_mnl import ContextualMNLTS, ContextualMNLUCB
 from cmab.policies.cucb import CUCB
 from cmab.policies.discounted import DiscountedCUCB
-from cmab.policies.escb import AESCB, ESCB, OLSUCB
+from cmab.policies.escb import ESCB, OLSUCB
 from cmab.policies.etcg import ETCG
 from cmab.policies.explored import ForcedExploration
 from cmab.policies.fairness import LFG
@@ -75,7 +74,7 @@ from cmab.policies.thompson import CTS
 from cmab.policies.top_rank import TopRank
 from cmab.policies.windowed import SlidingWindow, WindowStatistics
 from cmab.policy import IndexPolicy, Policy
-from cmab.renamed import CLASSES, former
+from cmab.renamed import CLASSES, REPLACED, former
 from cmab.results.comparison import Comparison
 from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
@@ -93,7 +92,6 @@ from cmab.studies.study import Study
 from cmab.ticket import Ticket
 
 __all__ = [
-    "AESCB",
     "BCUCB",
     "C2UCB",
     "CLUCB",
@@ -117,7 +115,6 @@ __all__ = [
     "TTUCB",
     "UCBE",
     "AdaptiveTopK",
-    "AdaptiveTopKBudget",
     "ArmStatistics",
     "BanditOverBandit",
     "BayesUCB",
@@ -169,8 +166,6 @@ __all__ = [
     "LoggedRound",
     "LogisticTS",
     "MemoisedOracle",
-    "MultiBanditUGapEb",
-    "MultiBanditUGapEc",
     "OffPolicyEstimate",
     "OfflineCUCB",
     "OfflineChoice",
@@ -232,6 +227,6 @@ def __getattr__(name: str) -> Any:
     # Other names of the packages that stand beside this one, for `from cmab import oracles`.
     if name in ("oracles", "instances"):
         return import_module(name)
-    if name in CLASSES:
+    if name in CLASSES or name in REPLACED:
         return former(name)
     raise AttributeError(f"module 'cmab' has no attribute {name!r}")

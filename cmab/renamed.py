@@ -18,6 +18,14 @@ CLASSES = {
     "UniformlyRandom": ("cmab.policies.baselines", "RandomPolicy"),
     "Windowed": ("cmab.policies.windowed", "SlidingWindow"),
 }
+#: Former classes in place of which stands a parameter of another class, with their modules and that class: a
+#: call makes an object of that class, with a warning.
+REPLACED = {
+    "AESCB": ("cmab.policies.escb", "ESCB"),
+    "AdaptiveTopKBudget": ("cmab.exploration.aggregate", "AdaptiveTopK"),
+    "MultiBanditUGapEb": ("cmab.exploration.ugape", "UGapEb"),
+    "MultiBanditUGapEc": ("cmab.exploration.ugape", "UGapEc"),
+}
 _FORMER = {present: former for former, (_, present) in CLASSES.items()}
 
 
@@ -45,6 +53,8 @@ def former(name: str) -> Any:
     AttributeError
         If `name` is not a former name.
     """
+    if name in REPLACED:
+        return getattr(import_module(REPLACED[name][0]), name)
     if name not in CLASSES:
         raise AttributeError(f"the module has no attribute {name!r}")
     module, present = CLASSES[name]
@@ -56,7 +66,16 @@ def up_to_date(described: Any) -> Any:
     """Return the description of a policy in a file with the present names of classes."""
     if not isinstance(described, dict):
         return described
-    return {
+    former = described.get("class")
+    described = {
         key: present_name(part) if key == "class" and isinstance(part, str) else up_to_date(part)
         for key, part in described.items()
     }
+    if former in REPLACED:
+        described["class"] = REPLACED[former][1]
+        if former == "AESCB":
+            described["tolerance"] = described.pop("epsilon", None)
+        if "arms_per_bandit" in described:
+            described["bandits"] = described.pop("arms_per_bandit")
+            described["n_arms"] = sum(described["bandits"])
+    return described

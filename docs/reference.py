@@ -37,7 +37,7 @@ PAGES = {
         "The k best arms, with confidence": "cmab.exploration",
         "One best arm": "cmab.exploration.lil_ucb cmab.exploration.top_two cmab.exploration.track_and_stop",
         "The best super arm": "cmab.exploration.clucb cmab.exploration.super_arm_glr",
-        "With a budget": "cmab.exploration.gap_based cmab.exploration.rejects cmab.exploration.ugape_budget "
+        "With a budget": "cmab.exploration.gap_based cmab.exploration.rejects "
         "cmab.exploration.halving.SequentialHalving cmab.exploration.halving.UniformAllocation",
         "Nearly the best": "cmab.exploration.aggregate",
         "For your own": "cmab.explorer cmab.exploration.ruled cmab.exploration.phases cmab.exploration.lucb.LUCBRule "

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cmab.compiled.forms import Rule
-from cmab.exploration.best_arm import BestArmRule
-from cmab.validation import real
+from cmab.declared import real
+from cmab.exploration.likelihood import LikelihoodStop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _TopTwo(BestArmRule):
+class _TopTwo(LikelihoodStop):
     """Base: the leader gets the share `beta` of the samples."""
 
-    beta: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("beta", self.beta, 0.0, 1.0, inside=True)
+    k: int = field(default=1, init=False)
+    beta: float = field(default=0.5, metadata=real(0.0, 1.0, inside=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +44,6 @@ class EBTCI(_TopTwo):
         As of `BestKGLR`: "heuristic" certifies nothing.
     beta : float
         Share of the leader, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------
@@ -98,11 +90,6 @@ class TTUCB(_TopTwo):
         As of `BestKGLR`: "heuristic" certifies nothing.
     beta : float
         Share of the leader, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------

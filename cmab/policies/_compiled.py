@@ -11,10 +11,10 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.compiled.forms import Kernel
 from cmab.feedback import Feedback
-from cmab.oracle import Oracle, require_oracle
+from cmab.oracle import Oracle
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import check_vector, interval, per_arm, shown
+from cmab.validation import check_vector, per_arm, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class CompiledIndexPolicy(IndexPolicy):
     _reals: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        require_oracle(self.oracle)
+        super().__post_init__()
         object.__setattr__(self, "_reals", self.parameters())
 
     @abstractmethod
@@ -131,7 +131,7 @@ def pack_optimism(
 
     With `radius_factor` 0 there is no radius, and optimism is left for arms never seen only.
     """
-    low, high = interval("support", support)
+    low, high = support
     weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)
     if (prior_mean is None) != (not weights.any()):
         raise ValueError(

@@ -10,14 +10,13 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.context import Context
+from cmab.declared import one_of, real
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, Policy, check_policy_instance, refuse_resting
 from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.ticket import Ticket
-from cmab.validation import one_of, real, shown
-
-_FORMS: tuple[Literal["oracle", "last"], ...] = ("oracle", "last")
+from cmab.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +80,18 @@ class ForcedExploration(Policy[Any]):
     """
 
     policy: AnyPolicy
-    c: float = 0.3
+    c: float = field(default=0.3, metadata=real(0.0, inside=True))
     _: KW_ONLY
-    form: Literal["oracle", "last"] = "oracle"
+    form: Literal["oracle", "last"] = field(default="oracle", metadata=one_of("oracle", "last"))
     oracle: Oracle = field(init=False, repr=False)
     support: tuple[float, float] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_policy_instance(self.policy)
         refuse_resting(self.policy)
         if getattr(self.policy, "oracle", None) is None:
             raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
-        real("c", self.c, 0.0, inside=True)
-        one_of("form", self.form, _FORMS)
         rounds = getattr(self.policy.initial_state(), "rounds", None)
         if not isinstance(rounds, int):
             raise ValueError(f"policy must have a state that counts its `rounds`, got {self.policy!r}")

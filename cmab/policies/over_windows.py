@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab import declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
@@ -17,7 +18,7 @@ from cmab.policy import AnyPolicy, Policy
 from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, check_vector, integer, interval, shown
+from cmab.validation import arm_indices, check_vector, integer, shown
 
 #: How many windows there are unless said otherwise.
 _WINDOWS = 4
@@ -178,11 +179,11 @@ class BanditOverBandit(Policy[BlockState]):
     """
 
     policy: AnyPolicy
-    horizon: int
+    horizon: int = field(metadata=declared.integer(2))
     _: KW_ONLY
     windows: ArrayLike | None = None
-    block: int | None = None
-    rewards: tuple[float, float] | None = None
+    block: int | None = field(default=None, metadata=declared.integer(1, optional=True))
+    rewards: tuple[float, float] | None = field(default=None, metadata=declared.interval(optional=True))
     oracle: Oracle = field(init=False, repr=False)
     support: tuple[float, float] | None = field(init=False, repr=False)
     _lengths: IntArray = field(init=False, repr=False)
@@ -190,10 +191,11 @@ class BanditOverBandit(Policy[BlockState]):
     _ends: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        horizon = integer("horizon", self.horizon, 2)
+        super().__post_init__()
+        horizon = self.horizon
         SlidingWindow(self.policy, window=horizon)  # which says what is wrong with the policy
         root = math.ceil(math.sqrt(horizon))
-        size = root if self.block is None else integer("block", self.block, 1)
+        size = root if self.block is None else self.block
         if self.windows is None:
             spread = np.geomspace(min(size, horizon - 1), horizon, _WINDOWS)
             lengths = np.unique(np.round(spread).astype(np.int64))
@@ -286,7 +288,7 @@ class BanditOverBandit(Policy[BlockState]):
     def _range(self) -> tuple[float, float]:
         """Return the interval that rewards of a round are taken to lie in."""
         if self.rewards is not None:
-            return interval("rewards", self.rewards)
+            return self.rewards
         oracle, support = self.policy.oracle, self.policy.support
         if not oracle.is_linear or support is None or not np.isfinite(support).all():
             raise ValueError(

@@ -10,13 +10,14 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.confidence.change_points import change_threshold, largest_ratio
 from cmab.context import Context
+from cmab.declared import flag, integer, real
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, Policy, check_policy_instance, refuse_resting
 from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.statistics import alike, count
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, check_flag, integer, interval, real, shown
+from cmab.validation import arm_indices, interval, shown
 
 #: A smaller probability of an alarm, shared by the arms, may be none at all.
 LEAST_DELTA = 1e-300
@@ -173,21 +174,18 @@ class GLRRestart(Policy[RestartState]):
     """
 
     policy: AnyPolicy
-    delta: float = 0.01
+    delta: float = field(default=0.01, metadata=real(LEAST_DELTA, 1.0, inside=True))
     _: KW_ONLY
-    exploration: float = 0.05
-    every: int = 10
-    is_proven: bool = True
+    exploration: float = field(default=0.05, metadata=real(0.0, 1.0))
+    every: int = field(default=10, metadata=integer(1))
+    is_proven: bool = field(default=True, metadata=flag())
     oracle: Oracle = field(init=False, repr=False)
     support: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_policy_instance(self.policy)
         refuse_resting(self.policy)
-        real("delta", self.delta, LEAST_DELTA, 1.0, inside=True)
-        real("exploration", self.exploration, 0.0, 1.0)
-        integer("every", self.every, 1)
-        check_flag("is_proven", self.is_proven)
         if self.policy.support is None:
             raise ValueError(f"policy must have a bounded support, which the test needs, got {self.policy!r}")
         object.__setattr__(self, "oracle", self.policy.oracle)

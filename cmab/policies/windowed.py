@@ -10,12 +10,13 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
+from cmab.declared import integer
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy, Policy, check_policy_instance
 from cmab.renamed import former as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics, alike, count
-from cmab.validation import integer, shown
+from cmab.validation import shown
 
 #: Rows of the history.
 ROUND, ARM, OUTCOME = range(3)
@@ -229,13 +230,13 @@ class SlidingWindow(Policy[WindowStatistics]):
     """
 
     policy: AnyPolicy
-    window: int
+    window: int = field(metadata=integer(1))
     oracle: Oracle = field(init=False, repr=False)
     support: tuple[float, float] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_policy_instance(self.policy)
-        integer("window", self.window, 1)
         state, kind = self.policy.initial_state(), type(self.policy)
         learns_itself = kind.learn is not Policy.learn or not _counts_plainly(self.policy)
         if type(state) is not ArmStatistics or len(state.memory) or learns_itself:

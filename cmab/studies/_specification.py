@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from cmab.renamed import first_name, present_name, warn
+from cmab.renamed import REPLACED, first_name, present_name, warn
 from cmab.spelling import nearest
 from cmab.studies import _registry
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
@@ -129,6 +129,8 @@ def entry_of(name: str) -> metadata.EntryPoint | None:
     """Return the entry point of a class, whatever its kind."""
     if ":" in name:
         return metadata.EntryPoint(name, name, "cmab.own")
+    if name in REPLACED:
+        return metadata.EntryPoint(name, f"{REPLACED[name][0]}:{name}", "cmab.own")
     found = (_registry.entries(group).get(present_name(name)) for group in _GROUPS)
     return next((entry for entry in found if entry is not None), None)
 
