@@ -1,4 +1,4 @@
-"""How a command ends: a fault as one sentence, warnings as lines, the traceback only with ``--debug``."""
+"""What to do about faults of files, in words; and how a command ends: in one sentence, without traceback."""
 
 from __future__ import annotations
 
@@ -19,19 +19,24 @@ DEBUG = "--debug"
 # Worker processes inherit this variable and print warnings as the command does.
 _PLAIN = "CMAB_PLAIN_WARNINGS"
 _LONGEST = 2_000
-_ADVICE = {
-    errno.EACCES: "change the permissions, or name another place",
-    errno.EPERM: "change the permissions, or name another place",
-    errno.EROFS: "name a place that can be written",
-    errno.ENOSPC: "free some space and run the command again",
-    errno.EDQUOT: "free some space and run the command again",
-    errno.EFBIG: "free some space and run the command again",
-    errno.EIO: "check that the disk works and run the command again",
-    errno.ENOENT: "check the name",
-    errno.ENOTDIR: "check the name",
-    errno.ELOOP: "check the name",
-    errno.EISDIR: "name a file in place of the folder",
+_FULL = "free some space and try again"
+_CLOSED = "change the permissions, or choose another path"
+_MISSING = "check the name, or put the file back"
+#: What to do, by the number of the error.
+_REMEDIES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EROFS: "choose a path that can be written",
+    errno.EACCES: _CLOSED,
+    errno.EPERM: _CLOSED,
+    errno.ENOENT: _MISSING,
+    errno.ENOTDIR: _MISSING,
+    errno.ELOOP: _MISSING,
+    errno.EISDIR: "choose the path of a file in place of the folder",
     errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EIO: "check that the drive works and try again, or choose a path on another drive",
+    errno.ESTALE: "mount the folder again, or choose another path",
     errno.EMFILE: "raise the limit of open files (`ulimit -n`), or use fewer workers",
     errno.ENOMEM: "use a smaller problem or fewer workers",
 }
@@ -128,8 +133,26 @@ def _of_a_file(error: OSError) -> str:
         return str(error) or type(error).__name__
     # An error that the package raised in its own words says what to do already.
     is_plain = error.strerror == os.strerror(error.errno or 0)
-    advice = _ADVICE.get(error.errno or 0) if is_plain else None
+    advice = _REMEDIES.get(error.errno or 0) if is_plain else None
     told = error.strerror if error.filename is None else f"{printable(str(error.filename))}: {error.strerror}"
     if error.filename is None and error.errno == errno.ENOSPC:
         told += f", where the output goes, in /dev/shm, or in {tempfile.gettempdir()}"
     return told if advice is None else f"{told}; {advice}"
+
+
+def in_words(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """Return the error with its path and what to do, as an error of the same class."""
+    remedy = _REMEDIES.get(error.errno or 0)
+    if remedy is None:
+        return error
+    reason = os.strerror(error.errno or 0)
+    return OSError(error.errno, f"{reason}: {remedy}. Nothing that was saved before is lost", str(path))
+
+
+@contextmanager
+def told(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise errors of the file system with their path and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise in_words(error, path) from error

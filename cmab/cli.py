@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, get_args
 
+import cmab
 from cmab import _faults
 from cmab._interrupts import INTERRUPTED, end_at_once
 from cmab._options import parser_of, path_named
@@ -104,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     # Taken out of the arguments before they are parsed, since it may stand anywhere.
     parser.add_argument(_faults.DEBUG, action="store_true", help="show the traceback of a fault")
-    parser.add_argument("--version", action="version", version=f"cmab {_registry.version()}")
+    parser.add_argument("--version", action="version", version=f"cmab {cmab.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="list demos, experiments, oracles, policies and the like")
     listing.add_argument("group", nargs="?", choices=_registry.GROUPS, help="only one kind")

@@ -24,7 +24,7 @@ PAGES = {
     "Playing and campaigns": {
         "In one call": "cmab.running cmab.results",
         "Ask and tell": "cmab.session cmab.ticket cmab.campaigns : cmab.campaigns.journal",
-        "Logs": "cmab.campaigns.log cmab.campaigns.reading cmab.logs cmab.offline",
+        "Logs": "cmab.campaigns.log cmab.campaigns.reading cmab.logs",
         "Studies": "cmab.studies : cmab.studies.folder cmab.studies.store cmab.reports.report",
     },
     "Policies": {

@@ -13,15 +13,15 @@ from typing import BinaryIO
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.edges import Rows, is_id, n_columns, rows_of
 from cmab.validation import real, shown, vector
 from oracles import DirectedGraph
 from oracles.diffusion._memory import require_memory
 
-# How gzip files begin, digits that may exceed 64 bits, and bytes that are read at once.
+# How gzip files begin, and bytes that are read at once.
 _GZIP = b"\x1f\x8b"
 # How spreadsheets' "Unicode text" begins.
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_DIGITS = 19
 _CHUNK = 2**24
 # Lines as lists of texts, and then as numbers, need 20 times their length; the arrays of a graph 64 a node.
 _BYTES_A_BYTE = 20
@@ -74,35 +74,15 @@ def read_edge_list(
     (DirectedGraph(n_nodes=3, n_arcs=2), 30)
     """
     file = Path(path)
-    # Not `splitlines`, which also splits at form feeds and the like, in the midst of comments.
-    rows = [(number, line.split()) for number, line in enumerate(text_of(file).split("\n"), 1)]
-    rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
+    rows = rows_of(text_in(file, bytes_of(file)))
     n_nodes = None
     if _guessed_header(file, rows) if header is None else header:
         n_nodes = size_of(file, rows)
         rows = rows[1:]
-    if not rows:
-        raise ValueError(f"{file} must hold at least one edge, got none")
-    columns = len(rows[0][1])
-    for number, fields in rows:
-        if len(fields) not in (2, 3) or len(fields) != columns:
-            raise ValueError(
-                f"{file}, line {number}: must hold 2 ids (and a probability), got {shown(fields[:5])}"
-            )
+    columns = n_columns(rows, str(file), "2 ids (and a probability)")
     ids = np.stack([_ids(file, rows, column) for column in (0, 1)], axis=1)
     chances = _chances(file, rows) if columns == 3 else None
     return _graph(file, ids, n_nodes, chances, directed)
-
-
-def text_of(file: Path) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark, gzipped or not.
-
-    Raises
-    ------
-    ValueError
-        If it is cut off, no text, or does not fit into memory.
-    """
-    return text_in(file, bytes_of(file))
 
 
 def bytes_of(file: Path) -> bytes:
@@ -122,7 +102,7 @@ def bytes_of(file: Path) -> bytes:
 
 
 def text_in(file: Path, data: bytes) -> str:
-    """Return the text that the bytes of a file are."""
+    """Return the text of bytes in UTF-8, or in UTF-16 with a byte order mark."""
     try:
         text = data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -149,9 +129,6 @@ def _require(file: Path, n_bytes: int, what: str) -> None:
         raise ValueError(f"{file} must fit into memory: {error}") from None
 
 
-Rows = Sequence[tuple[int, list[str]]]
-
-
 def _guessed_header(file: Path, rows: Rows) -> bool:
     is_header = begins_with_sizes(rows)
     if is_header:
@@ -167,10 +144,10 @@ def _guessed_header(file: Path, rows: Rows) -> bool:
 def begins_with_sizes(rows: Rows) -> bool:
     """Say whether the first line can be the numbers of nodes and lines of those below it."""
     fields = rows[0][1] if rows else []
-    if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not _is_id(fields[0]):
+    if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not is_id(fields[0]):
         return False
     below = [field for _, fields in rows[1:] for field in fields[:2]]
-    return all(_is_id(field) and int(field) < int(fields[0]) for field in below)
+    return all(is_id(field) and int(field) < int(fields[0]) for field in below)
 
 
 def size_of(file: Path, rows: Rows) -> int:
@@ -189,15 +166,11 @@ def size_of(file: Path, rows: Rows) -> int:
 def _ids(file: Path, rows: Rows, column: int) -> IntArray:
     for number, fields in rows:
         text = fields[column]
-        if not _is_id(text):
+        if not is_id(text):
             raise ValueError(
                 f"{file}, line {number}: node ids must be integers in [0, 10**18), got {shown(text)}"
             )
     return np.array([int(fields[column]) for _, fields in rows], np.int64)
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < _DIGITS
 
 
 def _chances(file: Path, rows: Rows) -> FloatArray:

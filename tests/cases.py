@@ -1,7 +1,7 @@
 """Tables: a row enrols a class in every common check.
 
 Every ``make`` is called afresh by each test. Small instances: the checks enumerate and play thousands of
-rounds.
+rounds. ``slow`` names the checks, or the tests of `rows`, that take a row more than half a second.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,6 +12,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pulp
+import pytest
 
 import cmab
 from cmab import (
@@ -73,12 +74,14 @@ from instances import (
     GaussianArms,
     IndependentCascade,
     LinearMultinomialLogit,
+    LinearSemiBandit,
     LinearThreshold,
     MovingMeans,
     MultinomialLogit,
     PiecewiseStationary,
     ResourceSemiBandit,
     SemiBandit,
+    SleepingSemiBandit,
 )
 from oracles import (
     Arborescence,
@@ -144,6 +147,7 @@ class OracleCase:
     low: float = 0.0
     high: float = 1.0
     trials: int = 50
+    slow: str = ""
 
 
 class Coins(IndependentTriggering):
@@ -241,6 +245,7 @@ class PolicyCase:
     make: Callable[[Oracle], AnyPolicy]
     family: Callable[..., Oracle] = TopK
     senses: tuple[str, ...] = ("max", "min")
+    slow: str = ""
 
 
 @dataclass(frozen=True)
@@ -250,6 +255,7 @@ class ExplorerCase:
     name: str
     make: Callable[[], AnyExplorer]
     delta: float | None = None
+    slow: str = ""
 
 
 @dataclass(frozen=True)
@@ -259,6 +265,7 @@ class EnvironmentCase:
     name: str
     make: Callable[[], Environment]
     super_arms: tuple[tuple[int, ...], ...]
+    slow: str = ""
 
 
 MEANS = np.array([0.9, 0.75, 0.6, 0.3, 0.1])
@@ -566,6 +573,7 @@ ORACLES = [
         "influence",
         lambda: InfluenceMaximization(NETWORK, k=2, epsilon=0.3),
         lambda: combinations(range(7), 2),
+        slow="ties",
     ),
     OracleCase(
         "influence_deadline",
@@ -583,6 +591,7 @@ ORACLES = [
             NETWORK, k=2, epsilon=0.3, node_weights=[0, 1, 1, 3, 0, 1, 2], candidates=[0, 1, 4, 5, 6]
         ),
         lambda: combinations([0, 1, 4, 5, 6], 2),
+        slow="ties",
     ),
     OracleCase(
         "influence_threshold",
@@ -681,6 +690,7 @@ ORACLES = [
         ),
         lambda: combinations(range(4), 1),
         trials=20,
+        slow="smoothness",
     ),
     OracleCase(
         "uniform_matroid", lambda: UniformMatroid(5, 2, sense="min"), lambda: combinations(range(5), 2)
@@ -714,21 +724,29 @@ POLICIES = [
         lambda oracle: BanditOverBandit(
             CUCB(oracle), 300, windows=[7, 60], block=9, rewards=None if oracle.is_linear else (0.0, 7.0)
         ),
+        slow="runs",
     ),
-    PolicyCase("bayesucb", BayesUCB),
+    PolicyCase("bayesucb", BayesUCB, slow="runs"),
     PolicyCase("bcucb", BCUCB),
-    PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5)),
+    PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5), slow="runs"),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
-    PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms))),
+    PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms)), slow="runs"),
     PolicyCase(
         "comblinucb",
         lambda oracle: CombLinUCB(
             oracle, np.ones((oracle.n_arms, 1)), group=np.arange(oracle.n_arms), horizon=100
         ),
+        slow="runs",
     ),
-    PolicyCase("contextual_mnl_ts", lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5)),
     PolicyCase(
-        "contextual_mnl_ucb", lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), factor=0.3)
+        "contextual_mnl_ts",
+        lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5),
+        slow="runs",
+    ),
+    PolicyCase(
+        "contextual_mnl_ucb",
+        lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), factor=0.3),
+        slow="runs",
     ),
     PolicyCase("cts", CTS),
     PolicyCase(
@@ -742,13 +760,13 @@ POLICIES = [
     ),
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
-    PolicyCase("escb", ESCB),
+    PolicyCase("escb", ESCB, slow="runs"),
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
     PolicyCase(
         "explored", lambda oracle: ForcedExploration(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))
     ),
     PolicyCase("explored_last", lambda oracle: ForcedExploration(CTS(oracle), c=1.0, form="last")),
-    PolicyCase("ftpl", FTPL),
+    PolicyCase("ftpl", FTPL, slow="runs"),
     PolicyCase("gaussiancts", GaussianCTS),
     PolicyCase("gaussiancts_boosted", lambda oracle: GaussianCTS(oracle, coupling="boosted")),
     PolicyCase(
@@ -768,16 +786,22 @@ POLICIES = [
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1)),
     PolicyCase("llr", LLR),
-    PolicyCase("logisticts", lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0)),
+    PolicyCase(
+        "logisticts",
+        lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
+        slow="runs",
+    ),
     PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, factor=0.02)),
     PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, factor=0.5)),
-    PolicyCase("olsucb", OLSUCB),
+    PolicyCase("olsucb", OLSUCB, slow="runs"),
     PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9)),
     PolicyCase("primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000)),
     PolicyCase("random", RandomPolicy),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),
-    PolicyCase("restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False)),
-    PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01)),
+    PolicyCase(
+        "restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False), slow="runs"
+    ),
+    PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01), slow="runs"),
     PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7)),
 ]
 
@@ -805,6 +829,7 @@ ENVIRONMENTS = [
         "corrupted",
         lambda: Corrupted(SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), budget=3.0),
         ((0, 1), (2, 4)),
+        slow="support",
     ),
     EnvironmentCase("coverage", lambda: Coverage(pages(), 2, probability="p"), ((0, 1), (1, 2), (1, 3))),
     EnvironmentCase(
@@ -849,6 +874,14 @@ ENVIRONMENTS = [
         ((0, 1), (2, 4)),
     ),
     EnvironmentCase("gaussian", lambda: SemiBandit(GaussianArms(MEANS, 0.5), TopK(5, k=2)), ((0, 1), (2, 4))),
+    EnvironmentCase(
+        "sleeping",
+        lambda: SleepingSemiBandit(BernoulliArms(MEANS), Knapsack([1] * 5, 2), availability=0.6),
+        ((0, 1), (2, 4)),
+    ),
+    EnvironmentCase(
+        "linear_semi_bandit", lambda: LinearSemiBandit([0.6, 0.8], TopK(5, k=2)), ((0, 1), (2, 4))
+    ),
     EnvironmentCase("cascade_model", lambda: CascadeModel(MEANS, RankedTopK(5, k=3)), ((0, 1, 2), (4, 3, 0))),
     EnvironmentCase(
         "cascade_of_links",
@@ -909,11 +942,16 @@ EXPLORERS = [
         "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
     ExplorerCase("eb_tci", lambda: cmab.EBTCI(4, delta=0.1), 0.1),
-    ExplorerCase("eb_tci_heuristic", lambda: cmab.EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic")),
+    ExplorerCase(
+        "eb_tci_heuristic", lambda: cmab.EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic"), slow="places"
+    ),
     ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
     ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
     ExplorerCase(
-        "track_and_stop_coins", lambda: cmab.TrackAndStop(4, delta=0.1, family="bernoulli", growth=0.02), 0.1
+        "track_and_stop_coins",
+        lambda: cmab.TrackAndStop(4, delta=0.1, family="bernoulli", growth=0.02),
+        0.1,
+        slow="places papers",
     ),
     ExplorerCase("track_and_stop_k", lambda: cmab.TrackAndStop(4, k=2, delta=0.1), 0.1),
     ExplorerCase("halving", lambda: cmab.Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
@@ -935,6 +973,14 @@ EXPLORERS = [
     ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, budget=300)),
     ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),
 ]
+
+
+def rows(cases: Iterable[Any], test: str = "") -> list[Any]:
+    """Return rows as parameters with names, those marked slow that are slow in a test of this word."""
+    return [
+        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if test in case.slow.split() else [])
+        for case in cases
+    ]
 
 
 def assert_same_state(one, other):

@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -21,17 +20,6 @@ os.environ["CMAB_QUIET"] = "1"
 # A suite that a shell started in the background ignores Ctrl-C, and so would the processes that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# Tests that take more than 0.5 s of processor time, as `benchmarks/slow_tests.py` measures them. Most are
-# rows of a table, whose other rows are quick.
-SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").splitlines())
-
-
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.nodeid in SLOW:
-            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)

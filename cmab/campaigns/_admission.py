@@ -11,8 +11,8 @@ import numpy as np
 
 from cmab._ask_tell import interval_of
 from cmab.campaigns._fold import Fold
-from cmab.campaigns._names import Names, read, written
 from cmab.campaigns._schema import FORMATS, Event
+from cmab.campaigns.names import Names, read, written
 from cmab.oracle import Oracle
 from cmab.policies.thompson import CTS
 from cmab.policy import Policy, check_policy_instance

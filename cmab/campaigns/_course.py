@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from cmab.campaigns._names import read
 from cmab.campaigns._schema import FORMATS, Event, check_form
+from cmab.campaigns.names import read
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.validation import shown
 
 _LISTS = ("choices", "names")
 #: Reports that hold more than arms, outcomes and reward are checked as `Feedback` checks them.
-_PARTS = ("pulls", "squares", "costs", "used")
+_PARTS = {"pulls", "squares", "costs", "used"}
 _PENDING = 0
 
 
@@ -60,7 +60,7 @@ class Course:
             self._closed.append(_PENDING)
             self._latest.append(event["at"])
             return
-        number = self._ticket_of(event)
+        number = (self._events[event["line"] - 1] if kind == "undo" else event)["ticket"]
         self._latest[number] = event["at"]
         if kind != "undo":
             self._standing.append(line)
@@ -73,12 +73,9 @@ class Course:
         """Return the time that an event must not be before: that of the last event of its ticket."""
         if event["event"] in ("campaign", "changed", "ask"):
             return ""
-        return self._latest[self._ticket_of(event)]
-
-    def _ticket_of(self, event: Event) -> int:
-        """Return the number of the ticket that a tell, cancel, correction or undo is about."""
-        number: int = (self._events[event["line"] - 1] if event["event"] == "undo" else event)["ticket"]
-        return number
+        about: Event = self._events[event["line"] - 1] if event["event"] == "undo" else event
+        latest: str = self._latest[about["ticket"]]
+        return latest
 
     def _campaign(self, event: Event) -> None:
         if event["format"] not in FORMATS:
@@ -117,12 +114,8 @@ class Course:
                 raise ValueError(f"super_arm must be available, got {shown(super_arm)}")
 
     def _tell(self, event: Event) -> None:
-        number = event["ticket"]
-        self._check_pending(number)
+        self._cancel(event)
         self._check_report(event)
-
-    def _cancel(self, event: Event) -> None:
-        self._check_pending(event["ticket"])
 
     def _correct(self, event: Event) -> None:
         number, line = event["ticket"], event["line"]
@@ -138,7 +131,8 @@ class Course:
                 f"line must be that of the last tell, cancel or correct, {last}, got {event['line']}"
             )
 
-    def _check_pending(self, number: int) -> None:
+    def _cancel(self, event: Event) -> None:
+        number = event["ticket"]
         if number >= len(self._closed):
             raise ValueError(f"ticket must have been asked for before, got {number} of {len(self._closed)}")
         if self._closed[number] != _PENDING:
@@ -151,7 +145,8 @@ class Course:
             raise ValueError(
                 f"outcomes must be one for each of {len(arms)} arms, got {len(event['outcomes'])}"
             )
-        if parts := {name: event[name] for name in _PARTS if name in event}:
+        if not _PARTS.isdisjoint(event):
+            parts = {name: event[name] for name in _PARTS if name in event}
             Feedback(arms, event["outcomes"], **parts)
         if pulls != 1 and event.get("pulls", []) != [pulls] * len(arms):
             raise ValueError(

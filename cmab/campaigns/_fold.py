@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any, Generic
@@ -10,8 +11,8 @@ import numpy as np
 
 from cmab._ask_tell import check_feedback, interval_of
 from cmab.arrays import BoolArray, IntArray
-from cmab.campaigns._names import Names, nouns
 from cmab.campaigns._schema import Event
+from cmab.campaigns.names import Names, nouns
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes
@@ -69,7 +70,6 @@ class Fold(Generic[State]):
         of_choices, of_arms = nouns(choices, arms)
         self.choices = Names(of_choices, choices, self._is_undirected)
         self.arms = Names(of_arms, arms, self._is_undirected)
-        self.session: Session[State] | None = None
         self.tickets: dict[int, Ticket] = {}
         #: Line of the feedback of each ticket that was told.
         self.told: dict[int, int] = {}
@@ -88,9 +88,6 @@ class Fold(Generic[State]):
         pairs = [arm for arm in self.arms.own if isinstance(arm, tuple) and len(arm) > 1]
         is_ties = len(pairs) == len(self.arms.own) and self.arms.own != self.choices.own
         return pairs if is_ties and all(arm[0] in self.choices.number for arm in pairs) else []
-
-    def __len__(self) -> int:
-        return len(self.events)
 
     def extend(self, events: Iterable[Event]) -> None:
         """Take in more events; one that changes the past means to go through all of them again."""
@@ -124,8 +121,9 @@ class Fold(Generic[State]):
         support = event["support"]
         rng = generator_from(event["rng"])
         support = support if support is None else interval_of(support)
-        self.session = Session(self.policy, rng, support=support)
-        self.session._id = event["session"]
+        #: The session as it stands.
+        self.current = Session(self.policy, rng, support=support)
+        self.current._id = event["session"]
         self._changed(0, event)
 
     def _changed(self, _: int, event: Event) -> None:
@@ -205,15 +203,8 @@ class Fold(Generic[State]):
         line = self.told[number]
         return self._corrected.get(line, self.events[line - 1])
 
-    @property
-    def current(self) -> Session[State]:
-        """The session as it stands."""
-        if self.session is None:
-            raise ValueError("the first event must be that of a campaign")
-        return self.session
-
-    def asked(self, ticket: Ticket) -> Event:
-        """Return the event of a ticket that was handed out."""
+    def asked(self, ticket: Ticket, before: bytes) -> Event:
+        """Return the event of a ticket that was handed out, by a generator that was at `before`, pickled."""
         event: Event = {"event": "ask", "ticket": ticket.number}
         event["super_arm"] = self.choices.places(ticket.super_arm)
         if ticket.pulls != 1:
@@ -225,7 +216,8 @@ class Fold(Generic[State]):
             parts = {name: getattr(ticket.context, name) for name in ticket.context.parts}
             rows = {name: self._ordered(name).by_place(part).tolist() for name, part in parts.items()}
             event["context"] = rows
-        return event | {"rng": position_of(self.current.rng)}
+        position = position_of(self.current.rng)
+        return event if pickle.dumps(position) == before else event | {"rng": position}
 
     def reported(self, kind: str, number: int, feedback: Feedback) -> Event:
         """Return the event of what was told of a ticket."""

@@ -26,7 +26,7 @@ def row_of(fold: Fold[Any], line: int) -> dict[str, Any]:
 
 def last_to_undo(fold: Fold[Any]) -> int | None:
     """Return the line of the last event that can be taken back."""
-    for line in range(len(fold), 0, -1):
+    for line in range(len(fold.events), 0, -1):
         if fold.events[line - 1]["event"] in ("tell", "cancel", "correct") and line not in fold.undone:
             return line
     return None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from cmab._ask_tell import StrangeArms
 from cmab.campaigns._fold import Fold
-from cmab.campaigns._names import read
+from cmab.campaigns.request import Request
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
@@ -25,8 +24,7 @@ def restricted(fold: Fold[Any], context: Context | None, available: Collection[H
     if isinstance(available, str) or not isinstance(available, Collection):
         raise ValueError(f"available must be a list of names, got {shown(available)}")
     flags = np.zeros(len(fold.choices.own), np.bool_)
-    for name in available:
-        flags[fold.choices.find(read(name))] = True
+    flags[fold.choices.find(available)] = True
     rest = {} if context is None else {name: getattr(context, name) for name in context.parts}
     return Context(available=flags, **rest)
 
@@ -59,16 +57,18 @@ def feedback_of(
             raise ValueError(f"reward must stand in the Feedback, got {shown(reward)} besides")
         return outcomes
     pairs = _pairs(outcomes)
-    arms = [fold.arms.find(read(name)) for name, _ in pairs]
-    values = [outcome for _, outcome in pairs]
+    names, values = zip(*pairs, strict=True) if pairs else ((), ())
+    arms = fold.arms.find(names)
     if of.pulls == 1:
         for name, outcome in pairs:
             if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):
                 raise ValueError(
                     f"outcomes must be numbers, got {outcome} of {shown(name)}: leave out what was not seen"
                 )
+        if costs is None and set(map(type, values)) == {float}:  # the usual case, of which arrays are plain
+            return Feedback(np.array(arms), np.array(values), reward=reward)
         rows = None if costs is None else _rows(fold, arms, costs)
-        return Feedback(arms, values, reward=reward, costs=rows or None)
+        return Feedback(arms, list(values), reward=reward, costs=rows or None)
     for name, drawn_of in pairs:
         if np.shape(drawn_of) != (of.pulls,):
             raise ValueError(f"outcomes must be lists of {of.pulls} each, got {shown(drawn_of)} of {name!r}")
@@ -79,7 +79,9 @@ def feedback_of(
 
 def _rows(fold: Fold[Any], arms: list[int], costs: Any) -> list[Any]:
     """Return what each of these arms used up, of a mapping of their names to numbers."""
-    rows = {fold.arms.find(read(name)): used for name, used in _pairs(costs, "costs")}
+    pairs = _pairs(costs, "costs")
+    found = fold.arms.find([name for name, _ in pairs])
+    rows = {arm: used for arm, (_, used) in zip(found, pairs, strict=True)}
     if set(rows) != set(arms):
         names = [fold.arms.own[arm] for arm in sorted(set(rows) ^ set(arms))]
         raise ValueError(
@@ -101,22 +103,20 @@ def _pairs(outcomes: Any, what: str = "outcomes") -> list[tuple[Any, Any]]:
     return pairs
 
 
-@contextmanager
-def by_name(fold: Fold[Any], of: Ticket) -> Iterator[None]:
-    """Say with names which base arms cannot have been seen."""
-    try:
-        yield
-    except StrangeArms as error:
-        names = [fold.arms.own[arm] for arm in error.args[1]]
-        played = [fold.choices.own[entry] for entry in of.super_arm]
-        raise ValueError(
-            f"outcomes must be of base arms that ticket {of.number}, {shown(played)}, can trigger, got"
-            f" {shown(names)} besides"
-        ) from None
+def by_name(fold: Fold[Any], of: Ticket, error: StrangeArms) -> ValueError:
+    """Return the error that says with names which base arms cannot have been seen."""
+    names = [fold.arms.own[arm] for arm in error.args[1]]
+    played = [fold.choices.own[entry] for entry in of.super_arm]
+    return ValueError(
+        f"outcomes must be of base arms that ticket {of.number}, {shown(played)}, can trigger, got"
+        f" {shown(names)} besides"
+    )
 
 
-def pending_ticket(fold: Fold[Any], ticket: Ticket | int | None) -> Ticket:
+def pending_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ticket:
     """Return the pending ticket that is meant, or say how the report of a told one is changed."""
+    if isinstance(ticket, Request):
+        ticket = ticket.ticket
     try:
         return fold.current._find(ticket)
     except ValueError:
@@ -130,8 +130,10 @@ def pending_ticket(fold: Fold[Any], ticket: Ticket | int | None) -> Ticket:
     )
 
 
-def told_ticket(fold: Fold[Any], ticket: Ticket | int | None) -> Ticket:
+def told_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ticket:
     """Return the told ticket that is meant."""
+    if isinstance(ticket, Request):
+        ticket = ticket.ticket
     if ticket is None:
         raise ValueError("ticket must be a Request, a Ticket or its number, got None")
     number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)

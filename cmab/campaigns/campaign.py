@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 from collections.abc import Collection, Hashable, Mapping
 from copy import copy
 from functools import partial
@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from cmab._ask_tell import check_budgets, check_feedback, interval_of, support_of
+from cmab._ask_tell import StrangeArms, check_budgets, check_feedback, interval_of, support_of
 from cmab.campaigns._admission import admit, beginning, changed, learner_of
 from cmab.campaigns._records import Records
 from cmab.campaigns._rows import last_to_undo, row_of
-from cmab.campaigns._schema import Event
 from cmab.campaigns._words import by_name, feedback_of, pending_ticket, restricted, told_ticket
-from cmab.campaigns.request import Request, ticket_of
+from cmab.campaigns.request import Request
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.context import Context
 from cmab.feedback import Feedback
@@ -101,9 +100,9 @@ class Campaign:
         self._records = Records(self.policy, path, is_same=not accept_changes)
         is_there = self._records.path.exists()
         first = None if is_there else beginning(self._records.fold, generator, support)
-        with self._records.begun() as events:
+        with self._records.journal.held(create=True):
             fold = self._records.fold
-            if events:
+            if events := self._records.journal.read():
                 admit(fold, events, support, accept_changes)
                 fold.extend(events)
                 check_budgets(self.policy, fold.current.state)
@@ -174,18 +173,11 @@ class Campaign:
             session = fold.current
             if available is not None:
                 context = restricted(fold, context, available)
-            before = _text(session)
-
-            def event(ticket: Ticket) -> Event:
-                asked = fold.asked(ticket)
-                if _text(session) == before:
-                    del asked["rng"]
-                return asked
-
-            ticket = self._records.act(lambda: session.ask(context), event)
+            before = pickle.dumps(position_of(session.rng))
+            ticket: Ticket = self._records.act(partial(fold.asked, before=before), session.ask, context)
             fold.tickets[ticket.number] = session._open[ticket.number]
-            names = fold.choices.own
-            return Request(ticket.number, tuple(names[entry] for entry in ticket.super_arm), ticket)
+            names = map(fold.choices.own.__getitem__, ticket.super_arm.tolist())
+            return Request(ticket.number, tuple(names), ticket)
 
     def tell(
         self,
@@ -221,13 +213,13 @@ class Campaign:
             If `outcomes` is nothing of the kind.
         """
         with self._records.up_to_date() as fold:
-            session = fold.current
-            of = pending_ticket(fold, ticket_of(ticket))
+            of = pending_ticket(fold, ticket)
             feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
-            event = fold.reported("tell", of.number, feedback)
-            with by_name(fold, of):
-                self._records.act(lambda: session.tell(feedback, of), lambda _: event)
-            fold.told[of.number] = len(fold)
+            try:
+                self._records.act(fold.reported("tell", of.number, feedback), fold.current.tell, feedback, of)
+            except StrangeArms as error:
+                raise by_name(fold, of, error) from None
+            fold.told[of.number] = len(fold.events)
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
         """Take back a ticket that was not played, or whose feedback never comes; nothing is learned.
@@ -243,12 +235,10 @@ class Campaign:
             As in `Session.cancel`.
         """
         with self._records.up_to_date() as fold:
-            session = fold.current
             if ticket is None:
                 raise ValueError("ticket must be a Request, a Ticket or its number, got None")
-            of = pending_ticket(fold, ticket_of(ticket))
-            event: Event = {"event": "cancel", "ticket": of.number}
-            self._records.act(lambda: session.cancel(of), lambda _: event)
+            of = pending_ticket(fold, ticket)
+            self._records.act({"event": "cancel", "ticket": of.number}, fold.current.cancel, of)
 
     def correct(
         self,
@@ -276,10 +266,12 @@ class Campaign:
             As in `tell`; or if the ticket was not told.
         """
         with self._records.up_to_date() as fold:
-            of = told_ticket(fold, ticket_of(ticket))
+            of = told_ticket(fold, ticket)
             feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
-            with by_name(fold, of):
+            try:
                 check_feedback(feedback, of, self.policy, fold.current.support)
+            except StrangeArms as error:
+                raise by_name(fold, of, error) from None
             event = fold.reported("correct", of.number, feedback)
             self._records.rewrite(event | {"line": fold.told[of.number]})
 
@@ -293,9 +285,9 @@ class Campaign:
             again if what `history` shows last is still meant.
         """
         with self._records.lock:
-            known = len(self._records.fold)
+            known = len(self._records.fold.events)
             with self._records.up_to_date() as fold:
-                if len(fold) != known:
+                if len(fold.events) != known:
                     raise ValueError(
                         "undo must be of what was seen last, got newer events of another process: look at the"
                         " history, and call it again"
@@ -315,7 +307,7 @@ class Campaign:
             Each with ``line`` (in the file), ``event``, ``at`` (UTC), ``undone``, and what it is about.
         """
         with self._records.up_to_date() as fold:
-            return [row_of(fold, line) for line in range(1, len(fold) + 1)]
+            return [row_of(fold, line) for line in range(1, len(fold.events) + 1)]
 
     def summary(self) -> Summary:
         """Return how many rounds were told, what they earned, and what was learned, by name."""
@@ -343,8 +335,3 @@ class Campaign:
         from cmab.plotting._style import written
 
         return written(draw(self.summary(), integer("most", most, 1), ax), path)
-
-
-def _text(session: Session[Any]) -> str:
-    """Return the state of the generator in a form that can be compared."""
-    return json.dumps(position_of(session.rng), default=np.ndarray.tolist)

@@ -14,16 +14,17 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
+from cmab._faults import in_words, told
 from cmab.campaigns._course import Course
 from cmab.campaigns._locks import lock
 from cmab.campaigns._schema import Event
 from cmab.renamed import up_to_date
 from cmab.saving._atomic import sync_folder
-from cmab.saving._faults import in_words, told
 from cmab.validation import shown
 
 _DECODER = json.JSONDecoder()
@@ -86,12 +87,12 @@ class Journal:
 
     def rewind(self) -> None:
         """Read from the beginning next time."""
-        self._offset, self._lines, self._check = 0, 0, b""
+        self._offset, self._lines, self._check, self._file = 0, 0, b"", -1
         #: What the lines so far say, by which the next one is checked.
         self._course = Course()
 
     @contextmanager
-    def held(self, *, create: bool = False) -> Iterator[int]:
+    def held(self, *, create: bool = False) -> Iterator[None]:
         """Open the file, alone of all processes, for `read` and `append`.
 
         Raises
@@ -112,14 +113,14 @@ class Journal:
             except OSError as error:
                 why = f"{error.strerror}: a journal must lie on a drive that can lock files"
                 raise OSError(error.errno, why, str(self.path)) from error
-            self._check_is_there(descriptor)
-            yield descriptor
+            self._file = descriptor
+            yield
         finally:
             os.close(descriptor)
 
-    def read(self, descriptor: int) -> list[Event]:
+    def read(self) -> list[Event]:
         """Return the events written since the last call, by whomever; end a line that was torn."""
-        with open(descriptor, "rb", closefd=False) as file:
+        with open(self._file, "rb", closefd=False) as file:
             file.seek(max(0, self._offset - _END - 1))
             if self._check not in file.read(min(self._offset, _END + 1)):
                 raise ValueError(
@@ -127,12 +128,15 @@ class Journal:
                     " another or a shorter file than was read before: make the campaign anew"
                 )
             file.seek(self._offset)
-            found, tail = self.parse(file.read())
+            data = file.read()
+        if not data:
+            return []
+        found, tail = self.parse(data)
         if tail:
             # The process that wrote it was killed on the way, so it has not acted on it.
-            os.ftruncate(descriptor, self._offset)
+            os.ftruncate(self._file, self._offset)
         elif found:
-            self._end_line(descriptor)
+            self._end_line()
         return found
 
     def parse(self, data: bytes) -> tuple[list[Event], bytes]:
@@ -147,14 +151,17 @@ class Journal:
             raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
         return found, tail
 
-    def append(self, descriptor: int, event: Event) -> Event:
-        """Write an event, which is on the disk when this returns; what fails leaves the file as it was.
+    def append(self, event: Event) -> Event:
+        """Write an event with its time, on the disk when this returns; what fails leaves the file as it was.
 
         Returns
         -------
         dict
             The event as others will read it.
         """
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        # Clocks are set back; times of a ticket never decrease, so that a reader can check them.
+        event = event | {"at": max(now, self._course.earliest(event))}
         text = json.dumps(event, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
         written: Event = json.loads(text)
         try:
@@ -165,14 +172,15 @@ class Journal:
         check = self._check_of(body)
         line = body + _MARK + check + b'"}\n'
         try:
-            _write(descriptor, line)
-            os.fsync(descriptor)
+            _write(self._file, line)
+            os.fsync(self._file)
             if self._lines == 0:
                 sync_folder(self.path.parent)
-            self._check_is_there(descriptor)
+            if os.fstat(self._file).st_nlink == 0:  # what is written to a file without a name would be lost
+                raise FileNotFoundError(errno.ENOENT, "")
         except BaseException as error:
             with suppress(OSError):
-                os.ftruncate(descriptor, self._offset)
+                os.ftruncate(self._file, self._offset)
             if isinstance(error, OSError):
                 raise in_words(error, self.path) from error
             raise
@@ -180,20 +188,11 @@ class Journal:
         self._advance(len(line), check)
         return written
 
-    def earliest(self, event: Event) -> str:
-        """Return the time that the next event must not be before, empty if there is none."""
-        return self._course.earliest(event)
-
-    def _check_is_there(self, descriptor: int) -> None:
-        """Raise if the open file has no name any more: what is written to it would be lost."""
-        if os.fstat(descriptor).st_nlink == 0:
-            raise in_words(FileNotFoundError(errno.ENOENT, ""), self.path)
-
-    def _end_line(self, descriptor: int) -> None:
+    def _end_line(self) -> None:
         """Put the end to a line that lacks nothing else, or was saved without by an editor."""
-        os.lseek(descriptor, self._offset - 1, os.SEEK_SET)
-        if os.read(descriptor, 1) != b"\n":
-            _write(descriptor, b"\n")
+        os.lseek(self._file, self._offset - 1, os.SEEK_SET)
+        if os.read(self._file, 1) != b"\n":
+            _write(self._file, b"\n")
             self._offset += 1
 
     def _checked(self, line: bytes, size: int) -> Event:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, overload
 
-from cmab.campaigns._names import Names
 from cmab.campaigns._table import rows_of
+from cmab.campaigns.names import Names
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle

@@ -9,10 +9,10 @@ from datetime import datetime
 import numpy as np
 
 from cmab.campaigns._fold import rewritten
-from cmab.campaigns._names import read
 from cmab.campaigns._schema import Event
 from cmab.campaigns.journal import events
 from cmab.campaigns.log import Log, LoggedRound
+from cmab.campaigns.names import read
 from cmab.context import Context
 
 

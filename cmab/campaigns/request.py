@@ -44,8 +44,3 @@ class Request:
 
     def __len__(self) -> int:
         return len(self.names)
-
-
-def ticket_of(request: Request | Ticket | int | None) -> Ticket | int | None:
-    """Return what a session knows a request by."""
-    return request.ticket if isinstance(request, Request) else request

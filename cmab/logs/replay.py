@@ -10,8 +10,8 @@ import numpy as np
 
 from cmab._ask_tell import names_of
 from cmab.arrays import FloatArray
-from cmab.campaigns._names import Names
 from cmab.campaigns.log import Log, LoggedRound, outcomes_of
+from cmab.campaigns.names import Names
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.logs._choices import Choices, Target, choices_of

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cmab.saving._faults import told
+from cmab._faults import told
 
 Result = TypeVar("Result")
 

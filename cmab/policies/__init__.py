@@ -1,1 +1,5 @@
 """Policies that minimise regret, one family a file."""
+
+from cmab.namespaces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -13,7 +13,7 @@ from cmab.declared import flag, integer, interval, real
 from cmab.feedback import Feedback
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
-from cmab.renamed import former as __getattr__  # noqa: F401
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.validation import vector
 

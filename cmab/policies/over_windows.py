@@ -15,7 +15,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
 from cmab.policy import AnyPolicy, Policy
-from cmab.renamed import former as __getattr__  # noqa: F401
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, shown

@@ -14,7 +14,7 @@ from cmab.declared import flag, integer, real
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, Policy, check_policy_instance, refuse_resting
-from cmab.renamed import former as __getattr__  # noqa: F401
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import alike, count
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, interval, shown

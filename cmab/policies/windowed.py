@@ -14,7 +14,7 @@ from cmab.declared import integer
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy, Policy, check_policy_instance
-from cmab.renamed import former as __getattr__  # noqa: F401
+from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics, alike, count
 from cmab.validation import shown
 

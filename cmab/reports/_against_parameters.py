@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cmab.plotting import Band, parameter_curves
-from cmab.reports._finished import Finished
+from cmab.plotting import parameter_curves
 from cmab.reports._labels import drawn_names, new_axes, slugs
-from cmab.studies._grids import along, grids
+from cmab.studies._compared import along, grids
+
+if TYPE_CHECKING:
+    from cmab.reports._figures import View
 
 _SAMPLES = " Hollow where runs were cut off: the median, and how many ended; with an arrow, at least that."
 
 
-def against_parameters(
-    finished: Finished, instance: str, kind: Band, level: float
-) -> Iterator[tuple[str, str, Any]]:
+def against_parameters(view: View) -> Iterator[tuple[str, str, Any]]:
     """Yield name, caption and axes of a figure for each parameter that has several values in a grid."""
+    finished, instance = view.finished, view.instance
     for table, stem, comparisons in (
         ("learners", "final", finished.learned),
         ("explorers", "samples", finished.ruled),
@@ -34,14 +35,12 @@ def against_parameters(
             axes = parameter_curves(
                 _drawn(curves),
                 parameter=drawn_names([name])[name],
-                band_kind=kind,
-                level=level,
-                legend="below",
                 ax=new_axes(len(curves) + 1),
+                **view.settings,
                 **settings,
             )
-            intervals = "Clopper-Pearson" if stem == "failures" else kind
-            caption = f"{axes.get_ylabel()} against {name}, with {100 * level:g} % {intervals} intervals."
+            intervals = "Clopper-Pearson" if stem == "failures" else view.kind
+            caption = f"{axes.get_ylabel()} against {name}, with {view.percent} % {intervals} intervals."
             yield f"{stem}-by-{slug}", caption + (_SAMPLES if stem == "samples" else ""), axes
 
 

@@ -16,7 +16,7 @@ from cmab.studies._compared import explorer_comparisons, policy_comparisons
 from cmab.studies._notes import About
 from cmab.studies._pieces import Piece
 from cmab.studies._provenance import DEPENDENCIES
-from cmab.studies._trials import Told, told_by
+from cmab.studies._registered import Told, told_by
 from cmab.studies.study import Study
 
 Pair = tuple[str, str]

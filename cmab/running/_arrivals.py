@@ -74,28 +74,19 @@ class Mail:
 
     def __init__(self, arrival: Arrival, rng: np.random.Generator) -> None:
         self._arrival, self._rng = arrival, rng
-        # The stream as it is before the first round, for `check_end` to ask the same questions once more.
-        self._first = copy.deepcopy(rng)
         self._waiting: list[tuple[int, int, Ticket, Feedback]] = []
-        self._told: list[int] = []
 
     def send(self, t: int, ticket: Ticket, feedback: Feedback) -> None:
         """Take the feedback of round `t`."""
+        again = copy.deepcopy(self._rng) if t <= _ASKED_AGAIN else None
         later = self._arrival.later(t, self._rng)
+        if again is not None and (other := self._arrival.later(t, again)) != later:
+            raise ValueError(
+                "delay must return the same for the same round and generator, for replications would depend"
+                f" on each other, but gave {later} for round {t} and {other} when asked again"
+            )
         # Ordered by arrival, then by round; rounds differ, so tickets are never compared.
         heappush(self._waiting, (self._arrival.due(t + later), t, ticket, feedback))
-        if t <= _ASKED_AGAIN:
-            self._told.append(later)
-
-    def check_end(self) -> None:
-        """Raise ``ValueError`` if the delays of the first rounds, asked for again, are other ones."""
-        for t, told in enumerate(self._told, 1):
-            later = self._arrival.later(t, self._first)
-            if later != told:
-                raise ValueError(
-                    "delay must return the same for the same round and generator, for replications would"
-                    f" depend on each other, but gave {told} for round {t} and {later} when asked again"
-                )
 
     def arrived(self, t: int) -> Iterator[tuple[Ticket, Feedback]]:
         """Yield what is due by the end of round `t`, earlier rounds first among what is due together."""

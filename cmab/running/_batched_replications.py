@@ -22,8 +22,8 @@ from cmab.running._compiled_rounds import (
     room_for_one_round,
     rules_of,
 )
+from cmab.running._referee import Referee
 from cmab.running._replication import TICK_SECONDS, Record, replicate
-from cmab.running._truth import Truth
 from cmab.saving._generators import position_of
 from cmab.seeding import Purpose, stream
 
@@ -65,10 +65,11 @@ def replicate_group(
     if compiled is None:
         raise RuntimeError("only replications whose oracle solves batches are grouped")
     started, is_interrupted = time.perf_counter(), False
-    run, truth = _Batch(compiled, policy, rounds, seed, group), Truth(environment)
+    run = _Batch(compiled, policy, rounds, seed, group)
+    referee = Referee(environment, policy, stream(seed, Purpose.ROUNDS, group[0]))
     try:
         run.play(tick)
-        truth.check(int(rounds[-1]))
+        referee.check(int(rounds[-1]))
     except KeyboardInterrupt:
         is_interrupted = True
     except Exception as error:

@@ -16,10 +16,7 @@ from cmab.environment import Environment
 from cmab.policy import AnyPolicy
 from cmab.running._arrivals import AT_ONCE, Arrival, Mail
 from cmab.running._compiled_rounds import CompiledReplication, CompiledRun, compiled_run
-from cmab.running._declared import check_answer
-from cmab.running._rounds import Rounds, truth_of
-from cmab.running._stillness import Stillness
-from cmab.running._truth import Truth
+from cmab.running._referee import Referee, check_answer
 from cmab.seeding import Purpose, stream
 from cmab.session import Session
 from cmab.ticket import Ticket
@@ -57,7 +54,7 @@ def replicate(
     """Play one replication; Ctrl-C ends it early, with ``nan`` at the checkpoints that were not reached."""
     record = Record(np.full(rounds.shape, np.nan), np.full(rounds.shape, np.nan))
     session = Session(policy, stream(seed, Purpose.LEARNER, replication))
-    truth = truth_of(environment, policy, stream(seed, Purpose.ROUNDS, replication))
+    referee = Referee(environment, policy, stream(seed, Purpose.ROUNDS, replication))
     # One stream for each purpose: what a policy draws moves no coin, and the other way round.
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
@@ -71,8 +68,8 @@ def replicate(
             mail = None
             if not arrival.is_at_once:
                 mail = Mail(arrival, stream(seed, Purpose.DELAYS, replication))
-            _play(session, truth, rounds, coins, record, tick, mail)
-        truth.check_end(int(rounds[-1]))
+            _play(session, referee, rounds, coins, record, tick, mail)
+        referee.check(int(rounds[-1]))
     except KeyboardInterrupt:
         record.interrupted = True
     except Exception as error:
@@ -86,7 +83,7 @@ def replicate(
 
 def _play(
     session: Session[Any],
-    truth: Truth,
+    referee: Referee,
     rounds: IntArray,
     coins: np.random.Generator,
     record: Record,
@@ -94,10 +91,8 @@ def _play(
     mail: Mail | None,
 ) -> None:
     policy, state, rng = session.policy, session.state, session.rng
-    stillness = Stillness(truth.environment)
-    differing = truth if isinstance(truth, Rounds) else None
     optima: FloatArray = np.full(rounds.shape, np.nan)
-    record.optima = None if differing is None else optima
+    record.optima = optima if referee.changes else None
     # `earned` adds up expected rewards, of which regret is made, and `paid` the realised ones.
     earned, paid, position = 0.0, 0.0, 0
     ticked, next_tick = 0, time.perf_counter() + TICK_SECONDS
@@ -106,7 +101,7 @@ def _play(
             for t in range(1, int(rounds[-1]) + 1):
                 # The order of draws in a round is that of the compiled loop: the
                 # learner's, then the round's coins.
-                environment = truth.at(t)
+                environment = referee.at(t)
                 context = environment.context
                 super_arm, _ = choose(policy, state, rng, context)
                 feedback = environment.play(super_arm, coins)
@@ -119,22 +114,16 @@ def _play(
                     mail.send(t, sent, feedback)
                     for ticket, told in mail.arrived(t):
                         policy.learn(state, ticket, told, rng)
-                earned += truth.expected_reward(super_arm, t)
+                earned += referee.expected_reward(super_arm)
                 paid += feedback.reward
-                if t == 1:  # the first round may fill caches
-                    stillness.check(t)
                 if t == rounds[position]:
                     record.expected_rewards[position], record.rewards[position] = earned, paid
                     record.super_arm = super_arm
-                    if differing is not None:
-                        optima[position] = differing.best
+                    optima[position] = referee.best
                     position += 1
                 if tick is not None and (t == rounds[-1] or time.perf_counter() >= next_tick):
                     tick(t - ticked)
                     ticked, next_tick = t, time.perf_counter() + TICK_SECONDS
-            stillness.check(t)
-            if mail is not None:
-                mail.check_end()
         finally:
             record.oracle_calls, record.oracle_seconds = meter.calls, meter.seconds
 

@@ -18,9 +18,8 @@ from cmab.results._columns import IDENTIFIED, gathered
 from cmab.results.certificate import Certificate
 from cmab.results.identification import Identification
 from cmab.running._bars import shown_bar
-from cmab.running._declared import check_answer, check_declared
 from cmab.running._parallel import Prefer, in_workers
-from cmab.running._stillness import Stillness
+from cmab.running._referee import check_answer, check_declared
 from cmab.running.compiled_exploration import Watch, compiled_exploration, explore_compiled
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.spelling import names_arguments
@@ -92,7 +91,7 @@ def identify(
     ValueError
         If a number is out of its range, the arms differ in number, the outcomes do not fit the noise that
         the explorer is made for, or the means its oracle; or the environment declares no support or means,
-        changes while it is sampled, or has an outcome outside the support that it declares.
+        or has an outcome outside the support that it declares.
     ChildProcessError
         If a worker process died.
 
@@ -234,7 +233,7 @@ def _explore(
 
     Those of each arm are added to `counts`.
     """
-    samples, steps, stillness = 0, 0, Stillness(environment)
+    samples, steps = 0, 0
     while len(step := explorer.step(state, rng)):
         arms, pulls = arm_indices("arms", step, explorer.n_arms), explorer.pulls(state)
         # A batch is taken whole or not at all, as in the compiled loop.
@@ -245,8 +244,5 @@ def _explore(
         explorer.learn(state, Ticket(steps, arms, pulls), feedback, rng)
         samples, steps = samples + len(arms) * pulls, steps + 1
         counts[arms] += pulls
-        if steps == 1:  # the first step may fill caches
-            stillness.check(steps)
         watch.see(samples, _LONG)
-    stillness.check(steps)
     return samples

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.environment import Environment, changes
+from cmab.environment import Environment
 from cmab.explorer import Explorer
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.results._columns import SIMULATED, gathered
@@ -18,11 +18,9 @@ from cmab.running._arrivals import Arrival, Delay
 from cmab.running._bars import shown_bar
 from cmab.running._batched_replications import groups, replicate_group
 from cmab.running._compiled_rounds import compiled_run
-from cmab.running._declared import check_declared, check_support
 from cmab.running._parallel import Prefer, in_workers
+from cmab.running._referee import check_context, check_declared, check_support, finite_or_nan
 from cmab.running._replication import Record
-from cmab.running._rounds import check_context, check_optimum
-from cmab.running._truth import Truth
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
 from cmab.validation import as_array, check_jobs, integer, shown
@@ -109,7 +107,7 @@ def simulate(
     ValueError
         If a number is out of its range, the oracle's and the environment's arms differ in number, the
         policy's `support` does not fit the outcomes, or the environment declares or answers what cannot
-        be, such as outcomes outside its own `support`, or changes during the run, as `delay` may not, either.
+        be, such as outcomes outside its own `support`, or changes its means or its optimum during the run.
     TypeError
         If policy or environment is none, for instance a class, or the policy an explorer without an oracle.
     ChildProcessError
@@ -133,8 +131,7 @@ def simulate(
     check_jobs(n_jobs)
     check_fit(policy, environment)
     arrival = Arrival(batch, delay)
-    truth = Truth(environment)
-    benchmark(policy.oracle, environment.optimum)
+    benchmark(policy.oracle, finite_or_nan("environment.optimum", environment.optimum))
     rounds = check_rounds(checkpoints, horizon)
     compiled = compiled_run(policy, environment) if arrival.is_at_once else None
     run = partial(replicate_group, policy, environment, rounds, root(rng), arrival=arrival)
@@ -151,8 +148,6 @@ def simulate(
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         raise SimulationInterrupted(finish()) from None
-    # Workers have copies: what they changed shows here only where they are threads.
-    truth.check(horizon)
     return finish()
 
 
@@ -165,8 +160,7 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
         If one of them is none.
     ValueError
         If the base arms differ in number, the environment's support or means are none, its context is none
-        of the oracle's arms, its optimum counts what is not available, or the policy's support does not fit
-        the outcomes.
+        of the oracle's arms, or the policy's support does not fit the outcomes.
     """
     check_policy_instance(policy)
     if isinstance(policy, Explorer) and not hasattr(policy, "oracle"):
@@ -182,8 +176,6 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
         )
     check_declared(environment)
     check_context(environment, policy.oracle)
-    if not changes(environment):
-        check_optimum(environment, policy.oracle, "environment.optimum")
     check_support(policy, environment)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import inspect
 import math
 import re
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cmab.oracle import Oracle
+from cmab.saving._digest import short_hash
 
 _OWN = ("cmab", "oracles", "instances")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -34,8 +34,8 @@ def fingerprint(policy: Any) -> dict[str, Any]:
         edges = getattr(innermost, "edges", None)
         arms |= {
             "n_choices": int(oracle.n_choices),
-            "labels": _digest(repr([_name(label) for label in labels]).encode()),
-            "edges": None if edges is None else _digest(repr([_name(edge) for edge in edges]).encode()),
+            "labels": short_hash(repr([_name(label) for label in labels]).encode()),
+            "edges": None if edges is None else short_hash(repr([_name(edge) for edge in edges]).encode()),
             "graph": None if graph is None else describe(graph),
         }
     return {"arms": arms, "policy": describe(policy)}
@@ -64,11 +64,13 @@ def describe(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         parts = [describe(entry, depth + 1) for entry in value]
         # Short ones are told in the error of `differences`; long ones would drown it.
-        return parts if len(parts) <= 20 else _digest(repr(parts).encode())
+        return parts if len(parts) <= 20 else short_hash(repr(parts).encode())
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     if hasattr(value, "nodes") and hasattr(value, "edges"):
-        return _digest(repr([[_name(node) for node in value.nodes], list(map(_name, value.edges))]).encode())
+        return short_hash(
+            repr([[_name(node) for node in value.nodes], list(map(_name, value.edges))]).encode()
+        )
     return _thing(value, depth)
 
 
@@ -129,19 +131,15 @@ def _array(array: Any) -> Any:
     if array.size <= 8 and array.dtype.kind in "biuf":
         return describe(array.tolist())
     if array.dtype.kind == "O":
-        return _digest(repr([_name(entry) for entry in array.reshape(-1)]).encode())
+        return short_hash(repr([_name(entry) for entry in array.reshape(-1)]).encode())
     # As the numbers are, not as they lie in memory: in one order of bytes and of axes.
     plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
-    return f"{array.dtype.name}{list(array.shape)} {_digest(plain.tobytes())}"
+    return f"{array.dtype.name}{list(array.shape)} {short_hash(plain.tobytes())}"
 
 
 def _name(label: Any) -> str:
     # An object's default repr has its address, which is another one in every process.
     return _ADDRESS.sub("", repr(label))
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _short(value: Any) -> str:

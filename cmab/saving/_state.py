@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab._faults import told
 from cmab.arrays import AnyArray
 from cmab.saving._atomic import write_bytes
-from cmab.saving._faults import told
 from cmab.validation import shown
 
 _DIGITS = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from inspect import unwrap
 from itertools import combinations
 from math import comb
 
@@ -13,7 +13,8 @@ from cmab.environment import Environment
 from cmab.oracle import Oracle
 from cmab.policies.cucb import CUCB
 from cmab.policy import AnyPolicy
-from cmab.theory import gap_dependent_bound, gap_free_bound, reward_gaps
+from cmab.theory import gap_dependent_bound, gap_free_bound
+from cmab.theory.gaps import gaps_of
 
 _MOST_SETS = 20_000
 
@@ -39,7 +40,7 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
     if not _is_small(oracle):
         return {}
     assert isinstance(policy, CUCB)
-    gaps = reward_gaps(oracle, environment.means, super_arms=_family(oracle))
+    gaps = gaps_of(oracle, np.asarray(environment.means, np.float64), _family(oracle))
     try:
         bounds = {"Theorem 1": gap_dependent_bound(gaps, smoothness, rounds=rounds, radius=policy.radius)}
     except ValueError:  # a radius without a bound
@@ -56,13 +57,16 @@ def _sizes(oracle: Oracle) -> range:
 
 def _is_small(oracle: Oracle) -> bool:
     # The gaps need the whole family, which is found by trying every set.
-    n_sets = sum(comb(oracle.n_choices, size) for size in _sizes(oracle))
-    return oracle.has_membership and n_sets <= _MOST_SETS
+    n = oracle.n_choices
+    return oracle.has_membership and sum([comb(n, size) for size in _sizes(oracle)]) <= _MOST_SETS
 
 
-def _family(oracle: Oracle) -> Iterator[IntArray]:
-    for size in _sizes(oracle):
-        for chosen in combinations(range(oracle.n_choices), size):
-            super_arm = np.array(chosen, np.int64)
-            if oracle.is_feasible(super_arm):
-                yield super_arm
+def _family(oracle: Oracle) -> list[IntArray]:
+    # The method itself: these arguments need no check.
+    is_feasible = unwrap(type(oracle).is_feasible)
+    sets = [
+        np.array(chosen, np.int64)
+        for size in _sizes(oracle)
+        for chosen in combinations(range(oracle.n_choices), size)
+    ]
+    return [super_arm for super_arm in sets if is_feasible(oracle, super_arm)]

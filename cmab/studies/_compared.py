@@ -1,17 +1,23 @@
-"""From stored rows of a study to the comparisons that `cmab.compare` returns."""
+"""From stored rows of a study to comparisons, and to results against a parameter of a grid."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 
 from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.policy_comparison import PolicyComparison
+from cmab.studies._outline import spread_name
 from cmab.studies._results import Pair, Row, identification, simulation
+from cmab.validation import shown
 
+Result = TypeVar("Result")
 Stored = Mapping[Pair, list[Row]]
+#: For each parameter the curves by name, and the learners on each by the parameter's value.
+Grids = dict[str, dict[str, dict[Any, str]]]
 
 
 def policy_comparisons(stored: Stored, tables: Mapping[str, Any]) -> dict[str, PolicyComparison]:
@@ -45,9 +51,57 @@ def _said(instance: str, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     return {"environment": instance, "replications": numbers}
 
 
-def _by_instance(stored: Stored) -> dict[str, dict[str, list[Row]]]:
-    """Return what is stored by instance, and then by learner."""
-    found: dict[str, dict[str, list[Row]]] = {}
-    for (instance, learner), rows in stored.items():
-        found.setdefault(instance, {})[learner] = rows
+def _by_instance(stored: Mapping[Pair, Result]) -> dict[str, dict[str, Result]]:
+    """Return what there is by instance, and then by learner."""
+    found: dict[str, dict[str, Result]] = {}
+    for (instance, learner), each in stored.items():
+        found.setdefault(instance, {})[learner] = each
     return found
+
+
+def grids(tables: Mapping[str, Any]) -> Grids:
+    """Return for each parameter with several values the learners that differ in nothing else."""
+    found: Grids = {}
+    for name, table in tables.items():
+        grid = table.get("grid", {})
+        for values in product(*grid.values()):
+            chosen = dict(zip(grid, values, strict=True))
+            for parameter, value in chosen.items():
+                if len(grid[parameter]) > 1:
+                    others = {key: other for key, other in chosen.items() if key != parameter}
+                    curve = found.setdefault(parameter, {}).setdefault(spread_name(name, others), {})
+                    # Tables and lists are no keys.
+                    is_plain = isinstance(value, str | int | float | None)
+                    curve[value if is_plain else shown(value)] = spread_name(name, chosen)
+    return found
+
+
+def along(
+    curves: Mapping[str, Mapping[Any, str]], results: Mapping[str, Result]
+) -> dict[str, dict[Any, Result]]:
+    """Return the results of the learners on each curve, where there are any."""
+    found = {
+        curve: {value: results[name] for value, name in names.items() if name in results}
+        for curve, names in curves.items()
+    }
+    return {curve: points for curve, points in found.items() if points}
+
+
+def by_parameter(
+    specification: Mapping[str, Any], results: Mapping[tuple[str, str], Result], parameter: str
+) -> dict[str, dict[str, dict[Any, Result]]]:
+    """Return by instance the curves against a parameter.
+
+    Raises
+    ------
+    ValueError
+        If no grid has several values of the parameter.
+    """
+    known = [grids(specification.get(kind, {})) for kind in ("learners", "explorers")]
+    curves = {name: names for each in known for name, names in each.get(parameter, {}).items()}
+    if not curves:
+        names = sorted({name for each in known for name in each})
+        raise ValueError(
+            f"parameter must have several values in a grid ({names} have), got {shown(parameter)}"
+        )
+    return {instance: along(curves, found) for instance, found in _by_instance(results).items()}

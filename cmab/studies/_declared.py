@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from cmab.saving._digest import short_hash
 from cmab.studies import _registry
 from cmab.studies._live import digest
 from cmab.validation import shown
@@ -74,9 +74,7 @@ def content(name: str, entry: Any) -> str:
             raise ValueError(
                 f"{_NAME} of {name} must name an environment variable that is set, got {variable!r}"
             )
-        return hashlib.sha256(
-            f"{entry}\0{os.environ[variable]}".encode("utf-8", "surrogateescape")
-        ).hexdigest()[:16]
+        return short_hash(f"{entry}\0{os.environ[variable]}".encode("utf-8", "surrogateescape"))
     if isinstance(entry, str) and entry.startswith("file:"):
         return _of_file(name, Path(entry.removeprefix("file:")))
     return digest(entry)
@@ -91,7 +89,7 @@ def _of_file(name: str, path: Path) -> str:
         status = place.stat()
         facts = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
         if _hashes.get(place, ((), ""))[0] != facts:
-            _hashes[place] = facts, hashlib.sha256(place.read_bytes()).hexdigest()[:16]
+            _hashes[place] = facts, short_hash(place.read_bytes())
     except (OSError, ValueError) as error:
         raise ValueError(
             f"{_NAME} of {name} must name a file that can be read (a relative path begins at the folder of"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cmab.edges import is_number, n_columns, rows_of
 from cmab.validation import integer, shown
 
 # A study file is data that may come from anybody, and networkx also reads, writes and imports. So a name is
@@ -112,8 +113,13 @@ def read_graph(table: Mapping[str, Any], folder: Path | None, where: str) -> Any
     directed = table.get("directed", False)
     if not isinstance(directed, bool):
         raise ValueError(f"{where}.directed must be true or false, got {shown(directed)}")
-    rows = _rows(_text(table["file"], folder, f"{where}.file"), f"{where}.file")
-    are_numbers = all(_is_number(name) for row in rows for name in row[:2])
+    numbered = rows_of(_text(table["file"], folder, f"{where}.file"))
+    n_columns(numbered, f"{where}.file", "two names (and a weight)")
+    for number, row in numbered:
+        if not all(map(_is_weight, row[2:])):
+            raise ValueError(f"{where}.file, line {number}: a weight must be a finite number, got {row[2]!r}")
+    rows = [row for _, row in numbered]
+    are_numbers = all(is_number(name) for row in rows for name in row[:2])
     graph: Any = nx.DiGraph() if directed else nx.Graph()
     for row in rows:
         u, v = (int(name) if are_numbers else name for name in row[:2])
@@ -170,23 +176,6 @@ def inside(table: Any, folder: Path | None, where: str) -> Path:
     if folder is None:
         raise ValueError(f"{where} needs the folder that it is in: give the study its `files`")
     return _inside(table["file"], folder, where)
-
-
-def _rows(text: str, where: str) -> list[list[str]]:
-    # Not `splitlines`, which also splits at form feeds and the like, in the midst of comments.
-    numbered = [(number, line.split()) for number, line in enumerate(text.split("\n"), 1)]
-    rows = [(number, row) for number, row in numbered if row and not row[0].startswith("#")]
-    if not rows:
-        raise ValueError(f"{where} must hold at least one edge, got none")
-    for number, row in rows:
-        if len(row) not in (2, 3) or len(row) != len(rows[0][1]) or not all(map(_is_weight, row[2:])):
-            raise ValueError(f"{where}, line {number}: must hold two names (and a weight), got {row[:5]}")
-    return [row for _, row in rows]
-
-
-def _is_number(name: str) -> bool:
-    # 01 and 1 would become one node. 18 digits fit into 64 bits.
-    return name.isascii() and name.isdecimal() and len(name) < 19 and str(int(name)) == name
 
 
 def _is_weight(text: str) -> bool:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import abc
 import enum
-import hashlib
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab.saving._digest import short_hash
 from cmab.studies._sources import OWN, is_installed
 from cmab.studies._written import ClassEntry, FunctionEntry, LiteralEntry, Written, written
 
-# What the base classes of this library set on classes when these are defined.
-_DERIVED = {"can_constrain", "has_membership", "triggers_surely", "_kind"}
+# What the base classes of this library, and Python, set on classes when these are defined.
+_DERIVED = {"can_constrain", "has_membership", "triggers_surely", "_kind", "_abc_impl", "__annotations__"}
+_DERIVED |= {"__module__", "__doc__", "__dict__", "__weakref__", "__abstractmethods__", "__match_args__"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -85,7 +86,7 @@ def home_of(place: str) -> str | None:
 
 def digest(value: Any) -> str:
     """Return a hash of a function, of a class, or of a plain value; of other things of their type."""
-    return hashlib.sha256(repr(_told(value, ())).encode()).hexdigest()[:16]
+    return short_hash(repr(_told(value, ())).encode())
 
 
 def _differing(compared: _Comparison) -> Iterator[tuple[str, Any]]:
@@ -121,7 +122,7 @@ def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple
         elif isinstance(entry, LiteralEntry):
             is_filled = isinstance(entry.value, dict | list | set) and name in compared.filled
             is_assigned = is_filled or name in compared.assigned
-            is_same = is_assigned or (bool(scope) and _is_made_up(owner)) or entry.equals(value)
+            is_same = is_assigned or (bool(scope) and _is_made_up(owner)) or _is_equal(value, entry.value)
         else:
             continue
         if not is_same:
@@ -139,10 +140,9 @@ def _added_in(compared: _Comparison, owner: type, scope: str) -> Iterator[tuple[
             is_added = _is_told(name, value) and not compared.sets_any
         else:
             # Base classes and decorators of other packages make methods, as those of dataclasses and attrs.
-            homes = set(map(_home, layers)) - {""}
-            is_added = any(_is_foreign(home, compared.packages) for home in homes)
-            is_made = layers[-1].__code__.co_filename.startswith("<")
-            is_added |= not is_made and bool(homes & compared.packages) and not compared.sets_any
+            is_added = _are_foreign(layers, compared.packages)
+            if not is_added and not layers[-1].__code__.co_filename.startswith("<"):
+                is_added = not compared.sets_any and not compared.packages.isdisjoint(map(_home, layers))
         if is_added:
             yield f"{scope}.{name}", value
 
@@ -159,22 +159,25 @@ def _is_made_up(owner: Any) -> bool:
 def _is_as_written(compared: _Comparison, value: Any, entry: FunctionEntry, scope: str) -> bool:
     """Return whether a function has the code and the defaults of the file, and no wrapper from elsewhere."""
     *wrappers, function = _layers(value)
-    if not isinstance(function, types.FunctionType) or any(
-        _is_foreign(_home(wrapper), compared.packages) for wrapper in wrappers
-    ):
+    if not isinstance(function, types.FunctionType):
         return False
-    codes = compared.written.functions.get(f"{scope}.{entry.name}".lstrip("."), ())
-    if not any(function.__code__ == code for code in codes):
+    if wrappers and _are_foreign(wrappers, compared.packages):
+        return False
+    if function.__code__ not in compared.written.functions.get(f"{scope}.{entry.name}".lstrip("."), ()):
         return False
     defaults, named = function.__defaults__ or (), function.__kwdefaults__ or {}
-    return (
-        len(defaults) == len(entry.defaults)
-        and named.keys() == entry.named.keys()
-        and all(
-            known is None or known.equals(now) for known, now in zip(entry.defaults, defaults, strict=True)
-        )
-        and all(known is None or known.equals(named[name]) for name, known in entry.named.items())
-    )
+    if len(defaults) != len(entry.defaults) or named.keys() != entry.named.keys():
+        return False
+    known = [*entry.defaults, *entry.named.values()]
+    present = [*defaults, *map(named.__getitem__, entry.named)]
+    for default, now in zip(known, present, strict=True):
+        if default is not None and not _is_equal(now, default.value):
+            return False
+    return True
+
+
+def _is_equal(value: Any, constant: Any) -> bool:
+    return type(value) is type(constant) and bool(value == constant)
 
 
 def _home(layer: Any) -> str:
@@ -184,11 +187,12 @@ def _home(layer: Any) -> str:
     return str(layer.__globals__.get("__name__") or "").partition(".")[0]
 
 
-def _is_foreign(home: str, packages: Set[str]) -> bool:
-    """Return whether code of a module counts neither as a source of the study nor as an installed version."""
-    if not home or home in packages or home in sys.stdlib_module_names:
-        return False
-    return not is_installed(home)
+def _are_foreign(layers: Iterable[Any], packages: Set[str]) -> bool:
+    """Return whether code of a layer counts neither as a source of the study nor as an installed version."""
+    for home in {*map(_home, layers)} - packages - sys.stdlib_module_names - {""}:
+        if not is_installed(home):
+            return True
+    return False
 
 
 def _layers(value: Any) -> list[Any]:
@@ -198,20 +202,16 @@ def _layers(value: Any) -> list[Any]:
     if isinstance(value, classmethod | staticmethod | types.MethodType):
         value = value.__func__
     found = [value]
-    # Not by `hasattr`: there are objects that have an attribute of every name.
-    while (inner := _attributes(found[-1]).get("__wrapped__")) is not None and all(
-        inner is not one for one in found
-    ):
+    while True:
+        # Not by `hasattr`: there are objects that have an attribute of every name.
+        try:
+            attributes = object.__getattribute__(found[-1], "__dict__")
+        except AttributeError:
+            return found
+        inner = attributes.get("__wrapped__") if isinstance(attributes, dict) else None
+        if inner is None or id(inner) in map(id, found):
+            return found
         found.append(inner)
-    return found
-
-
-def _attributes(value: Any) -> Mapping[str, Any]:
-    try:
-        found = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _function_of(value: Any) -> types.FunctionType | None:

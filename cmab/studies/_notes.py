@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from cmab.studies._plan import Pair, Plan
 from cmab.studies._provenance import Code, code_of, memory_of, refresh
 from cmab.studies._sources import OWN
 from cmab.studies._specification import classes, key_of, packages_of, unnamed
+
+if TYPE_CHECKING:
+    from cmab.studies.study import Study
 
 _MOST_POINTS = 200
 
@@ -120,18 +123,14 @@ def _bounds(plan: Plan, pair: Pair) -> dict[str, list[float]]:
     return {"rounds": chosen.tolist(), **values} if values else {}
 
 
-def notes(
-    specification: Mapping[str, Any],
-    accepts: bool,
-    origins: Mapping[Pair, Origin],
-    about: Mapping[Pair, About] | None = None,
-) -> tuple[str, str]:
-    """Return the two texts that a store keeps of a study."""
+def notes(study: Study, about: Mapping[Pair, About] | None = None) -> tuple[str, str]:
+    """Return the two texts that a store keeps of a study, and `noted` reads."""
     pairs = [
         [*pair, asdict(origin), None if about is None else asdict(about[pair])]
-        for pair, origin in origins.items()
+        for pair, origin in study.origins.items()
     ]
-    return json.dumps(specification), json.dumps({"accept_versions": accepts, "pairs": pairs})
+    known = {"accept_versions": study.accept_versions, "pairs": pairs}
+    return json.dumps(study.specification), json.dumps(known)
 
 
 def noted(

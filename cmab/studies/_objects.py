@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import types
 from typing import Any
 
 import numpy as np
 
+from cmab.saving._digest import pickled, short_hash
 from cmab.studies import _registry
 from cmab.validation import shown
 
@@ -39,19 +38,14 @@ def told(value: Any, objects: dict[str, Any]) -> Any:
 
 def _content(value: Any) -> tuple[str, list[str]]:
     """Return a hash of all that an object holds, and the packages whose code it needs."""
-    import cloudpickle
-
     packages: set[str] = set()
 
-    class Reader(cloudpickle.Pickler):  # type: ignore[misc]
-        def persistent_id(self, part: Any) -> None:
-            home = part if isinstance(part, type | types.FunctionType) else type(part)
-            check_home(home.__module__, value)
-            packages.add(_top(home))
+    def see(part: Any) -> None:
+        home = part if isinstance(part, type | types.FunctionType) else type(part)
+        check_home(home.__module__, value)
+        packages.add(_top(home))
 
-    data = io.BytesIO()
-    Reader(data).dump(value)
-    return hashlib.sha256(data.getvalue()).hexdigest()[:16], sorted(packages - {"builtins", "numpy"})
+    return short_hash(pickled(value, see)), sorted(packages - {"builtins", "numpy"})
 
 
 def _top(home: Any) -> str:

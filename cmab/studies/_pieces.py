@@ -24,7 +24,7 @@ from cmab.running.simulation import mean_optimum
 from cmab.seeding import root
 from cmab.studies._plan import Plan
 from cmab.studies._provenance import Code, check_code, machine
-from cmab.studies._trials import Trying
+from cmab.studies._registered import Trying
 
 
 @dataclass(frozen=True)
@@ -104,17 +104,6 @@ class Outcome:
     values: dict[str, Any] = field(default_factory=dict)
     failure: str | None = None
     interrupted: bool = False
-
-
-def pack(task: Task) -> bytes:
-    """Return a task as bytes.
-
-    Left to the back ends, large arrays would arrive read-only, and shared by the threads of a worker.
-    """
-    import cloudpickle
-
-    packed: bytes = cloudpickle.dumps(task)
-    return packed
 
 
 def play(piece: Piece, task: Task | bytes, seed: int, code: Code) -> Outcome:

@@ -17,10 +17,10 @@ from cmab.results.regret import benchmark
 from cmab.running import simulation
 from cmab.running.identification import check_fit
 from cmab.studies._declared import parts_of
-from cmab.studies._demos import Problem, demo_of
 from cmab.studies._outline import Outline
-from cmab.studies._specification import Builder, class_of, classes
-from cmab.studies._trials import Trial, trial_of
+from cmab.studies._registered import Problem, Trial, demo_of, trial_of
+from cmab.studies._registry import class_of
+from cmab.studies._specification import Builder, classes
 from cmab.validation import shown
 
 Pair = tuple[str, str]

@@ -12,11 +12,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import cmab
 from cmab.studies import _imports, _live, _registry
 from cmab.studies._declared import declared_again, declared_by
 from cmab.studies._objects import check_home
 from cmab.studies._sources import OWN, content_of, helpers_of, is_installed
-from cmab.studies._specification import class_of, entry_of
 
 DEPENDENCIES = ("numpy", "scipy", "networkx", "numba", "highspy", "pulp")
 Code = dict[str, dict[str, str]]
@@ -43,12 +43,12 @@ def code_of(names: Iterable[str], more: Iterable[str] = ()) -> Code:
     """
     packages = {"cmab", *more}
     for name in names:
-        for kind in getattr(class_of(name, name), "__mro__", ()):
+        for kind in getattr(_registry.class_of(name, name), "__mro__", ()):
             check_home(kind.__module__, kind)
             # The base classes' packages as well: a policy's rule may be inherited.
             packages.add(kind.__module__.partition(".")[0])
         # A class may be exported from another package than the one that defines it.
-        entry = entry_of(name)
+        entry = _registry.entry_of(name)
         packages |= {entry.module.partition(".")[0]} if entry is not None else set()
     packages -= {*DEPENDENCIES, *sys.stdlib_module_names}
     packages |= helpers_of(packages - OWN, OWN.union(DEPENDENCIES)) - {*DEPENDENCIES}
@@ -168,5 +168,5 @@ def _processor() -> str:
 
 @cache
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "cmab": _registry.version()}
+    found = {"python": platform.python_version(), "cmab": cmab.__version__}
     return found | {name: metadata.version(name) for name in DEPENDENCIES}

@@ -3,21 +3,35 @@
 A package is a plug-in by one entry point, ``name = "package"`` in the group ``cmab.plugins``. Its public
 classes (``__all__``) are found by what they are; its demos and experiments are the functions that its modules
 ``demos.commands`` and ``experiments.commands`` list. A group ``cmab.<kind>`` names single things beside.
+
+The plug-ins are imported and scanned once in a process, and again when a name is asked for that is not known.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
+
+from cmab.namespaces import FORMER, REPLACED, place_of_former, renamed
+from cmab.renamed import present_name
+from cmab.spelling import nearest
+from cmab.validation import shown
 
 _COMMANDS = ("demos", "experiments")
-GROUPS = (*_COMMANDS, "instances", "oracles", "policies", "explorers")
+#: The kinds of classes, in the order in which a name is looked for.
+CLASSES = ("instances", "oracles", "policies", "explorers")
+GROUPS = (*_COMMANDS, *CLASSES)
 _PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+#: For each name the distributions that claim it, and for what.
+_Claims = dict[str, list[tuple[str, metadata.EntryPoint]]]
+_kinds: WeakKeyDictionary[type, str | None] = WeakKeyDictionary()
 
 
 def entries(group: str) -> dict[str, metadata.EntryPoint]:
@@ -25,10 +39,35 @@ def entries(group: str) -> dict[str, metadata.EntryPoint]:
 
     Where several claim a name, cmab's own comes first; see `check_unique`.
     """
-    found: dict[str, metadata.EntryPoint] = {}
-    for _, entry in _claims(group):
-        found.setdefault(entry.name, entry)
-    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+    return {name: claims[0][1] for name, claims in _claims(group).items()}
+
+
+def refresh() -> None:
+    """Have the plug-ins looked for again at the next question."""
+    _claims.cache_clear()
+    _installed.cache_clear()
+
+
+def entry_of(name: str, groups: Iterable[str] = CLASSES) -> metadata.EntryPoint | None:
+    """Return the entry point of a name in one of the groups; None if there is none, even after a new look.
+
+    Raises
+    ------
+    ValueError
+        Naming the packages that claim it, if these are several.
+    """
+    if ":" in name:
+        return metadata.EntryPoint(name, name, "cmab.own")
+    if name in REPLACED:
+        return metadata.EntryPoint(name, place_of_former(name), "cmab.own")
+    for look in (1, 2):
+        for group in groups:
+            if (found := entries(group).get(present_name(name))) is not None:
+                check_unique(found.name, groups)
+                return found
+        if look == 1:
+            refresh()  # its package may have been installed since
+    return None
 
 
 def check_unique(name: str, groups: Iterable[str]) -> None:
@@ -39,7 +78,7 @@ def check_unique(name: str, groups: Iterable[str]) -> None:
     ValueError
         Naming the packages that claim it.
     """
-    claims = {entry.value: owner for group in groups for owner, entry in _claims(group) if entry.name == name}
+    claims = {entry.value: owner for group in groups for owner, entry in _claims(group).get(name, ())}
     if len(claims) > 1:
         told = " and ".join(f"{value} of {owner}" for value, owner in claims.items())
         raise ValueError(f"{name} must be registered by one package, got {told}; remove one of them")
@@ -53,26 +92,70 @@ def load(group: str, name: str) -> Any:
     ValueError
         If there is none of this name, or more than one.
     """
-    known = entries(group)
-    if name not in known:
-        listed = ", ".join(known) or "none: is the package installed?"
+    entry = entry_of(name, (group,))
+    if entry is None or ":" in name:
+        listed = ", ".join(entries(group)) or "none: is the package installed?"
         raise ValueError(
             f"{group.removesuffix('s')} must be one of those registered ({listed}), got {name!r}"
         )
-    check_unique(name, (group,))
-    return known[name].load()
+    return entry.load()
 
 
-def version() -> str:
-    """Return the version of cmab, of the checkout if that is what runs."""
-    return str(_project().get("version") or metadata.version("cmab"))
+def class_of(name: str, where: str) -> Any:
+    """Return the class that is registered under a name, or that ``"module:Class"`` names.
+
+    Raises
+    ------
+    ValueError
+        If there is none, it cannot be imported, or several packages claim the name.
+    """
+    if ":" in name:
+        return _own(name, where)
+    entry = entry_of(name)
+    if entry is None:
+        known = [name for group in CLASSES for name in entries(group)]
+        raise ValueError(
+            f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r};"
+            ' a class of your own is "module:Class", or one once its package has an entry point in the group'
+            " cmab.plugins"
+        )
+    if name in FORMER:
+        renamed(name)
+    try:
+        return entry.load()
+    except Exception as error:
+        raise ValueError(f"{where}.class: {entry.value} cannot be imported ({error})") from error
 
 
-def _claims(group: str) -> Iterator[tuple[str, metadata.EntryPoint]]:
-    """Yield all things of a kind with the distributions that offer them, cmab's own first."""
-    for owner, plugin in _rows("plugins"):
-        yield from ((owner, entry) for entry in _offered(plugin, group))
-    yield from _rows(group)
+def _own(name: str, where: str) -> Any:
+    """Return the class ``"module:Class"`` of a module that is imported.
+
+    A file may come from anybody, so it imports nothing: who runs it says what it may use.
+    """
+    home, _, inner = name.partition(":")
+    if home not in sys.modules or home == "__main__":
+        raise ValueError(
+            f"{where}.class must be of a module that was imported, got {name!r}: import it, or give"
+            f" `cmab run --import {home}`"
+        )
+    found: Any = sys.modules[home]
+    for part in inner.split("."):
+        found = getattr(found, part, None)
+    if kind_of(found) is None:
+        raise ValueError(
+            f"{where}.class must be an oracle, environment, policy or explorer, got {name!r}: {shown(found)}"
+        )
+    return found
+
+
+@cache
+def _claims(group: str) -> _Claims:
+    """Return all claims to things of a kind by name, cmab's own first; names stand in their order."""
+    rows = [(owner, entry) for owner, plugin in _rows("plugins") for entry in _offered(plugin, group)]
+    found: _Claims = {}
+    for owner, entry in [*rows, *_rows(group)]:
+        found.setdefault(entry.name, []).append((owner, entry))
+    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 
 
 def _offered(plugin: metadata.EntryPoint, group: str) -> list[metadata.EntryPoint]:
@@ -101,8 +184,16 @@ def _classes(plugin: metadata.EntryPoint, group: str) -> tuple[str, list[str]]:
     ]
 
 
-def kind_of(thing: type) -> str | None:
-    """Return the group of a class."""
+def kind_of(thing: object) -> str | None:
+    """Return the group of a class; None of anything else."""
+    if not isinstance(thing, type):
+        return None
+    if thing not in _kinds:
+        _kinds[thing] = _kind_of(thing)
+    return _kinds[thing]
+
+
+def _kind_of(thing: type) -> str | None:
     from cmab.environment import Environment
     from cmab.explorer import Explorer
     from cmab.oracle import Oracle

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator, Set
 from contextlib import suppress
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -16,28 +18,29 @@ from cmab.studies._texts import Texts, texts_of
 OWN = frozenset({"cmab", "oracles", "instances"})
 _LARGE = 2**26
 _INSTALLED = {"site-packages", "dist-packages"}
-_hashes: dict[tuple[tuple[str, int, int, int], ...], str] = {}
 _CODE = {".py", ".so", ".pyd", ".dll", ".dylib"}
 _NO_TEXTS = Texts(frozenset(), frozenset())
-_said: dict[tuple[Path, int], Texts] = {}
-_imported: dict[tuple[Path, int], frozenset[str]] = {}
+#: A file of a package: its name there, its path, and its size, time and number.
+_File = tuple[str, Path, tuple[int, int, int]]
+_hashes: dict[tuple[_File, ...], str] = {}
 
 
 def content_of(package: str) -> str:
-    """Return a hash of all files of a package (or a single module); of a large installed one its version."""
-    files = sorted(_files(package))
+    """Return a hash of all files of a package (or a single module); of a large installed one its version.
+
+    Files that look the same are not read again.
+    """
+    files = tuple(sorted(_files(package)))
     if not files:
         return "missing"
-    # Files that look the same are not read again: a study asks with every piece.
-    facts = tuple((name, (s := path.stat()).st_size, s.st_mtime_ns, s.st_ino) for name, path in files)
-    if sum(size for _, size, _, _ in facts) > _LARGE and is_installed(package):
-        return _version(package)
-    if facts not in _hashes:
+    if files not in _hashes:
+        if is_installed(package) and sum([facts[0] for _, _, facts in files]) > _LARGE:
+            return _version(package)
         digest = hashlib.sha256()
-        for name, path in files:
+        for name, path, _ in files:
             digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
-        _hashes[facts] = digest.hexdigest()[:16]
-    return _hashes[facts]
+        _hashes[files] = digest.hexdigest()[:16]
+    return _hashes[files]
 
 
 def helpers_of(packages: Set[str], ends: Set[str]) -> set[str]:
@@ -57,40 +60,59 @@ def helpers_of(packages: Set[str], ends: Set[str]) -> set[str]:
     return found
 
 
-def _files(package: str) -> Iterator[tuple[str, Path]]:
-    """Yield the files of a package with their names in it, but for what Python and numba write there."""
+def _places(package: str) -> list[Path]:
+    """Return the folders of a package, or the file of a single module; nothing if it cannot be found."""
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
         spec = None
     if spec is None:
-        return
-    # A single module, not a package.
-    if spec.submodule_search_locations is None:
-        origin = Path(str(spec.origin))
-        if origin.is_file():
-            yield origin.name, origin
-            yield from _named_beside(origin)
-        return
-    for number, folder in enumerate(spec.submodule_search_locations):
-        paths = [path for path in Path(folder).rglob("*") if _is_content(path, Path(folder))]
-        results = _results_of(paths) if package not in OWN else frozenset()
-        for path in paths:
-            if path.suffix in _CODE or path.name not in results:
-                yield f"{number}/{path.relative_to(folder).as_posix()}", path
+        return []
+    folders = spec.submodule_search_locations
+    return [Path(str(spec.origin))] if folders is None else list(map(Path, folders))
 
 
-def _is_content(path: Path, folder: Path) -> bool:
-    parts = path.relative_to(folder).parts
-    is_hidden = any(part == "__pycache__" or part.startswith(".") for part in parts)
-    is_result = path.suffix == ".pyc" or path.name.startswith("results.sqlite")
-    return not is_hidden and not is_result and path.is_file()
+def _files(package: str) -> list[_File]:
+    """Return the files of a package, but for what Python and numba write there."""
+    found: list[_File] = []
+    for number, place in enumerate(_places(package)):
+        if place.is_file():
+            files = [(place.name, place), *_named_beside(place)]
+            found += [(name, path, _facts(path)) for name, path in files]
+        else:
+            found += _files_below(place, number, is_own=package in OWN)
+    return found
+
+
+def _files_below(folder: Path, number: int, *, is_own: bool) -> list[_File]:
+    found: list[_File] = []
+    for place, folders, names in os.walk(folder, followlinks=False):
+        folders[:] = [name for name in folders if name != "__pycache__" and name[0] != "."]
+        home = Path(place)
+        start = f"{number}/{home.relative_to(folder).as_posix()}/".replace("/./", "/")
+        for name in names:
+            is_result = name.endswith(".pyc") or name.startswith("results.sqlite")
+            path = home / name
+            if not is_result and name[0] != "." and name != "__pycache__" and path.is_file():
+                status = path.stat()
+                found.append((start + name, path, (status.st_size, status.st_mtime_ns, status.st_ino)))
+    if is_own:
+        return found
+    results = _results_of([path for _, path, _ in found])
+    return [file for file in found if file[1].suffix in _CODE or file[1].name not in results]
+
+
+def _facts(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _results_of(paths: list[Path]) -> frozenset[str]:
     """Return the names of files that the modules of a package write."""
     texts = [
-        _texts(path).written for path in paths if path.suffix == ".py" and not _INSTALLED & set(path.parts)
+        _texts(path, *_facts(path)).written
+        for path in paths
+        if path.suffix == ".py" and not _INSTALLED & set(path.parts)
     ]
     return frozenset(Path(text).name for text in frozenset[str]().union(*texts))
 
@@ -100,7 +122,7 @@ def _named_beside(module: Path) -> Iterator[tuple[str, Path]]:
 
     What the module writes is its result, and no part of its code.
     """
-    texts = _texts(module)
+    texts = _texts(module, *_facts(module))
     for name in sorted(texts.named - texts.written):
         path = module.parent / name
         with suppress(OSError, ValueError):
@@ -108,13 +130,11 @@ def _named_beside(module: Path) -> Iterator[tuple[str, Path]]:
                 yield name, path
 
 
-def _texts(module: Path) -> Texts:
+@lru_cache(maxsize=4096)
+def _texts(module: Path, *_facts: int) -> Texts:
     """Return the texts in a module that may be relative names of files."""
-    key = module, module.stat().st_mtime_ns
-    if key not in _said:
-        tree = _tree(module) if module.suffix == ".py" else None
-        _said[key] = _NO_TEXTS if tree is None else texts_of(tree)
-    return _said[key]
+    tree = _tree(module) if module.suffix == ".py" else None
+    return _NO_TEXTS if tree is None else texts_of(tree)
 
 
 def _tree(path: Path) -> ast.Module | None:
@@ -127,27 +147,24 @@ def _tree(path: Path) -> ast.Module | None:
 
 def _imports_of(package: str) -> frozenset[str]:
     """Return the top names that the files of a package import, wherever in them."""
-    found: frozenset[str] = frozenset()
-    for _, path in _files(package):
-        if path.suffix == ".py":
-            key = path, path.stat().st_mtime_ns
-            if key not in _imported:
-                _imported[key] = frozenset(_top_names(path))
-            found |= _imported[key]
-    return found - {package}
+    files = [file for file in _files(package) if file[1].suffix == ".py"]
+    return frozenset[str]().union(*(_top_names(path, *facts) for _, path, facts in files)) - {package}
 
 
-def _top_names(path: Path) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _top_names(path: Path, *_facts: int) -> frozenset[str]:
+    found: set[str] = set()
     tree = _tree(path)
     for node in () if tree is None else ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            found.update([alias.name.partition(".")[0] for alias in node.names])
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            found.add(node.module.partition(".")[0])
         elif isinstance(node, ast.Call) and node.args and _is_import(node.func):
             name = getattr(node.args[0], "value", None)
             if isinstance(name, str) and not name.startswith("."):
-                yield name.partition(".")[0]
+                found.add(name.partition(".")[0])
+    return frozenset(found)
 
 
 def _is_import(function: ast.expr) -> bool:
@@ -157,7 +174,7 @@ def _is_import(function: ast.expr) -> bool:
 
 def is_installed(package: str) -> bool:
     """Return whether a package lies in a folder of installed packages."""
-    return any(_INSTALLED & set(path.parts) for _, path in _files(package))
+    return any(not _INSTALLED.isdisjoint(place.parts) for place in _places(package))
 
 
 def _version(package: str) -> str:

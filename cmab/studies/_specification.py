@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import sys
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from cmab.renamed import REPLACED, first_name, present_name, warn
+from cmab.renamed import first_name
 from cmab.spelling import nearest
-from cmab.studies import _registry
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
+from cmab.studies._registry import class_of
 from cmab.validation import shown
 
-_GROUPS = ("instances", "oracles", "policies", "explorers")
 _MAKERS = ("class", "networkx", "file", "object")
 
 
@@ -125,64 +122,6 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
         ) from error
 
 
-def entry_of(name: str) -> metadata.EntryPoint | None:
-    """Return the entry point of a class, whatever its kind."""
-    if ":" in name:
-        return metadata.EntryPoint(name, name, "cmab.own")
-    if name in REPLACED:
-        return metadata.EntryPoint(name, f"{REPLACED[name][0]}:{name}", "cmab.own")
-    found = (_registry.entries(group).get(present_name(name)) for group in _GROUPS)
-    return next((entry for entry in found if entry is not None), None)
-
-
-def class_of(name: str, where: str) -> Any:
-    """Return the class that is registered under a name.
-
-    Raises
-    ------
-    ValueError
-        If there is none, it cannot be imported, or several packages claim the name.
-    """
-    if ":" in name:
-        return _own(name, where)
-    entry = entry_of(name)
-    if entry is None:
-        known = [name for group in _GROUPS for name in _registry.entries(group)]
-        raise ValueError(
-            f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r};"
-            ' a class of your own is "module:Class", or one once its package has an entry point in the group'
-            " cmab.plugins"
-        )
-    if entry.name != name:
-        warn(name, entry.name)
-    _registry.check_unique(entry.name, _GROUPS)
-    try:
-        return entry.load()
-    except Exception as error:
-        raise ValueError(f"{where}.class: {entry.value} cannot be imported ({error})") from error
-
-
-def _own(name: str, where: str) -> Any:
-    """Return the class ``"module:Class"`` of a module that is imported.
-
-    A file may come from anybody, so it imports nothing: who runs it says what it may use.
-    """
-    home, _, inner = name.partition(":")
-    if home not in sys.modules or home == "__main__":
-        raise ValueError(
-            f"{where}.class must be of a module that was imported, got {name!r}: import it, or give"
-            f" `cmab run --import {home}`"
-        )
-    found: Any = sys.modules[home]
-    for part in inner.split("."):
-        found = getattr(found, part, None)
-    if not isinstance(found, type) or _registry.kind_of(found) is None:
-        raise ValueError(
-            f"{where}.class must be an oracle, environment, policy or explorer, got {name!r}: {shown(found)}"
-        )
-    return found
-
-
 def packages_of(value: Any) -> Iterator[str]:
     """Yield the packages of the objects in a specification."""
     for entry in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
@@ -210,9 +149,9 @@ def unnamed(value: Any, key: str = "") -> Any:
     """
     if isinstance(value, Mapping):
         return {key: "" if key == "file" else unnamed(entry, key) for key, entry in value.items()}
-    if key == "class" and isinstance(value, str):
-        return first_name(value)
-    return [unnamed(entry) for entry in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [unnamed(entry) if isinstance(entry, Mapping | list) else entry for entry in value]
+    return first_name(value) if key == "class" and isinstance(value, str) else value
 
 
 def key_of(content: Mapping[str, Any]) -> str:

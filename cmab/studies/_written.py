@@ -56,10 +56,6 @@ class LiteralEntry(NamedTuple):
 
     value: Any
 
-    def equals(self, value: Any) -> bool:
-        """Return whether a value is the constant."""
-        return type(value) is type(self.value) and bool(value == self.value)
-
 
 @lru_cache(maxsize=4096)
 def written(file: Path, _time: int, _size: int) -> Written:

@@ -8,20 +8,20 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
 from cmab.running._bars import is_shown
-from cmab.studies._compared import explorer_comparisons, policy_comparisons
-from cmab.studies._described import DescribedStudy
-from cmab.studies._grids import by_parameter
-from cmab.studies._notes import describe
-from cmab.studies._pieces import Outcome, Piece, StudyFailed, pack, play, row, task_of
+from cmab.saving._digest import pickled
+from cmab.studies._compared import by_parameter, explorer_comparisons, policy_comparisons
+from cmab.studies._notes import describe, notes
+from cmab.studies._pieces import Outcome, Piece, StudyFailed, play, row, task_of
 from cmab.studies._plan import Pair
 from cmab.studies._progress import Progress
+from cmab.studies._registered import Told, told_by
 from cmab.studies._results import (
     Results,
     Row,
@@ -36,16 +36,17 @@ from cmab.studies._results import (
     trial_row,
 )
 from cmab.studies._specification import key_of
-from cmab.studies._trials import Told, told_by
 from cmab.studies._workers import limited_threads, spread
 from cmab.studies.store import Kind, Store
 from cmab.validation import check_jobs, integer
 
+if TYPE_CHECKING:
+    from cmab.studies.study import Study
+
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Described = TypeVar("Described", bound=DescribedStudy)
 
 
-class StudyFolder(Generic[Described]):
+class StudyFolder:
     """A study in a folder, as `Study.at` and `Study.last_at` give it: a context that closes the store.
 
     Parameters
@@ -72,10 +73,10 @@ class StudyFolder(Generic[Described]):
     (0, [array([0]), array([0]), array([0])])
     """
 
-    def __init__(self, study: Described, folder: str | os.PathLike[str], store: Store) -> None:
+    def __init__(self, study: Study, folder: str | os.PathLike[str], store: Store) -> None:
         self.study, self.folder, self.store = study, Path(folder), store
 
-    def __enter__(self) -> StudyFolder[Described]:
+    def __enter__(self) -> StudyFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -169,12 +170,12 @@ class StudyFolder(Generic[Described]):
     def _note(self) -> None:
         """Keep what `Study.open` needs: also what a report says of each pair, so that nothing is built."""
         study = self.study
-        specification, known = study.notes()
+        specification, known = notes(study)
         key = key_of({"specification": specification, "pairs": known})
         # What a report says takes the bounds, which may take long: told once for the same study.
         pairs = self.store.noted(key)
         if pairs is None:
-            _, pairs = study.notes({pair: describe(study.plan, pair) for pair in study.outline.pairs})
+            _, pairs = notes(study, {pair: describe(study.plan, pair) for pair in study.outline.pairs})
         self.store.put_study(key, specification, pairs)
 
     def _outcomes(self, pieces: list[Piece], n_jobs: int) -> Generator[Outcome, None, None]:
@@ -184,8 +185,9 @@ class StudyFolder(Generic[Described]):
         tasks: dict[Pair, Any] = {}
         for pair in dict.fromkeys(piece.pair for piece in pieces):
             task = task_of(plan, pair, study.rounds, study.max_samples)
-            # Packed once a pair, not once a piece.
-            tasks[pair] = task if n_jobs == 1 else pack(task)
+            # Packed once a pair, not once a piece. Left to the back ends, large arrays would arrive
+            # read-only, and shared by the threads of a worker.
+            tasks[pair] = task if n_jobs == 1 else pickled(task)
         calls = [(piece, tasks[piece.pair], study.seed, study.origins[piece.pair].code) for piece in pieces]
         return spread(play, calls, n_jobs)
 

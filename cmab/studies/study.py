@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,17 @@ from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
 from cmab.spelling import names_arguments
-from cmab.studies._described import DescribedStudy
+from cmab.studies._notes import About, Origin, noted, origins_of
+from cmab.studies._outline import Outline, plain
 from cmab.studies._pieces import Piece
-from cmab.studies._plan import Pair
+from cmab.studies._plan import Pair, Plan
 from cmab.studies._results import Score
 from cmab.studies.folder import StudyFolder
-from cmab.studies.store import Store
+from cmab.studies.store import By, Kind, Store
 from cmab.validation import check_flag
 
 
-class Study(DescribedStudy):
+class Study:
     """A comparison described by plain data, so that its content can key what is stored.
 
     Parameters
@@ -45,6 +47,19 @@ class Study(DescribedStudy):
     accept_versions : bool
         Whether pieces count that were played by other versions of Python, cmab and its dependencies. Their
         numbers may differ from those of today's versions; the report says which versions played what.
+
+    Attributes
+    ----------
+    specification : dict
+        As it was given: plain data.
+    objects : dict
+        What was given in the place of tables, by a hash of its content.
+    outline : Outline
+        The tables by name, grids spread, and the numbers.
+    origins : dict
+        The code, versions and graphs that make the numbers of each (instance, learner).
+    about : dict
+        What a report says of each (instance, learner), where the study was read from its results.
 
     Raises
     ------
@@ -87,8 +102,18 @@ class Study(DescribedStudy):
         accept_versions: bool = False,
     ) -> None:
         check_flag("accept_versions", accept_versions)
-        self.describe(specification, accept_versions=accept_versions)
-        self.build(None if files is None else Path(files))
+        self._describe(specification, accept_versions)
+        self._plan: Plan | None = Plan.of(self.outline, None if files is None else Path(files), self.objects)
+        self.origins = self._origins_now()
+        self.about: dict[Pair, About] = {}
+
+    def _describe(self, specification: Mapping[str, Any], accept_versions: bool) -> None:
+        """Take in all that needs no object."""
+        self.objects: dict[str, Any] = {}
+        self.specification, self.accept_versions = plain(specification, self.objects), accept_versions
+        self.outline = outline = Outline.of(self.specification)
+        self.replications, self.seed = outline.replications, outline.seed
+        self.rounds, self.max_samples = outline.rounds, outline.max_samples
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, accept_versions: bool = False) -> Study:
@@ -115,7 +140,7 @@ class Study(DescribedStudy):
             return found.study
 
     @classmethod
-    def last_at(cls, folder: str | os.PathLike[str]) -> StudyFolder[Study]:
+    def last_at(cls, folder: str | os.PathLike[str]) -> StudyFolder:
         """Return the study that ran last in a folder, with its store open for reading.
 
         Nothing of it is built: all is told by what was stored, so results stay what they were when the code
@@ -135,8 +160,12 @@ class Study(DescribedStudy):
                 raise _no_study(folder)
             # Without building anything: the code of the study may be gone, and its results are still there.
             study = cls.__new__(cls)
+            study._plan = None
             try:
-                study.recall(*last)
+                specification, accepts, study.origins, study.about = noted(*last)
+                study._describe(specification, accepts)
+                if not set(study.about) == set(study.origins) == set(study.outline.pairs):
+                    raise ValueError("the study noted in the store must be one, got parts of two")
             except ValueError as error:
                 raise ValueError(f"{folder}: {error}") from None
         except BaseException:
@@ -144,7 +173,57 @@ class Study(DescribedStudy):
             raise
         return StudyFolder(study, folder, store)
 
-    def at(self, folder: str | os.PathLike[str], *, reading: bool = False) -> StudyFolder[Study]:
+    @property
+    def plan(self) -> Plan:
+        """The objects: environments, policies and explorers by name.
+
+        Raises
+        ------
+        ValueError
+            If the study was opened from its results, for which nothing is built.
+        """
+        if self._plan is None:
+            raise ValueError(
+                "a study must be made by Study or Study.load to run, got one opened from results"
+            )
+        return self._plan
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """All pieces; replications in the outer loop, so that early results show all learners."""
+        outline = self.outline
+        pairs = [(*pair, *self.origins[pair].keys(outline.content(*pair))) for pair in outline.pairs]
+        in_order = [(replication, pair) for replication in range(self.replications) for pair in pairs]
+        if outline.trials:  # one after the other: a table needs all of a trial, and no other
+            in_order = [(replication, pair) for pair in pairs for replication in range(self.replications)]
+        return [
+            Piece(f"{key}-{replication}", instance, learner, replication, f"{alike}-{replication}")
+            for replication, (instance, learner, key, alike) in in_order
+        ]
+
+    @property
+    def by(self) -> By:
+        """Which key of a piece says whether a stored one is the same."""
+        return "alike" if self.accept_versions else "key"
+
+    def kind(self, piece: Piece) -> Kind:
+        """Return the table of the store in which a piece belongs."""
+        if self.outline.trials:
+            return "trials"
+        return "simulations" if piece.learner in self.outline.learners else "identifications"
+
+    def check_current(self) -> None:
+        """Raise ``ValueError`` unless the code is still what the keys of the pieces say."""
+        # Numbers of the new code under keys of the old one would pass for the old code's.
+        now = self._origins_now()
+        if now != self.origins:
+            names = {name for pair in now for name in now[pair].differences(self.origins[pair])}
+            raise ValueError(
+                "a study must be made anew when its code has changed, got one made before; changed since:"
+                f" {', '.join(sorted(names)) or 'graphs'}"
+            )
+
+    def at(self, folder: str | os.PathLike[str], *, reading: bool = False) -> StudyFolder:
         """Return this study in a folder, with its store open: a context in which all is run and read.
 
         Parameters
@@ -268,10 +347,31 @@ class Study(DescribedStudy):
         with self._read(folder) as found:
             return found.identification_table()
 
-    def _read(self, folder: str | os.PathLike[str]) -> StudyFolder[Study]:
+    def _read(self, folder: str | os.PathLike[str]) -> StudyFolder:
         if not Path(folder).is_dir():
             raise ValueError(f"folder must be one in which the study ran, got {folder}")
         return self.at(folder, reading=True)
+
+    def _origins_now(self) -> dict[Pair, Origin]:
+        outline, plan = self.outline, self.plan
+        tables = outline.learners | outline.explorers
+        used = dict(outline.trials) or {
+            pair: [outline.instances[pair[0]], tables[pair[1]]] for pair in outline.pairs
+        }
+        parts = {pair: plan.parts(pair) for pair in outline.pairs}
+        return origins_of(used, plan.graphs, plan.packages, parts)
+
+    def __repr__(self) -> str:
+        outline = self.outline
+        if outline.trials:
+            return f"Study({len(outline.trials)} trials x {self.replications} replications)"
+        kinds = (("learners", outline.learners), ("explorers", outline.explorers))
+        counts = " + ".join(f"{len(tables)} {kind}" for kind, tables in kinds if tables)
+        rounds = "" if self.rounds is None else f", {self.rounds[-1]} rounds"
+        return (
+            f"Study({len(outline.instances)} instances x ({counts}) x {self.replications}"
+            f" replications{rounds})"
+        )
 
 
 def _no_study(folder: str | os.PathLike[str]) -> ValueError:

@@ -9,9 +9,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.environment import Environment
+from cmab.saving._digest import pickled
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._contents import pickled
 from cmab.testing._environment_draws import require_same_draws
 from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, rare_spread, require_mean
@@ -124,5 +124,5 @@ def check_pickling(subject: Subject) -> None:
         text = (
             "{} cannot be pickled, as worker processes need it ({!r}); leave out by __getstate__ what cannot"
         )
-        require(False, "pickling", text, subject.name, error)
+        require(False, "pickling", text, subject.environment, error)
     require_same_draws(subject.first_draws, subject.draws_again(copy), "pickling", "a pickled copy")

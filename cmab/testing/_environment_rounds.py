@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.environment import Environment
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
+from cmab.testing._contents import differing, kept
 from cmab.testing._environment_draws import require_same_draws
 from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, rare_spread, require_mean
@@ -82,7 +84,7 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
     low, high = subject.environment.support
     if not doubted or not np.isfinite([low, high]).all():
         return "", 0.0
-    rng = np.random.default_rng((13, subject.seed))
+    rng = np.random.default_rng((13, subject.rng))
     # Of sums of outcomes far from 0, in parts of the support.
     rounding = 1e-12 * max(abs(low), abs(high)) / (high - low) if low < high else np.inf
     for arm in doubted:
@@ -178,33 +180,59 @@ def check_optimum(subject: Subject) -> Finding | None:
     environment, oracle = subject.environment, subject.oracle
     if environment.allowance is not None:
         return Finding("not tried: budgets allow no super arm in every round")
-    optimum, sign = environment.optimum, getattr(oracle, "sign", 1.0)
-    slack = 1e-9 * (1 + abs(optimum))
-    for super_arm in subject.super_arms:
-        value = environment.expected_reward(super_arm)
-        better = sign * (value - optimum) > slack
-        require(not better, "optimum", "{} is worth {:.6g}, the optimum {:.6g}", super_arm, value, optimum)
-    if np.isnan(optimum):
+    if not has_optimum("optimum", subject, environment, "all rounds"):
         return Finding("no optimum is declared")
     if not isinstance(oracle, Oracle) or not oracle.is_exact:
         return Finding("whether any super arm reaches it is not tried: there is no exact oracle")
-    best = oracle.solve(np.array(environment.means), np.random.default_rng(0))
-    value = environment.expected_reward(best)
-    reached = abs(value - optimum) <= slack
-    text = "the oracle's answer to the true means, {}, is worth {:.6g}, the optimum {:.6g}"
-    require(reached, "optimum", text, best, value, optimum)
     return None
 
 
+def has_optimum(fault: str, subject: Subject, world: Environment, where: str) -> bool:
+    """Return whether an optimum is declared; raise unless it is that of what the context allows."""
+    oracle, optimum = getattr(world, "oracle", subject.oracle), float(world.optimum)
+    if np.isnan(optimum):
+        return False
+    available = None if world.context is None else world.context.available
+    sign, slack = float(getattr(oracle, "sign", 1.0)), 1e-9 * (1 + abs(optimum))
+    for super_arm in subject.super_arms:
+        if available is None or available[super_arm].all():
+            value = world.expected_reward(super_arm)
+            better = sign * (value - optimum) > slack
+            text = "{} is worth {:.6g} in {}, the optimum is {:.6g}"
+            require(not better, fault, text, super_arm, value, where, optimum)
+    if not isinstance(oracle, Oracle) or not oracle.is_exact:
+        return True
+    means, rng = np.array(world.means), np.random.default_rng(0)
+    if world.context is not None:
+        means = np.array(world.context.worth(means, oracle.sense))
+    try:
+        best = oracle.solve(means, rng) if available is None else oracle.solve_within(means, available, rng)
+    except TypeError:  # it cannot do without what is not available
+        return True
+    value = world.expected_reward(best)
+    text = "the oracle's answer to the means of {}, {}, is worth {:.6g}, the optimum is {:.6g}"
+    require(abs(value - optimum) <= slack, fault, text, where, best, value, optimum)
+    return True
+
+
 def check_stationarity(subject: Subject) -> Finding:
-    """Whatever was played before, a generator state gives what it gave; the means stay."""
-    means = np.array(subject.environment.means)
-    played = sum(map(len, subject.rounds))
+    """Whatever was played before, a generator state gives what it gave; the environment stays as it is."""
+    environment, played = subject.environment, sum(map(len, subject.rounds))
     pulled = subject.pulled[1].size + TIMES * subject.sums[0].size if subject.first_pulls else 0
     what = f"after {played} rounds and {pulled} pulls, the same generator state"
     require_same_draws(subject.first_draws, subject.draws_again(), "stationarity", what)
-    same = np.array_equal(means, subject.environment.means)
-    require(same, "stationarity", "the means moved from {} to {}", means, subject.environment.means)
+    for (name, first), now in zip(subject.first_truth.items(), subject.truth().values(), strict=True):
+        same = np.allclose(first, now, rtol=1e-9, atol=0.0, equal_nan=True)
+        require(same, "stationarity", "the {} moved from {} to {}", name, first, now)
+    # What is only filled at first, as a cache is, is full by now: the same rounds once more change nothing.
+    before = kept(environment)
+    subject.draws_again()
+    changed = differing(before, kept(environment))
+    # One round more, for what comes back after as many rounds as there were.
+    environment.play(subject.super_arms[0].copy(), np.random.default_rng(0))
+    changed = changed or differing(before, kept(environment))
+    text = "the same rounds and pulls once more changed {} of the environment: keep caches, and no counters"
+    require(not changed, "stationarity", text, ", ".join(changed))
     return Finding(f"{len(subject.first_draws)} rounds and pulls again after {played + pulled} others")
 
 

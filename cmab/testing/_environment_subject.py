@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.testing._comparisons import Stopwatch
@@ -28,14 +28,15 @@ class Subject:
     """An environment and some of its super arms."""
 
     environment: Environment
-    super_arms: list[IntArray]
-    draws: int
-    seed: int
-    seconds: float
+    given: InitVar[Iterable[ArrayLike]]
+    draws: int = 4000
+    seconds: float = 2.0
+    rng: int = 0
+    super_arms: list[IntArray] = field(init=False)
 
-    @property
-    def name(self) -> str:
-        return type(self.environment).__name__
+    def __post_init__(self, given: Iterable[ArrayLike]) -> None:
+        arms = [np.array(list(arm), np.int64) for arm in given]  # type: ignore[arg-type]
+        object.__setattr__(self, "super_arms", arms)
 
     @property
     def oracle(self) -> Any:
@@ -47,7 +48,20 @@ class Subject:
         """Some rounds and pulls, each in a generator state of its own, before all others."""
         # Before all others, hence the assertions that ask for it: later ones are compared with an environment
         # that had not been played.
+        assert self.first_truth is not None
         return list(fixed_rounds(self.environment, self.super_arms)) + self.first_pulls
+
+    def truth(self) -> dict[str, FloatArray]:
+        """Return what regret is made of."""
+        environment = self.environment
+        rewards = [environment.expected_reward(arm.copy()) for arm in self.super_arms]
+        truth = {"means": environment.means, "optimum": environment.optimum, "expected rewards": rewards}
+        return {name: np.array(part, np.float64) for name, part in truth.items()}
+
+    @cached_property
+    def first_truth(self) -> dict[str, FloatArray]:
+        """The truth before all rounds."""
+        return self.truth()
 
     @cached_property
     def first_pulls(self) -> list[Draw]:
@@ -67,7 +81,7 @@ class Subject:
     def rounds(self) -> list[list[Feedback]]:
         """Many rounds of each super arm."""
         assert self.first_draws is not None
-        rng = np.random.default_rng((11, self.seed))
+        rng = np.random.default_rng((11, self.rng))
         return [list(self.more(arm, self.draws, rng)) for arm in self.super_arms]
 
     def more(self, super_arm: IntArray, draws: int, rng: np.random.Generator) -> Iterator[Feedback]:
@@ -80,14 +94,14 @@ class Subject:
         n_arms = self.environment.n_arms
         if n_arms <= _PULLED_ARMS:
             return np.arange(n_arms)
-        return np.sort(np.random.default_rng(self.seed).choice(n_arms, _PULLED_ARMS, replace=False))
+        return np.sort(np.random.default_rng(self.rng).choice(n_arms, _PULLED_ARMS, replace=False))
 
     @cached_property
     def pulled(self) -> tuple[IntArray, FloatArray]:
         """The arms that are pulled, and many outcomes of each, shape (arms, pulls)."""
         assert self.first_draws is not None
         arms = self.arms
-        rng, rows = np.random.default_rng((12, self.seed)), []
+        rng, rows = np.random.default_rng((12, self.rng)), []
         pulls = max(200, self.draws // 10)
         # In many calls: what changes from call to call shows, and slow environments end in time.
         for _ in self.timed(range(max(10, _PULLS // (pulls * len(arms)))), 0.2):
@@ -100,7 +114,7 @@ class Subject:
         """Sums of `TIMES` pulls, and of their squares, many of each arm of `arms`: shape (arms, sums)."""
         assert self.first_draws is not None
         each = max(30, min(200, 20_000 // len(self.arms)))
-        arms, rng = np.repeat(self.arms, each), np.random.default_rng((5, self.seed))
+        arms, rng = np.repeat(self.arms, each), np.random.default_rng((5, self.rng))
         blocks = []
         for _ in self.timed(range(_BLOCKS), 0.02, at_least=1):
             told = np.array(self.environment.pull_many(arms, np.full(len(arms), TIMES), rng))

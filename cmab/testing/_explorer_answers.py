@@ -70,7 +70,7 @@ def check_errors(subject: Subject) -> Finding | None:
 def _identify(
     subject: Subject, environment: Environment, runs: int, max_samples: int, stream: tuple[int, int]
 ) -> Identification:
-    seed = np.random.SeedSequence((subject.seed, *stream))
+    seed = np.random.SeedSequence((subject.rng, *stream))
     return identify(subject.explorer, environment, replications=runs, rng=seed, max_samples=max_samples)
 
 
@@ -112,7 +112,7 @@ def check_places(subject: Subject) -> Finding | None:
     explorer, environment = subject.explorer, subject.environment
     if explorer.goal is None:
         return None
-    rng, runs = np.random.default_rng(subject.seed), 10
+    rng, runs = np.random.default_rng(subject.rng), 10
     most = min(subject.max_samples, _MOST_SAMPLES)
     usual: set[tuple[int, ...]] = set()
     longest = 0

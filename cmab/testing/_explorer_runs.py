@@ -11,10 +11,10 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
+from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
-from cmab.testing._contents import content
 from cmab.testing._policy_runs import resumed
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
@@ -27,23 +27,19 @@ class Subject:
 
     explorer: AnyExplorer
     environment: Environment
-    delta: float | None
-    replications: int
-    max_samples: int
-    seed: int
-    seconds: float
-
-    @property
-    def name(self) -> str:
-        return type(self.explorer).__name__
+    delta: float | None = None
+    replications: int = 30
+    max_samples: int = 100_000
+    seconds: float = 3.0
+    rng: int = 0
 
 
 def requests(
     subject: Subject, steps: int, between: Callable[[Session[Any], int], Session[Any]]
 ) -> list[IntArray]:
     """Play up to `steps` requests; `between` may replace the session before each."""
-    session: Session[Any] = Session(subject.explorer, rng=subject.seed)
-    coins, asked = np.random.default_rng(subject.seed), []
+    session: Session[Any] = Session(subject.explorer, rng=subject.rng)
+    coins, asked = np.random.default_rng(subject.rng), []
     for step in range(steps):
         session = between(session, step)
         # Asked of the session that `between` gave, which may have been loaded from a file.
@@ -126,8 +122,8 @@ def check_resuming(subject: Subject) -> None:
 
 def check_memory(subject: Subject) -> Finding:
     """What was learned is in the state: two campaigns that take turns ask for what each asks for alone."""
-    sessions: list[Session[Any]] = [Session(subject.explorer, rng=subject.seed + i) for i in range(2)]
-    coins = [np.random.default_rng(subject.seed + i) for i in range(2)]
+    sessions: list[Session[Any]] = [Session(subject.explorer, rng=subject.rng + i) for i in range(2)]
+    coins = [np.random.default_rng(subject.rng + i) for i in range(2)]
     alone = requests(subject, 60, _unchanged)
     for number, expected in enumerate(alone):
         for session, rng in zip(sessions, coins, strict=True):
@@ -171,8 +167,8 @@ def check_budget(subject: Subject) -> Finding | None:
     budget = getattr(subject.explorer, "budget", None)
     if not isinstance(budget, int | np.integer):
         return None
-    session: Session[Any] = Session(subject.explorer, rng=subject.seed)
-    coins, drawn = np.random.default_rng(subject.seed), 0
+    session: Session[Any] = Session(subject.explorer, rng=subject.rng)
+    coins, drawn = np.random.default_rng(subject.rng), 0
     for _ in range(min(int(budget), _BUDGET_REQUESTS)):
         if session.is_done:
             break

@@ -10,9 +10,9 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.compiled.forms import compiled_form, solve_rows
 from cmab.oracle import Oracle
+from cmab.saving._digest import pickled
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
-from cmab.testing._contents import pickled
 from cmab.testing._oracle_process import in_another_process, solve_all
 from cmab.testing._oracle_subject import Subject, key, on_each_means
 
@@ -52,7 +52,7 @@ def check_ties(subject: Subject) -> None:
             subject.answer(means)
         except Exception as error:
             raise AssertionError(
-                f"ties: {subject.name}.solve raised {error!r} for {what}, {means}"
+                f"ties: {type(subject.oracle).__name__}.solve raised {error!r} for {what}, {means}"
             ) from error
 
 
@@ -62,7 +62,9 @@ def check_errors(subject: Subject, means: FloatArray) -> None:
     try:
         subject.answer(means)
     except Exception as error:
-        raise AssertionError(f"errors: {subject.name}.solve raised {error!r} for means {means}") from error
+        raise AssertionError(
+            f"errors: {type(subject.oracle).__name__}.solve raised {error!r} for means {means}"
+        ) from error
 
 
 @on_each_means
@@ -105,7 +107,7 @@ def check_feasibility(subject: Subject, means: FloatArray) -> None:
 
 def check_membership(subject: Subject) -> None:
     """`is_feasible` accepts the listed super arms and, if it is overridden, no others."""
-    oracle, rng = subject.oracle, np.random.default_rng(subject.seed)
+    oracle, rng = subject.oracle, np.random.default_rng(subject.rng)
     if subject.family is None or not oracle.has_membership:
         return
     members = subject.members
@@ -156,7 +158,7 @@ def check_memory(subject: Subject) -> Finding:
     """The answer does not depend on the calls before it, nor on whether they were given the same array."""
     problems, given = subject.some(), np.empty(subject.oracle.n_arms)
     answers = [subject.answer(means) for means in problems]
-    order = np.random.default_rng(subject.seed).permutation(len(problems))
+    order = np.random.default_rng(subject.rng).permutation(len(problems))
     rng, calls = np.random.default_rng(7), 0
     # In turn, until the time is over: some oracles forget after thousands of calls.
     for position in subject.timed(islice(cycle(order), max(_LONG_RUN, len(problems))), _LONG_SHARE):
@@ -217,7 +219,7 @@ def check_pickling(subject: Subject) -> None:
         text = (
             "{} cannot be pickled, as worker processes need it ({!r}); leave out by __getstate__ what cannot"
         )
-        require(False, "pickling", text, subject.name, error)
+        require(False, "pickling", text, subject.oracle, error)
     for means in subject.timed(subject.problems):
         answer = copy.solve(means.copy(), np.random.default_rng(7))
         require_same(subject.answer(means), answer, "pickling", "a pickled copy with means {}", means)

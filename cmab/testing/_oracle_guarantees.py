@@ -114,7 +114,7 @@ def _shortfall(subject: Subject, means: FloatArray, state: int = 7) -> float:
 
 def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
     """Return means that miss the guarantee, if moving the worst ones entry by entry leads to some."""
-    rng, middle = np.random.default_rng(subject.seed), (subject.low + subject.high) / 2
+    rng, middle = np.random.default_rng(subject.rng), (subject.low + subject.high) / 2
     moves = (
         (start, arm)
         for start in range(len(starts))
@@ -138,7 +138,7 @@ def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
 
 def _check_many(subject: Subject) -> int:
     """Answer many new problems, each in a new state of the generator; return how many."""
-    oracle, rng, calls = subject.oracle, np.random.default_rng((subject.seed, 1)), 0
+    oracle, rng, calls = subject.oracle, np.random.default_rng((subject.rng, 1)), 0
     for means, best in subject.timed(islice(_new_problems(subject), _MANY), 0.2):
         answer = oracle.solve(means.copy(), rng)
         value = oracle.expected_reward(answer, means)
@@ -183,7 +183,7 @@ def check_neighbours(subject: Subject) -> Finding | None:
         return None
     if not oracle.has_membership:
         return Finding("not tried: neither super_arms nor is_feasible tells which sets are feasible")
-    rng, tried = np.random.default_rng(subject.seed), 0
+    rng, tried = np.random.default_rng(subject.rng), 0
     for means, arms in subject.timed(_tempting(subject, rng)):
         answer = subject.answer(means)
         value = oracle.expected_reward(answer, means)
@@ -260,7 +260,7 @@ def check_constraints(subject: Subject) -> None:
     """A LinearOracle that solves with arms forced in or out finds the best of what is left."""
     if subject.family is None or not (subject.oracle.is_linear and subject.oracle.can_constrain):
         return
-    oracle, rng = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.seed)
+    oracle, rng = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng)
     family = [(frozenset(arm.tolist()), arm) for arm in subject.family]
     for means in subject.timed(subject.problems):
         sides = rng.choice(3, oracle.n_arms, p=(0.6, 0.2, 0.2))
@@ -289,7 +289,7 @@ def check_root(subject: Subject) -> Finding | None:
     """An oracle with `solve_root` finds the best by a sum and a root, or what is worse by the tolerance."""
     if subject.family is None or not subject.oracle.can_solve_root:
         return None
-    oracle, rng, tried = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.seed), 0
+    oracle, rng, tried = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng), 0
     membership = _membership(oracle.n_arms, subject.family)
     for means in subject.timed(subject.problems):
         # Widths that rule, that hardly matter, or of which some are none.

@@ -19,8 +19,8 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
+from cmab.saving._digest import pickled
 from cmab.testing._comparisons import Stopwatch
-from cmab.testing._contents import pickled
 
 T = TypeVar("T")
 THREADS = 4

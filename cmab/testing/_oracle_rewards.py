@@ -17,7 +17,7 @@ _JUMPS = 40
 
 def _super_arms(subject: Subject) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield means, each with the oracle's answer and with a random super arm."""
-    rng = np.random.default_rng(subject.seed)
+    rng = np.random.default_rng(subject.rng)
     for means in subject.timed(subject.problems):
         yield subject.answer(means), means
         yield subject.rivals[rng.integers(len(subject.rivals))], means
@@ -28,7 +28,7 @@ def check_monotonicity(subject: Subject) -> None:
     if not subject.oracle.is_monotone:
         _check_best_is_monotone(subject)
         return
-    rng, reward = np.random.default_rng(subject.seed), subject.oracle.expected_reward
+    rng, reward = np.random.default_rng(subject.rng), subject.oracle.expected_reward
     for arm, means in _super_arms(subject):
         rise = rng.uniform(0, 1, means.shape) * (rng.random(means.shape) < 0.5)
         # Both ends in one array, so that `shrink` can simplify them together.
@@ -51,7 +51,7 @@ def _check_best_is_monotone(subject: Subject) -> None:
     """Raising means never lowers the reward of an exact answer: costs never rise when means fall."""
     if not subject.oracle.is_exact:
         return
-    rng, oracle = np.random.default_rng(subject.seed), subject.oracle
+    rng, oracle = np.random.default_rng(subject.rng), subject.oracle
     for means in subject.timed(subject.problems):
         raised = means + rng.uniform(0, 1, means.shape) * (subject.high - means)
         low, high = (oracle.expected_reward(subject.answer(values), values) for values in (means, raised))
@@ -68,7 +68,7 @@ def check_smoothness(subject: Subject) -> None:
 
     Where the constant modulated by triggering is declared too, the reward moves by no more than it allows.
     """
-    rng, width = np.random.default_rng(subject.seed), subject.high - subject.low
+    rng, width = np.random.default_rng(subject.rng), subject.high - subject.low
     if subject.smoothness is None:
         # Fewer of them: each takes many rewards, which may be simulated.
         for arm, means in islice(_super_arms(subject), _JUMPS):
@@ -166,7 +166,7 @@ def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: Flo
 
 def check_triggering(subject: Subject) -> None:
     """The reward depends on the means of the arms that the super arm may trigger, and on no others."""
-    oracle, rng = subject.oracle, np.random.default_rng(subject.seed)
+    oracle, rng = subject.oracle, np.random.default_rng(subject.rng)
     for means in subject.timed(subject.problems[1::2]):
         arm = subject.answer(means)
         triggered = np.zeros(oracle.n_arms, bool)

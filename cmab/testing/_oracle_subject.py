@@ -31,18 +31,14 @@ class Subject:
 
     oracle: Oracle
     family: list[IntArray] | None
-    low: float
-    high: float
-    trials: int
-    seed: int
     smoothness: Smoothness | None
-    seconds: float
-    _answers: dict[bytes, IntArray] = field(default_factory=dict)
-    _rewards: dict[bytes, FloatArray] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return type(self.oracle).__name__
+    low: float = 0.0
+    high: float = 1.0
+    trials: int = 50
+    seconds: float = 2.0
+    rng: int = 0
+    _answers: dict[bytes, IntArray] = field(init=False, default_factory=dict)
+    _rewards: dict[bytes, FloatArray] = field(init=False, default_factory=dict)
 
     @cached_property
     def rivals(self) -> list[IntArray]:
@@ -58,7 +54,7 @@ class Subject:
 
     def _rival_means(self) -> Iterator[FloatArray]:
         """Yield the problems, and some of them with one arm raised: what is second best loses to these."""
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.rng)
         yield from self.timed(self.problems)
         raised = (
             np.where(np.arange(len(means)) == arm, best_end(self), means)
@@ -73,14 +69,14 @@ class Subject:
         yield "all means at the top", np.full(n_arms, self.high)
         yield "all means at the bottom", np.full(n_arms, self.low)
         yield "tied means", np.full(n_arms, (self.low + self.high) / 2)
-        for arm in np.random.default_rng(self.seed).permutation(n_arms)[:_ALONE]:
+        for arm in np.random.default_rng(self.rng).permutation(n_arms)[:_ALONE]:
             is_alone = np.arange(n_arms) == arm
             yield f"arm {arm} alone at the top", np.where(is_alone, self.high, self.low)
             yield f"arm {arm} alone at the bottom", np.where(is_alone, self.low, self.high)
 
     def random_means(self, stream: int = 0) -> Iterator[FloatArray]:
         """Yield means with many ties; in turn with them, means that nearly tie and means far apart."""
-        rng = np.random.default_rng(self.seed if stream == 0 else (self.seed, stream))
+        rng = np.random.default_rng(self.rng if stream == 0 else (self.rng, stream))
         low, high = self.low, self.high
         for trial in count():
             ties = rng.choice(np.linspace(low, high, 4), self.oracle.n_arms)
@@ -217,16 +213,13 @@ def key(super_arm: IntArray) -> tuple[int, ...]:
     return tuple(sorted(super_arm.tolist()))
 
 
-def make_subject(
+def subject_of(
     oracle: Oracle,
-    super_arms: Iterable[ArrayLike] | None,
-    is_feasible: Callable[[IntArray], bool] | None,
-    low: float,
-    high: float,
-    trials: int,
-    seed: int,
-    smoothness: Smoothness | None,
-    seconds: float,
+    super_arms: Iterable[ArrayLike] | None = None,
+    *,
+    is_feasible: Callable[[IntArray], bool] | None = None,
+    smoothness: Smoothness | None = None,
+    **settings: Any,
 ) -> Subject:
     """Return the oracle with its family, listed or enumerated where possible."""
     family = None
@@ -236,7 +229,7 @@ def make_subject(
         own = oracle.is_feasible if oracle.has_membership else None
         family = _enumerate(oracle.n_choices, is_feasible or own)
     declared = smoothness or oracle.smoothness()
-    return Subject(oracle, family, low, high, trials, seed, declared, seconds)
+    return Subject(oracle, family, declared, **settings)
 
 
 def _enumerate(n_choices: int, is_feasible: Callable[[IntArray], bool] | None) -> list[IntArray] | None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.saving._digest import pickled
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
-from cmab.testing._contents import pickled
 from cmab.testing._memory import creeps, growth, resident
 from cmab.testing._oracle_process import THREADS, in_another_process, share
 from cmab.testing._oracle_subject import Subject

@@ -17,7 +17,7 @@ _SLACK = 1e-9
 
 def check_availability(subject: Subject) -> Finding:
     """`solve_within` answers with available entries only, a super arm, as good as promised among those."""
-    rng, oracle = np.random.default_rng((31, subject.seed)), subject.oracle
+    rng, oracle = np.random.default_rng((31, subject.rng)), subject.oracle
     answered, empty = 0, 0
     watch = Stopwatch()
     for number, means in enumerate(subject.some(0.03)[:40]):

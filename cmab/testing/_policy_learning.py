@@ -27,7 +27,7 @@ _CONTEXTUAL = Finding("not tried: the policy needs a context, and made-up worlds
 
 def check_credit(subject: Subject) -> Finding:
     """An outcome counts for the arm that showed it: its count rises, its mean follows, others stay."""
-    policy, rng = subject.policy, np.random.default_rng(subject.seed)
+    policy, rng = subject.policy, np.random.default_rng(subject.rng)
     if not isinstance(policy.initial_state(), ArmStatistics):
         return Finding("not tried: the state is no ArmStatistics")
     ignored = -1
@@ -69,7 +69,7 @@ def _check_mean(
     instead = low if told > (low + high) / 2 else high
     outcomes = feedback.outcomes.copy()
     outcomes[position] = instead
-    changed, rng = replace(feedback, outcomes=outcomes), np.random.default_rng(subject.seed)
+    changed, rng = replace(feedback, outcomes=outcomes), np.random.default_rng(subject.rng)
     subject.learn(other, super_arm, changed, rng)
     change = other.means - state.means
     follows = change[arm] * (instead - told) > 0
@@ -88,7 +88,7 @@ def check_learning(subject: Subject) -> Finding:
         return _CONTEXTUAL
     if subject.worlds is None:
         return Finding("not tried: the oracle has one super arm")
-    games = [subject.game(subject.policy, world, subject.seed, rounds=_ROUNDS) for world in subject.worlds]
+    games = [subject.game(subject.policy, world, subject.rng, rounds=_ROUNDS) for world in subject.worlds]
     played: list[list[IntArray]] = [[], []]
     share = 0.0
     # Some explore for long before they use what they know: they are given more time before they are blamed.
@@ -146,7 +146,7 @@ def check_exploration(subject: Subject) -> Finding:
     missing = {arm for arm, answer in enumerate(answers) if arm in oracle.triggered_arms(answer)}
     bleak, rounds = subject.world(np.full(oracle.n_arms, worst)), 0
     for seed in range(3):  # rules that explore at random may miss an arm once
-        game = subject.game(policy, bleak, subject.seed + seed, rounds=_ROUNDS)
+        game = subject.game(policy, bleak, subject.rng + seed, rounds=_ROUNDS)
         for _, feedback, _ in subject.timed(game, 0.05):
             missing -= set(feedback.arms.tolist())
             rounds += 1
@@ -186,7 +186,7 @@ def check_optimism(subject: Subject) -> Finding:
 def _preference(subject: Subject, rare: IntArray, often: IntArray, shared: IntArray, mean: float) -> float:
     """Return how often the rarely seen arms are chosen rather than the others: 1 always, -1 never."""
     policy, oracle = subject.policy, subject.policy.oracle
-    state: Any = policy.start(np.random.default_rng(subject.seed))
+    state: Any = policy.start(np.random.default_rng(subject.rng))
     low, high = subject.support
     fractions = np.full(oracle.n_arms, 0.0 if oracle.sense == "max" else 1.0)
     fractions[shared] = 1.0 - fractions[shared]

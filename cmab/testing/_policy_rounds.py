@@ -10,9 +10,9 @@ import numpy as np
 from cmab.arrays import BoolArray
 from cmab.context import Context
 from cmab.oracle import Oracle
+from cmab.saving._digest import content
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._contents import content
 from cmab.testing._policy_subject import Subject
 from cmab.ticket import Ticket
 
@@ -22,7 +22,7 @@ _ROUNDS = 30
 
 def check_availability(subject: Subject) -> Finding:
     """Where something is not available, it is not chosen; a policy that cannot tell refuses."""
-    policy, rng = subject.policy, np.random.default_rng((21, subject.seed))
+    policy, rng = subject.policy, np.random.default_rng((21, subject.rng))
     known = subject.place.context or Context()
     state, refused, chosen = policy.start(rng), 0, 0
     for number in range(_TRIED):
@@ -67,7 +67,7 @@ def _is_super_arm(oracle: Oracle, super_arm: np.ndarray) -> bool:
 def check_tickets(subject: Subject) -> Finding:
     """`learn` leaves the ticket, its super arm and its context, as it is."""
     policy, oracle = subject.policy, subject.policy.oracle
-    rng = np.random.default_rng((22, subject.seed))
+    rng = np.random.default_rng((22, subject.rng))
     state = policy.start(rng)
     for number in range(_ROUNDS):
         super_arm = subject.select(policy, state, rng)

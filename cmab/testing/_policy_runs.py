@@ -14,19 +14,20 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.feedback import Feedback
+from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
-from cmab.testing._contents import content, differing, parts
+from cmab.testing._contents import differing, parts
 from cmab.testing._memory import growth
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
 
 def _play(subject: Subject) -> list[IntArray]:
-    session = Session(subject.policy, rng=subject.seed)
-    coins = np.random.default_rng(subject.seed)
+    session = Session(subject.policy, rng=subject.rng)
+    coins = np.random.default_rng(subject.rng)
     played = []
     for _ in range(subject.rounds):
         ticket = session.ask(subject.place.context)
@@ -47,7 +48,7 @@ def check_determinism(subject: Subject) -> Finding:
     assert subject.untouched  # taken before the first round
     for first, second in zip(_play(subject), _play(subject), strict=True):
         require_same(first, second, "determinism", "the same seed")
-    game = subject.timed(subject.game(subject.policy, subject.environment, subject.seed))
+    game = subject.timed(subject.game(subject.policy, subject.environment, subject.rng))
     again = [arm for arm, _, _ in game]
     _require_same_games(subject.long_game, again, "determinism", "the same seed")
     return Finding(f"{len(again)} rounds")
@@ -66,8 +67,8 @@ def check_feasibility(subject: Subject) -> Finding:
 
 def check_state(subject: Subject) -> Finding:
     """`select` leaves the state as it is, and a run leaves the policy as it is."""
-    session, context = Session(subject.policy, rng=subject.seed), subject.place.context
-    coins = np.random.default_rng(subject.seed)
+    session, context = Session(subject.policy, rng=subject.rng), subject.place.context
+    coins = np.random.default_rng(subject.rng)
     parameters = content(subject.policy)
     # An object may be pickled into other bytes each time: of such a part nothing can be said.
     strange = set(differing(parts(session.state), parts(session.state)))
@@ -88,7 +89,7 @@ def check_state(subject: Subject) -> Finding:
 
 def check_resuming(subject: Subject) -> None:
     """A session that is saved and loaded in the middle plays the same future."""
-    session, coins = Session(subject.policy, rng=subject.seed), np.random.default_rng(subject.seed)
+    session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for step, expected in enumerate(_play(subject)):
         if step == subject.rounds // 2:
             session = resumed(session)
@@ -107,11 +108,11 @@ def resumed(session: Session[Any]) -> Session[Any]:
 
 def check_late_feedback(subject: Subject) -> None:
     """Feedback may come in batches, last ticket first, and as much is learned as in order."""
-    session, coins = Session(subject.policy, rng=subject.seed), np.random.default_rng(subject.seed)
+    session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for _ in range(3):
         tickets = [session.ask(subject.place.context) for _ in range(4)]
         batch = [(ticket, subject.place.play(ticket.super_arm, coins)) for ticket in tickets]
-        state, rng = copy.deepcopy(session.state), np.random.default_rng(subject.seed)
+        state, rng = copy.deepcopy(session.state), np.random.default_rng(subject.rng)
         in_order = sum(
             _changes(state, partial(subject.policy.learn, state, ticket, feedback, rng))
             for ticket, feedback in batch
@@ -138,7 +139,7 @@ def _changes(state: Any, tell: Callable[[], None]) -> bool:
 
 def check_memory(subject: Subject) -> Finding:
     """What was learned is in the state: the policy remembers neither another game nor its own."""
-    seed, rounds = subject.seed, min(len(subject.long_game), 200)
+    seed, rounds = subject.rng, min(len(subject.long_game), 200)
     # Two games take turns at one policy; memory outside the states would mix them up.
     first, other = (
         subject.game(subject.policy, subject.environment, s, rounds=rounds) for s in (seed, seed + 1)
@@ -165,7 +166,7 @@ def check_clock(subject: Subject) -> Finding:
     """The play does not depend on the time of day."""
     with later(subject.policy, subject.policy.oracle):
         played = [
-            arm for arm, _, _ in subject.game(subject.policy, subject.environment, subject.seed, rounds=100)
+            arm for arm, _, _ in subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
         ]
     _require_same_games(subject.long_game, played, "clock", "hours later, the same seed")
     return Finding(f"{len(played)} rounds")
@@ -178,7 +179,7 @@ def check_global_randomness(subject: Subject) -> Finding:
         for seed in (1, 2):
             seed_generators(seed)
             before, games_before = pickle.dumps(global_state()), len(games)
-            game = subject.game(subject.policy, subject.environment, subject.seed, rounds=100)
+            game = subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
             games.append([arm for arm, _, _ in game])
             touched = before != pickle.dumps(global_state())
             text = "game {} drew from a global generator, or seeded it, instead of using rng"
@@ -189,7 +190,7 @@ def check_global_randomness(subject: Subject) -> Finding:
 
 def check_feedback(subject: Subject) -> None:
     """Learning leaves the feedback alone and keeps no part of it: the caller may use its arrays again."""
-    policy, rng = subject.policy, np.random.default_rng(subject.seed)
+    policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.start(rng)
     for _ in range(30):
         super_arm = subject.select(policy, state, rng)
@@ -197,7 +198,7 @@ def check_feedback(subject: Subject) -> None:
         arms, outcomes = feedback.arms.copy(), feedback.outcomes.copy()
         given = Feedback(arms.copy(), outcomes.copy(), reward=feedback.reward)
         tried = copy.deepcopy(state)
-        subject.learn(tried, super_arm.copy(), given, np.random.default_rng(subject.seed))
+        subject.learn(tried, super_arm.copy(), given, np.random.default_rng(subject.rng))
         subject.learn(state, super_arm, feedback, rng)
         same = np.array_equal(given.arms, arms) and np.array_equal(given.outcomes, outcomes)
         text = "update must leave {} and {} unchanged, made them {} and {}"
@@ -212,12 +213,12 @@ def check_feedback(subject: Subject) -> None:
 
 def check_empty_feedback(subject: Subject) -> None:
     """A round that shows no arm is no reason to fail, and the next super arm is feasible."""
-    policy, rng = subject.policy, np.random.default_rng(subject.seed)
+    policy, rng = subject.policy, np.random.default_rng(subject.rng)
     # As when no edge of a seed is tried.
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for rounds in (0, 20):
         state = policy.start(rng)
-        list(subject.game(policy, subject.environment, subject.seed, state, rounds))
+        list(subject.game(policy, subject.environment, subject.rng, state, rounds))
         try:
             subject.learn(state, subject.select(policy, state, rng), nothing, rng)
             super_arm = subject.select(policy, state, rng)
@@ -230,7 +231,7 @@ def check_empty_feedback(subject: Subject) -> None:
 
 def check_growth(subject: Subject) -> Finding:
     """Rounds leave no more memory behind than notes of themselves."""
-    policy, rng = subject.policy, np.random.default_rng(subject.seed)
+    policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.start(rng)
 
     def play_round(number: int) -> None:  # noqa: ARG001

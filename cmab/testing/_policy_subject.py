@@ -15,8 +15,8 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
+from cmab.saving._digest import pickled
 from cmab.testing._comparisons import Stopwatch
-from cmab.testing._contents import pickled
 from cmab.ticket import Ticket
 
 T = TypeVar("T")
@@ -57,13 +57,9 @@ class Subject:
 
     policy: AnyPolicy
     environment: Environment
-    rounds: int
-    seed: int
-    seconds: float
-
-    @property
-    def name(self) -> str:
-        return type(self.policy).__name__
+    rounds: int = 50
+    seconds: float = 2.0
+    rng: int = 0
 
     def is_super_arm(self, super_arm: IntArray) -> bool:
         """Return whether a super arm is one of the family, or an empty one of a policy that may rest."""
@@ -84,14 +80,14 @@ class Subject:
     @cached_property
     def place(self) -> Environment:
         """The environment in its first round: itself where all are alike."""
-        return self.environment.in_round(1, np.random.default_rng(self.seed))
+        return self.environment.in_round(1, np.random.default_rng(self.rng))
 
     @cached_property
     def needs_context(self) -> bool:
         """Whether the policy cannot choose unless it is told what the environment tells of its rounds."""
         if self.place.context is None:
             return False
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.rng)
         try:
             self.policy.select_for(self.policy.start(rng), None, rng)
         except Exception:  # however it says so
@@ -120,7 +116,7 @@ class Subject:
     @cached_property
     def worlds(self) -> tuple[World, World] | None:
         """Two worlds whose best super arms are far apart; None where there is but one super arm."""
-        rng, oracle = np.random.default_rng(self.seed), self.policy.oracle
+        rng, oracle = np.random.default_rng(self.rng), self.policy.oracle
         worlds = [self.world(rng.choice(np.array([0.1, 0.9]), oracle.n_arms)) for _ in range(10)]
         best = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in worlds]
         values = np.array([[world.value(arm) for arm in best] for world in worlds])
@@ -157,4 +153,4 @@ class Subject:
     @cached_property
     def long_game(self) -> list[IntArray]:
         """The super arms of a long game against the environment."""
-        return [arm for arm, _, _ in self.timed(self.game(self.policy, self.environment, self.seed))]
+        return [arm for arm, _, _ in self.timed(self.game(self.policy, self.environment, self.rng))]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any, NamedTuple
 
-from cmab.testing._checks import Check, UnfinishedCheck
+from cmab.testing._checks import Check, CheckFunction, UnfinishedCheck, named_checks
 
 
 @dataclass(frozen=True)
@@ -155,3 +156,33 @@ def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]
     if faults:
         raise ConformanceError(subject, faults, unfinished, len(checks))
     return tuple(results)
+
+
+def _plain(name: str, results: tuple[CheckResult, ...], _: object) -> Report:
+    return Report(name, results)
+
+
+class Kind(NamedTuple):
+    """Things of a class: how the subject of their checks is made, the checks, and the report of them."""
+
+    of: type
+    subject: Callable[..., Any]
+    checks: tuple[CheckFunction, ...]
+    report: Callable[[str, tuple[CheckResult, ...], Any], Report] = _plain
+
+    def list(
+        self,
+        thing: object,
+        *arguments: Any,
+        name: str | None = None,
+        expected_failures: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> tuple[Any, list[Check]]:
+        """Return the subject and its checks."""
+        subject = self.subject(thing, *arguments, **settings)
+        return subject, named_checks(name or type(thing).__name__, subject, self.checks, expected_failures)
+
+    def check(self, thing: object, *arguments: Any, **settings: Any) -> Report:
+        """Run all checks, and report."""
+        (subject, checks), name = self.list(thing, *arguments, **settings), type(thing).__name__
+        return self.report(name, run_checks(name, checks), subject)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
-
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_rounds as rounds
-from cmab.testing._checks import Check, CheckFunction, named_checks
+from cmab.testing._checks import CheckFunction
 from cmab.testing._environment_subject import Subject
-from cmab.testing._results import Report, run_checks
+from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
     # In this order: what comes first names the fault from which those of later checks may follow.
@@ -95,41 +93,8 @@ def check_environment(
     >>> check_environment(environment, [[0, 1], [1, 2]]).false_alarm < 1e-6
     True
     """
-    settings = {"draws": draws, "seconds": seconds, "expected_failures": expected_failures, "rng": rng}
-    checks = environment_checks(environment, super_arms, **settings)  # type: ignore[arg-type]
-    return Report(type(environment).__name__, run_checks(type(environment).__name__, checks))
+    settings = {"draws": draws, "seconds": seconds, "rng": rng}
+    return ENVIRONMENTS.check(environment, super_arms, **settings, expected_failures=expected_failures)
 
 
-def environment_checks(
-    environment: Environment,
-    super_arms: Iterable[ArrayLike],
-    *,
-    draws: int = 4000,
-    seconds: float = 2.0,
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the checks of `check_environment` one by one, for `parametrize_with_checks`.
-
-    Parameters
-    ----------
-    environment, super_arms, draws, seconds, expected_failures, rng
-        As for `check_environment`.
-    name : str, optional
-        Begins the name of each check; the class's name if left out.
-
-    Returns
-    -------
-    list of Check
-
-    Examples
-    --------
-    >>> from cmab.testing import environment_checks
-    >>> from instances import BernoulliArms
-    >>> environment_checks(BernoulliArms([0.2, 0.6]), [[0], [0, 1]], name="mine")[0].name
-    'mine-determinism'
-    """
-    arms = [np.array(list(arm), np.int64) for arm in super_arms]  # type: ignore[arg-type]
-    subject = Subject(environment, arms, draws, rng, seconds)
-    return named_checks(name or subject.name, subject, _CHECKS, expected_failures)
+ENVIRONMENTS = Kind(Environment, Subject, _CHECKS)

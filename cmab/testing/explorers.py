@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cmab.environment import Environment
-from cmab.explorer import AnyExplorer
+from cmab.explorer import AnyExplorer, Explorer
 from cmab.testing import _explorer_answers as answers
 from cmab.testing import _explorer_runs as runs_
-from cmab.testing._checks import Check, CheckFunction, named_checks
+from cmab.testing._checks import CheckFunction
 from cmab.testing._explorer_runs import Subject
-from cmab.testing._results import Report, run_checks
+from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
     runs_.check_form,
@@ -88,43 +88,7 @@ def check_explorer(
     True
     """
     settings = {"delta": delta, "replications": replications, "max_samples": max_samples, "seconds": seconds}
-    settings |= {"expected_failures": expected_failures, "rng": rng}  # type: ignore[dict-item]
-    checks = explorer_checks(explorer, environment, **settings)  # type: ignore[arg-type]
-    return Report(type(explorer).__name__, run_checks(type(explorer).__name__, checks))
+    return EXPLORERS.check(explorer, environment, **settings, expected_failures=expected_failures, rng=rng)
 
 
-def explorer_checks(
-    explorer: AnyExplorer,
-    environment: Environment,
-    *,
-    delta: float | None = None,
-    replications: int = 30,
-    max_samples: int = 100_000,
-    seconds: float = 3.0,
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the checks of `check_explorer` one by one, for `parametrize_with_checks`.
-
-    Parameters
-    ----------
-    explorer, environment, delta, replications, max_samples, seconds, expected_failures, rng
-        As for `check_explorer`.
-    name : str, optional
-        Begins the name of each check; the class's name if left out.
-
-    Returns
-    -------
-    list of Check
-
-    Examples
-    --------
-    >>> from cmab import SequentialHalving
-    >>> from cmab.testing import explorer_checks
-    >>> from instances import BernoulliArms
-    >>> explorer_checks(SequentialHalving(3, budget=60), BernoulliArms([0.9, 0.2, 0.1]))[0].name
-    'SequentialHalving-form'
-    """
-    subject = Subject(explorer, environment, delta, replications, max_samples, rng, seconds)
-    return named_checks(name or subject.name, subject, _CHECKS, expected_failures)
+EXPLORERS = Kind(Explorer, Subject, _CHECKS)

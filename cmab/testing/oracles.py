@@ -6,6 +6,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,9 +18,9 @@ from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_rewards as rewards
 from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing import _oracle_within as within
-from cmab.testing._checks import Check, CheckFunction, named_checks
-from cmab.testing._oracle_subject import Subject, make_subject
-from cmab.testing._results import CheckResult, Report, run_checks
+from cmab.testing._checks import CheckFunction
+from cmab.testing._oracle_subject import Subject, subject_of
+from cmab.testing._results import CheckResult, Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
     answers.check_declaration,
@@ -151,49 +152,13 @@ def check_oracle(
     >>> check_oracle(TopK(n_arms=5, k=2), super_arms=combinations(range(5), 2)).exhaustive
     True
     """
-    subject = make_subject(oracle, super_arms, is_feasible, low, high, trials, rng, smoothness, seconds)
-    results = run_checks(subject.name, named_checks(subject.name, subject, _CHECKS, expected_failures))
-    return _report(subject, results)
+    settings: dict[str, Any] = {}
+    settings |= {"is_feasible": is_feasible, "smoothness": smoothness, "low": low, "high": high}
+    settings |= {"trials": trials, "seconds": seconds, "expected_failures": expected_failures, "rng": rng}
+    return cast(OracleReport, ORACLES.check(oracle, super_arms, **settings))
 
 
-def oracle_checks(
-    oracle: Oracle,
-    super_arms: Iterable[ArrayLike] | None = None,
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    smoothness: Smoothness | None = None,
-    trials: int = 50,
-    seconds: float = 2.0,
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the checks of `check_oracle` one by one, for `parametrize_with_checks`.
-
-    Parameters
-    ----------
-    oracle, super_arms, low, high, smoothness, trials, seconds, expected_failures, rng
-        As for `check_oracle`.
-    name : str, optional
-        Begins the name of each check; the class's name if left out.
-
-    Returns
-    -------
-    list of Check
-
-    Examples
-    --------
-    >>> from cmab.testing import oracle_checks
-    >>> from oracles import TopK
-    >>> oracle_checks(TopK(5, k=2))[0].name
-    'TopK-declaration'
-    """
-    subject = make_subject(oracle, super_arms, None, low, high, trials, rng, smoothness, seconds)
-    return named_checks(name or subject.name, subject, _CHECKS, expected_failures)
-
-
-def _report(subject: Subject, results: tuple[CheckResult, ...]) -> OracleReport:
+def _report(name: str, results: tuple[CheckResult, ...], subject: Subject) -> OracleReport:
     seconds = []
     # Time and memory apart: tracing memory makes calls slow.
     for means in subject.timed(subject.problems, 0.05):
@@ -205,4 +170,7 @@ def _report(subject: Subject, results: tuple[CheckResult, ...]) -> OracleReport:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     exhaustive = subject.family is not None
-    return OracleReport(subject.name, results, float(np.median(seconds)), peak, exhaustive)
+    return OracleReport(name, results, float(np.median(seconds)), peak, exhaustive)
+
+
+ORACLES = Kind(Oracle, subject_of, _CHECKS, _report)

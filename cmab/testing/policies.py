@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cmab.environment import Environment
-from cmab.policy import AnyPolicy
+from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
-from cmab.testing._checks import Check, CheckFunction, named_checks
+from cmab.testing._checks import CheckFunction
 from cmab.testing._policy_subject import Subject
-from cmab.testing._results import Report, run_checks
+from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
     # In this order: what comes first names the fault from which those of later checks may follow.
@@ -95,43 +95,9 @@ def check_policy(
     >>> len(report.results)
     17
     """
-    settings = {"rounds": rounds, "seconds": seconds, "expected_failures": expected_failures, "rng": rng}
-    checks = policy_checks(policy, environment, **settings)  # type: ignore[arg-type]
-    return Report(type(policy).__name__, run_checks(type(policy).__name__, checks))
+    return POLICIES.check(
+        policy, environment, rounds=rounds, seconds=seconds, expected_failures=expected_failures, rng=rng
+    )
 
 
-def policy_checks(
-    policy: AnyPolicy,
-    environment: Environment,
-    *,
-    rounds: int = 50,
-    seconds: float = 2.0,
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the checks of `check_policy` one by one, for `parametrize_with_checks`.
-
-    Parameters
-    ----------
-    policy, environment, rounds, seconds, expected_failures, rng
-        As for `check_policy`.
-    name : str, optional
-        Begins the name of each check; the class's name if left out.
-
-    Returns
-    -------
-    list of Check
-
-    Examples
-    --------
-    >>> from cmab import CUCB
-    >>> from cmab.testing import policy_checks
-    >>> from instances import BernoulliArms, SemiBandit
-    >>> from oracles import TopK
-    >>> oracle = TopK(3, k=2)
-    >>> policy_checks(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))[0].name
-    'CUCB-determinism'
-    """
-    subject = Subject(policy, environment, rounds, rng, seconds)
-    return named_checks(name or subject.name, subject, _CHECKS, expected_failures)
+POLICIES = Kind(Policy, Subject, _CHECKS)

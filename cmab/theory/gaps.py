@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import Oracle
+from cmab.oracle import LinearOracle, Oracle
 from cmab.validation import real_array, shown, vector
+
+_OF_SUMS = ("expected_reward", "triggered_arms", "triggering_probabilities")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +121,24 @@ def reward_gaps(
     family = [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
     if not family:
         raise ValueError("super_arms must list at least one super arm, got none")
-    values = np.array([oracle.sign * oracle.expected_reward(arm, truth) for arm in family])
-    chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
+    return gaps_of(oracle, truth, family, triggering)
+
+
+def gaps_of(
+    oracle: Oracle,
+    truth: FloatArray,
+    family: Sequence[IntArray],
+    triggering: Callable[[IntArray], ArrayLike] | None = None,
+) -> RewardGaps:
+    """Return what `reward_gaps` does, given checked means and super arms."""
+    if triggering is None and _is_plain_sum(oracle):
+        values = oracle.sign * np.array([truth[arm].sum() for arm in family])
+        chances = np.zeros((len(family), oracle.n_arms))
+        for row, arm in zip(chances, family, strict=True):
+            row[arm] = 1.0
+    else:
+        values = np.array([oracle.sign * oracle.expected_reward(arm, truth) for arm in family])
+        chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
     reached = chances > 0.0
     # Definition 6: alpha opt - r(S), with the signs turned for costs.
     differences = oracle.alpha * values.max() - values
@@ -138,6 +156,13 @@ def reward_gaps(
     probabilities = np.where(reached, chances, 1.0).min(axis=0)
     optimum, triggered = oracle.sign * float(values.max()), float(chances.sum(axis=1).max())
     return RewardGaps(smallest, largest, bad, probabilities, optimum, oracle.clusters, triggered)
+
+
+def _is_plain_sum(oracle: Oracle) -> bool:
+    """Return whether rewards are sums over super arms that trigger themselves, as `LinearOracle` has it."""
+    return isinstance(oracle, LinearOracle) and all(
+        getattr(type(oracle), name) is getattr(LinearOracle, name) for name in _OF_SUMS
+    )
 
 
 def _chances(

@@ -56,9 +56,6 @@ class LinearSemiBandit(SemiBandit):
         means = np.full(getattr(oracle, "n_arms", 1), min(1.0, usual * float(self.coefficients.sum())))
         super().__init__(BernoulliArms(means), oracle)
 
-    def __repr__(self) -> str:
-        return f"LinearSemiBandit(dimension={len(self.coefficients)}, {self.oracle!r})"
-
     def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
         """Return the instance with features drawn anew."""
         features = _directions(self.n_arms, len(self.coefficients), rng)

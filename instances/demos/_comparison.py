@@ -66,7 +66,7 @@ def run(demo: Demo, study: Study, *, n_jobs: int, out: Path | None) -> Iterator[
         raise failed
 
 
-def _rows(demo: Demo, folder: StudyFolder[Study], n_jobs: int) -> Iterator[dict[str, Any]]:
+def _rows(demo: Demo, folder: StudyFolder, n_jobs: int) -> Iterator[dict[str, Any]]:
     folder.repair()
     missing = folder.missing()
     left = Counter(piece.learner for piece in missing)

@@ -18,7 +18,7 @@ from instances.demos._demo import LEADER, Demo, Problem
 _BLOCKS = 25
 
 
-def write_curves(demo: Demo, folder: StudyFolder[Study], out: Path, *, pictures: bool) -> None:
+def write_curves(demo: Demo, folder: StudyFolder, out: Path, *, pictures: bool) -> None:
     """Write what all learners earned: a table, and the figures of rewards and of regret."""
     from cmab.plotting import curves_with_bands, regret_curves, save
 

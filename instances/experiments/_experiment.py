@@ -16,9 +16,8 @@ import numpy as np
 import cmab
 from cmab import Study
 from cmab.studies.folder import StudyFolder
-from instances.experiments._explorations import Row
+from instances.experiments._rows import Row, Verdicts
 
-Verdicts = list[tuple[str, bool | None]]
 _WORDS = {True: "holds", False: "does not hold", None: "open (intervals overlap)"}
 
 
@@ -30,6 +29,10 @@ class Experiment:
     ----------
     name, title : str
         What it is called in studies and on its page.
+    about, sizes : str
+        What its command says of it, and of ``quick``.
+    minutes : mapping of bool to float
+        How long it takes on two cores, by ``quick``.
     replications : mapping of bool to int
         Runs of each cell, by ``quick``.
     cells : callable
@@ -55,6 +58,9 @@ class Experiment:
     claims: Callable[[list[Row]], Verdicts]
     draw: Callable[[list[Row], Path], None]
     sources: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+    sizes: str = ""
+    minutes: Mapping[bool, float] = field(default_factory=dict)
 
     def study(self, *, quick: bool, rng: int) -> Study:
         """Return the experiment as a study, a trial for each cell."""
@@ -96,7 +102,7 @@ def reproduce(
         experiment.draw(rows, out)
 
 
-def _rows(experiment: Experiment, folder: StudyFolder[Study], n_jobs: int) -> Iterator[Row]:
+def _rows(experiment: Experiment, folder: StudyFolder, n_jobs: int) -> Iterator[Row]:
     """Yield the rows of each cell, in their order, as soon as it and those before it are there."""
     folder.repair()
     waiting = [(trial.cell, name) for (name, _), trial in folder.study.plan.trials.items()]

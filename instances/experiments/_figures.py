@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from instances.experiments._explorations import Row
+from instances.experiments._rows import Row
 
 
 def draw_samples(rows: list[Row], out: Path) -> None:

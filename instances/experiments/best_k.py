@@ -15,9 +15,9 @@ from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from instances.arms.arms import GaussianArms
 from instances.best_k import lil_exponential, power_gap_means, two_groups
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_samples
+from instances.experiments._rows import Row, Verdicts, by_name, columns, is_fewer, mean_and_error
 from oracles import TopK
 
 # Section 5: nu = 0.01, variance 1/4; the cap is ours.
@@ -67,16 +67,13 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
     """Return one row for each mode and explorer: mean samples to the stop."""
-    rows = []
-    for runs in zip(*told, strict=True):
-        samples = np.array([run["samples"] for run in runs])
-        measured = {
-            "samples": float(samples.mean()),
-            "s.e.": float(samples.std(ddof=1) / np.sqrt(len(runs))),
-            "wrong or capped": sum(run["failed"] for run in runs),
-        }
-        rows.append(cell | {name: runs[0][name] for name in ("mode", "explorer")} | measured)
-    return rows
+    return [
+        cell
+        | {name: first[name] for name in ("mode", "explorer")}
+        | mean_and_error(samples, "samples")
+        | {"wrong or capped": sum(run["failed"] for run in runs)}
+        for first, samples, runs in columns(told, "samples")
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,18 +110,17 @@ def rivals(n_arms: int, k: int) -> dict[str, dict[str, AnyExplorer]]:
 def claims(rows: list[Row]) -> Verdicts:
     """Return the paper's claims, cell by cell; None where two standard errors leave one open."""
     verdicts: Verdicts = []
-    for cell in dict.fromkeys((r["instance"], r["arms"], r["k"], r["mode"]) for r in rows):
+    for cell, table in by_name(rows, "instance", "arms", "k", "mode", name="explorer").items():
         name, n_arms, k, mode = cell
-        table = {r["explorer"]: r for r in rows if (r["instance"], r["arms"], r["k"], r["mode"]) == cell}
         where = f"{name}, {n_arms} arms, k={k}, {mode}"
         rivals_here = ["LUCB", "lil'CLUCB"]
         if k <= 2:
             rivals_here += ["lil'LUCB"] + (["LUCB++"] if name != "0.6 lil-exponential" else [])
         for rival in rivals_here:
-            verdict = _is_fewer(table["lil'RandLUCB"], table[rival])
+            verdict = is_fewer(table["lil'RandLUCB"], table[rival])
             verdicts.append((f"{where}: lil'RandLUCB takes fewer samples than {rival}", verdict))
         if k <= 2:
-            fewer = _is_fewer(table["deterministic"], table["LUCB++"])
+            fewer = is_fewer(table["deterministic"], table["LUCB++"])
             verdict = None if fewer is None else not fewer
             verdicts.append((f"{where}: sampling the arm of fewer samples is no better than both", verdict))
         if k == n_arms // 2 and k > 1:
@@ -147,16 +143,12 @@ def _means(instance: str, n_arms: int, k: int) -> FloatArray:
     return lil_exponential(n_arms, float(instance.split()[0]))
 
 
-def _is_fewer(first: Row, second: Row) -> bool | None:
-    margin = 2 * np.hypot(first["s.e."], second["s.e."])
-    if first["samples"] + margin < second["samples"]:
-        return True
-    return False if first["samples"] > second["samples"] + margin else None
-
-
 LIL_RAND_LUCB = Experiment(
     name="lil-rand-lucb",
     title="Samples of lil'RandLUCB and its rivals",
+    about="Figures 1 and 2 of lil'RandLUCB's paper: samples to the stop against the number of arms.",
+    sizes="At most 100 arms and 50 runs; otherwise to 1,000 arms with 100 runs",
+    minutes={True: 0.5, False: 20},
     replications={True: 50, False: 100},
     cells=cells,
     play=play,

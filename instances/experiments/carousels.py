@@ -8,17 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab import CTS, KLCUCB, Context, IndexPolicy, LogisticTS, RandomPolicy, simulate
+from cmab import CTS, KLCUCB, Context, IndexPolicy, LogisticTS, RandomPolicy
 from cmab.arrays import FloatArray
 from cmab.policy import AnyPolicy
-from cmab.seeding import Purpose, stream
 from cmab.statistics import ArmStatistics
 from instances.datasets.clicks import streaming_chances
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_learners
-from instances.experiments._pairs import has_more, sum_up_beside
-from instances.experiments.fixed_budget import is_lower
+from instances.experiments._rows import (
+    Row,
+    Verdicts,
+    by_name,
+    less_regret,
+    mean_regrets_beside,
+    regrets,
+    world_and_coins,
+)
 from instances.lists.cascade_model import CascadeModel
 from oracles import RankedTopK
 
@@ -160,15 +165,12 @@ def cells(quick: bool) -> list[Row]:
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
     """Return the regret of each learner at the horizon, all with the same users."""
-    labels, own = seed.spawn(2)
-    parts = world(cell, stream(labels, Purpose.ENVIRONMENT, replication))
-    number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
-    horizon, told = cell["horizon"], []
+    rng, number = world_and_coins(seed, replication)
+    parts, told = world(cell, rng), list[Row]()
     for by_segment in (True, False):
         place = Carousels(*parts, by_segment=by_segment)
-        for name, policy in learners(place, horizon).items():
-            run = simulate(policy, place, horizon, checkpoints=[horizon], batch=cell["batch"], rng=number)
-            told.append({"learner": name, "regret": float(run.regret[0, -1])})
+        rules = learners(place, cell["horizon"])
+        told += regrets(rules, place, cell["horizon"], batch=cell["batch"], rng=number)
     return told
 
 
@@ -178,26 +180,26 @@ def claims(rows: list[Row]) -> Verdicts:
     The first one is compared within replications, whose worlds differ more than rules.
     """
     verdicts: Verdicts = []
-    for kind in dict.fromkeys(row["users"] for row in rows):
-        table = {row["learner"]: row for row in rows if row["users"] == kind}
+    for (kind,), table in by_name(rows, "users", name="learner").items():
         pairs = [(_BEST, name) for name in table if name != _BEST]
         pairs += [("TS-lin-pessimistic", "TS-lin-naive"), ("TS-seg-naive", "KL-UCB-seg")]
         pairs += [("ETC-seg-exploit", "KL-UCB-seg"), ("KL-UCB-seg", "ETC-seg-explore")]
         pairs += [("ETC-seg-explore", "random")]
-        for first, second in pairs:
-            is_paired = first == _BEST
-            verdict = has_more(table[second]) if is_paired else is_lower(table[first], table[second])
-            verdicts.append((f"{kind}: {first} has less regret than {second}", verdict))
+        verdicts += less_regret(table, pairs, kind, paired=_BEST)
     return verdicts
 
 
 CAROUSELS = Experiment(
     name="carousels",
     title="Carousels of a music service",
+    about="Lists of 12 playlists for users of nine segments, a day at a time: rules by segment, and"
+    " by features.",
+    sizes="60 playlists, 2,000 users, 3 runs; otherwise 100, 10,000 and the published users",
+    minutes={True: 0.6, False: 6},
     replications={True: 3, False: 3},
     cells=cells,
     play=play,
-    sum_up=sum_up_beside(_BEST),
+    sum_up=mean_regrets_beside(_BEST),
     claims=claims,
     draw=lambda rows, out: draw_learners(rows, "users", out / "regret"),
     sources=dict.fromkeys((f"{_BEST} has less", "KL-UCB-seg", "ETC-seg-explore has less"), _FIGURE),

@@ -7,14 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cmab import CTS, CUCB, KLCUCB, simulate
-from cmab.intervals import band
+from cmab import CTS, CUCB, KLCUCB
 from cmab.policy import AnyPolicy
-from cmab.seeding import Purpose, stream
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_learners
-from instances.experiments.fixed_budget import is_lower
+from instances.experiments._rows import (
+    Row,
+    Verdicts,
+    by_name,
+    columns,
+    less_regret,
+    mean_and_error,
+    mean_regrets,
+    regrets,
+    world_and_coins,
+)
 from instances.lists.cascade_model import CascadeModel
 from oracles import RankedTopK
 
@@ -66,37 +73,27 @@ def environment(cell: Row, labels: np.random.Generator) -> CascadeModel:
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
     """Return the regret of each learner at the horizon, all on the same users."""
-    labels, own = seed.spawn(2)
-    place = environment(cell, stream(labels, Purpose.ENVIRONMENT, replication))
-    number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
-    horizon, told = cell["horizon"], {}
-    for name, policy in learners(place.oracle).items():
-        run = simulate(policy, place, horizon, checkpoints=[horizon], rng=number)
-        told[name] = float(run.regret[0, -1])
-    return [{"learner": name, "regret": regret} for name, regret in told.items()]
+    rng, number = world_and_coins(seed, replication)
+    place = environment(cell, rng)
+    return regrets(learners(place.oracle), place, cell["horizon"], rng=number)
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
     """Return one row for each learner: its mean regret, an interval of 95 %, and what was published."""
     rows = []
     published = dict(zip(_NAMES, _PUBLISHED[cell["arms"], cell["k"], cell["gap"]], strict=True))
-    for runs in zip(*told, strict=True):
-        regrets, name = np.array([[run["regret"]] for run in runs]), runs[0]["learner"]
-        mean, low, high = band(regrets)
-        ends = {"regret": float(mean[0]), "low": float(low[0]), "high": float(high[0])}
-        error = float(regrets.std(ddof=1) / math.sqrt(len(runs))) if len(runs) > 1 else math.nan
-        there, there_error = published.get(name, (math.nan, math.nan))
-        besides = {"s.e.": error, "published": there, "published s.e.": there_error}
-        rows.append(cell | {"learner": name, "replications": len(runs)} | ends | besides)
+    for row, (_, values, _) in zip(mean_regrets(cell, told), columns(told, "regret"), strict=True):
+        error = mean_and_error(values, "regret")["s.e."]
+        there, there_error = published.get(row["learner"], (math.nan, math.nan))
+        rows.append(row | {"s.e.": error, "published": there, "published s.e.": there_error})
     return rows
 
 
 def claims(rows: list[Row]) -> Verdicts:
     """Return whether each number of the table is met within two standard errors, and who is better."""
     verdicts: Verdicts = []
-    for m, k, gap in dict.fromkeys((row["arms"], row["k"], row["gap"]) for row in rows):
+    for (m, k, gap), table in by_name(rows, "arms", "k", "gap", name="learner").items():
         place = f"{k} of {m} items, gap {gap:g}"
-        table = {row["learner"]: row for row in rows if (row["arms"], row["k"], row["gap"]) == (m, k, gap)}
         for name in _NAMES:
             row = table[name]
             margin = 2.0 * math.hypot(row["s.e."], row["published s.e."])
@@ -105,14 +102,16 @@ def claims(rows: list[Row]) -> Verdicts:
             verdicts.append(
                 (f"{place}: {name}'s regret is {told}, within two standard errors of both", is_met)
             )
-        verdict = is_lower(table["CascadeKL-UCB"], table["CascadeUCB1"])
-        verdicts.append((f"{place}: CascadeKL-UCB has less regret than CascadeUCB1", verdict))
+        verdicts += less_regret(table, [("CascadeKL-UCB", "CascadeUCB1")], place)
     return verdicts
 
 
 CASCADING_BANDITS = Experiment(
     name="cascading-bandits",
     title="Lists in the cascade model",
+    about="Table 1 of Cascading Bandits: lists of which a user clicks the first item that attracts.",
+    sizes="Three rows of the table, 5 runs; otherwise nine with 20",
+    minutes={True: 0.5, False: 3},
     replications={True: 5, False: 20},
     cells=cells,
     play=play,

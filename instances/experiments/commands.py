@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from instances.experiments._experiment import Experiment, reproduce
-from instances.experiments._explorations import Row
+from instances.experiments._rows import Row
 from instances.experiments.aggregate import AGGREGATE_REGRET
 from instances.experiments.best_k import LIL_RAND_LUCB
 from instances.experiments.carousels import CAROUSELS
@@ -57,9 +57,7 @@ out : Path, optional
 """
 
 
-def _command(
-    experiment: Experiment, about: str, *, sizes: str, minutes: dict[bool, float]
-) -> Callable[..., Iterator[Row]]:
+def _command(experiment: Experiment) -> Callable[..., Iterator[Row]]:
     """Return the command of an experiment; it announces how many minutes it takes on two cores."""
 
     def command(
@@ -69,99 +67,24 @@ def _command(
 
     # The command line reads a function's name, docstring and signature for its help and its options.
     made: Any = command
-    made.__doc__ = _TEXT.format(about=about, sizes=sizes)
+    made.__doc__ = _TEXT.format(about=experiment.about, sizes=experiment.sizes)
     made.__name__ = made.__qualname__ = experiment.name.replace("-", "_")
-    made.experiment, made.minutes = experiment, minutes
+    made.experiment, made.minutes = experiment, experiment.minutes
     return command
 
 
-lil_rand_lucb = _command(
-    LIL_RAND_LUCB,
-    "Figures 1 and 2 of lil'RandLUCB's paper: samples to the stop against the number of arms.",
-    sizes="At most 100 arms and 50 runs; otherwise to 1,000 arms with 100 runs",
-    minutes={True: 0.5, False: 20},
-)
-aggregate_regret = _command(
-    AGGREGATE_REGRET,
-    "Figures 1 to 4 of AdaptiveTopK's paper: failures against the budget, for a thousand arms.",
-    sizes="Two data sets, one k, 50 runs; otherwise four, three and 200",
-    minutes={True: 1, False: 20},
-)
-fixed_budget = _command(
-    FIXED_BUDGET,
-    "UGapEb, UCB-E, Successive Rejects, Sequential Halving and uniform on seven problems.",
-    sizes="One problem, 400 runs; otherwise seven with 1,000",
-    minutes={True: 0.3, False: 2},
-)
-lucb_halving = _command(
-    LUCB_HALVING,
-    "LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance shrinks.",
-    sizes="12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs",
-    minutes={True: 1, False: 4},
-)
-track_and_stop = _command(
-    TRACK_AND_STOP,
-    "Garivier and Kaufmann's Table 1: samples of Track-and-Stop, KL-LUCB and two races on coins.",
-    sizes="200 runs, rarer plans; otherwise 1,000 runs",
-    minutes={True: 0.7, False: 4},
-)
-twenty_instances = _command(
-    TWENTY_INSTANCES,
-    "Samples of every rule with confidence over T* ln(1/delta): k best arms, paths, matchings, trees, sets.",
-    sizes="Ten instances, 10 runs; otherwise twenty with 100",
-    minutes={True: 1, False: 15},
-)
-semi_bandits = _command(
-    SEMI_BANDITS,
-    "Regret of CUCB, KL-CUCB, BC-UCB and Thompson rules: CL-SG's comparison, and small variances.",
-    sizes="10,000 rounds, 5 runs; otherwise 100,000 rounds, 50 runs",
-    minutes={True: 0.2, False: 6},
-)
-two_sets = _command(
-    TWO_SETS,
-    "Two disjoint super arms of k arms: Thompson sampling with independent draws, one a round, or boosted.",
-    sizes="Three sizes, 10 runs; otherwise eight with 40",
-    minutes={True: 0.5, False: 5},
-)
-joint_optima = _command(
-    JOINT_OPTIMA,
-    "ESCB and AESCB, optimistic for a super arm as a whole, and CUCB on paths, matchings and spanning trees.",
-    sizes="500 rounds, 2 runs; otherwise 10,000 with 8",
-    minutes={True: 0.5, False: 8},
-)
-shifting_means = _command(
-    SHIFTING_MEANS,
-    "HYBRID, Thompson sampling, CUCB and FTPL where means stay, and where an adversary shifts them.",
-    sizes="3,000 rounds, 3 runs; otherwise 20,000 with 4",
-    minutes={True: 0.5, False: 3},
-)
-cascading_bandits = _command(
-    CASCADING_BANDITS,
-    "Table 1 of Cascading Bandits: lists of which a user clicks the first item that attracts.",
-    sizes="Three rows of the table, 5 runs; otherwise nine with 20",
-    minutes={True: 0.5, False: 3},
-)
-network_features = _command(
-    NETWORK_FEATURES,
-    "Influence on networks whose arcs have features, given or computed: IMLinUCB, CUCB, epsilon-greedy.",
-    sizes="200 people, 150 rounds, 3 networks of each kind; otherwise 400, 300 and 8",
-    minutes={True: 0.7, False: 4},
-)
-sleeping_arms = _command(
-    SLEEPING_ARMS,
-    "CL-SG's comparison where each arm is there in half of the rounds, against the best of what is there.",
-    sizes="2,000 rounds, 3 runs; otherwise 10,000 with 20",
-    minutes={True: 0.7, False: 10},
-)
-carousels = _command(
-    CAROUSELS,
-    "Lists of 12 playlists for users of nine segments, a day at a time: rules by segment, and by features.",
-    sizes="60 playlists, 2,000 users, 3 runs; otherwise 100, 10,000 and the published users",
-    minutes={True: 0.6, False: 6},
-)
-offline_learning = _command(
-    OFFLINE_LEARNING,
-    "Offline learning, Figures 1a, 2 and 3a: lists and caches chosen from a log of 4 to 1,024 rounds.",
-    sizes="Two sizes of a log, 20 runs; otherwise five with 400",
-    minutes={True: 0.2, False: 5},
-)
+lil_rand_lucb = _command(LIL_RAND_LUCB)
+aggregate_regret = _command(AGGREGATE_REGRET)
+fixed_budget = _command(FIXED_BUDGET)
+lucb_halving = _command(LUCB_HALVING)
+track_and_stop = _command(TRACK_AND_STOP)
+twenty_instances = _command(TWENTY_INSTANCES)
+semi_bandits = _command(SEMI_BANDITS)
+two_sets = _command(TWO_SETS)
+joint_optima = _command(JOINT_OPTIMA)
+shifting_means = _command(SHIFTING_MEANS)
+cascading_bandits = _command(CASCADING_BANDITS)
+network_features = _command(NETWORK_FEATURES)
+sleeping_arms = _command(SLEEPING_ARMS)
+carousels = _command(CAROUSELS)
+offline_learning = _command(OFFLINE_LEARNING)

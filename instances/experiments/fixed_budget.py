@@ -12,9 +12,9 @@ from cmab.exploration.ugape import UGapEb
 from cmab.explorer import AnyExplorer
 from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
 from instances.best_k import audibert_bubeck_munos
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row, play_shuffled, rates
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_failure_bars
+from instances.experiments._rows import Row, Verdicts, is_lower, play_shuffled, rates
 
 
 def rivals(means: FloatArray, budget: int) -> dict[str, AnyExplorer]:
@@ -70,13 +70,6 @@ def claims(rows: list[Row]) -> Verdicts:
     return verdicts
 
 
-def is_lower(first: Row, second: Row) -> bool | None:
-    """Return whether the first rate is lower: None where the 95 % intervals overlap."""
-    if first["high"] < second["low"]:
-        return True
-    return False if first["low"] > second["high"] else None
-
-
 def _misses_best(means: FloatArray, named: IntArray) -> bool:
     return bool(means[named[0]] < means.max())
 
@@ -84,6 +77,9 @@ def _misses_best(means: FloatArray, named: IntArray) -> bool:
 FIXED_BUDGET = Experiment(
     name="fixed-budget",
     title="Best arm with a fixed budget",
+    about="UGapEb, UCB-E, Successive Rejects, Sequential Halving and uniform on seven problems.",
+    sizes="One problem, 400 runs; otherwise seven with 1,000",
+    minutes={True: 0.3, False: 2},
     replications={True: 400, False: 1000},
     cells=cells,
     play=play,

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations, permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, ESCB, LinearOracle, LogRadius, simulate
+from cmab import CTS, CUCB, ESCB, LinearOracle, LogRadius
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_learners
-from instances.experiments.fixed_budget import is_lower
-from instances.experiments.semi_bandits import sum_up
+from instances.experiments._rows import Row, Verdicts, by_name, less_regret, mean_regrets, regrets, replicated
 from oracles import BruteForce
 
 GOOD, BAD = 0.7, 0.5
@@ -95,42 +92,33 @@ def family_of(name: str) -> BruteForce:
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
     """Return the regret of each learner at the horizon, where the arms of one super arm are better."""
-    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, replication))
     family, labels = family_of(cell["family"]), stream(seed, Purpose.ENVIRONMENT, replication)
     means = np.full(family.n_arms, BAD)
     means[family.solve(labels.random(family.n_arms), labels)] = GOOD
-    place, horizon = SemiBandit(BernoulliArms(means), family), cell["horizon"]
-    told = {
-        name: simulate(policy, place, horizon, checkpoints=[horizon], rng=own)
-        for name, policy in learners(family).items()
-    }
-    return [{"learner": name, "regret": float(run.regret[0, -1])} for name, run in told.items()]
+    place = SemiBandit(BernoulliArms(means), family)
+    return regrets(learners(family), place, cell["horizon"], rng=replicated(seed, replication))
 
 
 def claims(rows: list[Row]) -> Verdicts:
     """Return that rules for the whole have less regret than CUCB on every family."""
     verdicts: Verdicts = []
-    for name in dict.fromkeys(row["family"] for row in rows):
-        table = {row["learner"]: row for row in rows if row["family"] == name}
-        pairs = [("ESCB", "CUCB"), ("ESCB, ln t", "CUCB, ln t"), ("AESCB, ln t", "CUCB, ln t")]
-        for rule, other in pairs:
-            text = f"{name}: {rule} has less regret than {other}"
-            verdicts.append((text, is_lower(table[rule], table[other])))
+    pairs = [("ESCB", "CUCB"), ("ESCB, ln t", "CUCB, ln t"), ("AESCB, ln t", "CUCB, ln t")]
+    for (name,), table in by_name(rows, "family", name="learner").items():
+        verdicts += less_regret(table, pairs, name)
     return verdicts
-
-
-def draw(rows: list[Row], out: Path) -> None:
-    """Draw the mean regret of each learner with its 95 % interval, a panel for each family."""
-    draw_learners(rows, "family", out / "regret")
 
 
 JOINT_OPTIMA = Experiment(
     name="joint-optima",
     title="Optimism for a super arm as a whole, and arm by arm",
+    about="ESCB and AESCB, optimistic for a super arm as a whole, and CUCB on paths, matchings and"
+    " spanning trees.",
+    sizes="500 rounds, 2 runs; otherwise 10,000 with 8",
+    minutes={True: 0.5, False: 8},
     replications={True: 2, False: 8},
     cells=cells,
     play=play,
-    sum_up=sum_up,
+    sum_up=mean_regrets,
     claims=claims,
-    draw=draw,
+    draw=lambda rows, out: draw_learners(rows, "family", out / "regret"),
 )

@@ -9,15 +9,14 @@ import numpy as np
 
 from cmab import LUCB1, Halving, LUCB1Halving
 from cmab.arrays import FloatArray
-from cmab.intervals import proportion_interval
 from cmab.running.identification import Run, explore
 from cmab.theory.hardness import best_k_gaps, hardness
 from cmab.theory.lower_bounds import worst_case_samples
 from instances.arms.arms import BernoulliArms
 from instances.best_k import lucb_lower_bound, two_groups
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_tolerances
+from instances.experiments._rows import Row, Verdicts, columns, failed, mean_and_error
 
 # Theorem 8 needs m >= 6 and n >= 2m.
 K, DELTA = 6, 0.1
@@ -76,20 +75,10 @@ def _told(rule: str, samples: int, last: Run) -> Row:
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
     """Return one row for each rule: mean and largest number of samples, and failures."""
     rows = []
-    for runs in zip(*told, strict=True):
-        samples, failures = np.array([run["samples"] for run in runs]), sum(run["wrong"] for run in runs)
-        low, high = proportion_interval(failures, len(runs))
-        measured = {
-            "explorer": runs[0]["explorer"],
-            "samples": float(samples.mean()),
-            "s.e.": float(samples.std(ddof=1) / math.sqrt(len(runs))),
-            "most": int(samples.max()),
-            "failures": failures,
-            "low": low,
-            "high": high,
-            "restarts": sum(run["restarts"] for run in runs),
-        }
-        rows.append(cell | measured)
+    for first, samples, runs in columns(told, "samples"):
+        measured = {"explorer": first["explorer"]} | mean_and_error(samples, "samples")
+        measured |= {"most": int(samples.max())} | failed(runs, "failures")
+        rows.append(cell | measured | {"restarts": sum(run["restarts"] for run in runs)})
     return rows
 
 
@@ -156,6 +145,10 @@ def _means(instance: str, arms: int, epsilon: float) -> FloatArray:
 LUCB_HALVING = Experiment(
     name="lucb-halving",
     title="LUCB1 against Halving and the lower bound",
+    about="LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance"
+    " shrinks.",
+    sizes="12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs",
+    minutes={True: 1, False: 4},
     replications={True: 20, False: 50},
     cells=cells,
     play=play,

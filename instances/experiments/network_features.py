@@ -9,12 +9,9 @@ import numpy as np
 
 from cmab import CTS, CUCB, Clairvoyant, CombLinTS, CombLinUCB, EpsilonGreedy, simulate
 from cmab.arrays import FloatArray
-from cmab.intervals import band
 from cmab.policy import AnyPolicy
-from cmab.seeding import Purpose, stream
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
-from instances.experiments.fixed_budget import is_lower
+from instances.experiments._experiment import Experiment
+from instances.experiments._rows import Row, Verdicts, by_name, columns, interval, is_lower, world_and_coins
 from instances.graphs import weighted_cascade
 from instances.spreading.independent_cascade import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization, edge_features
@@ -76,13 +73,10 @@ def network(name: str, n: int, rng: np.random.Generator) -> tuple[DirectedGraph,
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
     """Return how many people each learner reached in a round, and of what can be, on the same coins."""
-    world, own = seed.spawn(2)
-    graph, means, features = network(
-        cell["network"], cell["people"], stream(world, Purpose.ENVIRONMENT, replication)
-    )
+    rng, number = world_and_coins(seed, replication)
+    graph, means, features = network(cell["network"], cell["people"], rng)
     oracle = InfluenceMaximization(graph, SEEDS, epsilon=0.3)
     place = IndependentCascade(graph, means, k=SEEDS, n_rr_sets=2**14)
-    number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
     reached = {
         name: float(simulate(policy, place, cell["horizon"], rng=number).rewards[0, -1] / cell["horizon"])
         for name, policy in learners(oracle, features, means).items()
@@ -97,20 +91,17 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
     Networks differ, so that each learner is compared with who knows the probabilities of its own.
     """
     rows = []
-    for runs in zip(*told, strict=True):
-        mean, low, high = band(np.array([[run["share"]] for run in runs]))
-        ends = {"share": float(mean[0]), "low": float(low[0]), "high": float(high[0])}
+    for first, shares, runs in columns(told, "share"):
         reached = float(np.mean([run["reached"] for run in runs]))
-        row = {"learner": runs[0]["learner"], "replications": len(runs), "reached": reached}
-        rows.append(cell | row | ends)
+        row = {"learner": first["learner"], "replications": len(runs), "reached": reached}
+        rows.append(cell | row | interval(shares, "share"))
     return rows
 
 
 def claims(rows: list[Row]) -> Verdicts:
     """Return the order of IMBandits' comparison, and whether features are as good as knowing."""
     verdicts: Verdicts = []
-    for name in dict.fromkeys(row["network"] for row in rows):
-        table = {row["learner"]: row for row in rows if row["network"] == name}
+    for (name,), table in by_name(rows, "network", name="learner").items():
         for worse, better in (("CUCB", "IMLinUCB"), ("epsilon-greedy", "IMLinUCB"), ("CTS", "CombLinTS")):
             verdict = is_lower(table[worse], table[better])
             verdicts.append((f"{name}: {better} reaches more people than {worse}", verdict))
@@ -133,6 +124,10 @@ def draw(rows: list[Row], out: Path) -> None:
 NETWORK_FEATURES = Experiment(
     name="network-features",
     title="Influence on networks whose arcs have features",
+    about="Influence on networks whose arcs have features, given or computed: IMLinUCB, CUCB,"
+    " epsilon-greedy.",
+    sizes="200 people, 150 rounds, 3 networks of each kind; otherwise 400, 300 and 8",
+    minutes={True: 0.7, False: 4},
     replications={True: 3, False: 8},
     cells=cells,
     play=play,

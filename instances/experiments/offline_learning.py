@@ -9,9 +9,8 @@ import numpy as np
 
 from cmab.intervals import band
 from cmab.seeding import Purpose, stream
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
-from instances.experiments._pairs import has_more
+from instances.experiments._experiment import Experiment
+from instances.experiments._rows import Row, Verdicts, has_more
 from instances.experiments.offline_caches import CACHES, cache_losses
 from instances.experiments.offline_lists import LOGS, list_losses
 
@@ -164,6 +163,9 @@ def _is_short(rows: list[Row]) -> bool | None:
 OFFLINE_LEARNING = Experiment(
     name="offline-learning",
     title="Lists and caches from a log",
+    about="Offline learning, Figures 1a, 2 and 3a: lists and caches chosen from a log of 4 to 1,024 rounds.",
+    sizes="Two sizes of a log, 20 runs; otherwise five with 400",
+    minutes={True: 0.2, False: 5},
     replications={True: 20, False: 400},
     cells=cells,
     play=play,

@@ -5,26 +5,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cmab import BCUCB, CTS, CUCB, KLCUCB, CompiledIndexPolicy, GaussianCTS, simulate
+from cmab import BCUCB, CTS, CUCB, KLCUCB, CompiledIndexPolicy, GaussianCTS
 from cmab.arrays import FloatArray, IntArray
-from cmab.intervals import band
 from cmab.policy import AnyPolicy
 from cmab.rules import compiled_rule
-from cmab.seeding import Purpose, stream
 from cmab.validation import real
 from instances.arms.arms import Arms, BernoulliArms, GaussianArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_regret
-from instances.experiments.fixed_budget import is_lower
+from instances.experiments._rows import (
+    Row,
+    Verdicts,
+    by_name,
+    less_regret,
+    mean_regrets,
+    regrets,
+    world_and_coins,
+)
 from oracles import TopK
 
 GAMMA = 0.1
@@ -107,48 +111,32 @@ def environment(cell: Row, labels: np.random.Generator) -> SemiBandit:
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
     """Return the regret of each learner at the horizon, all on the same coins."""
-    labels, own = seed.spawn(2)
-    place = environment(cell, stream(labels, Purpose.ENVIRONMENT, replication))
-    number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
-    oracle, horizon = TopK(cell["arms"], cell["k"]), cell["horizon"]
-    told = {
-        name: simulate(policy, place, horizon, checkpoints=[horizon], rng=number)
-        for name, policy in learners(oracle).items()
-    }
-    return [{"learner": name, "regret": float(run.regret[0, -1])} for name, run in told.items()]
-
-
-def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return one row for each learner: its mean regret with a 95 % interval."""
-    rows = []
-    for runs in zip(*told, strict=True):
-        mean, low, high = band(np.array([[run["regret"]] for run in runs]))
-        ends = {"regret": float(mean[0]), "low": float(low[0]), "high": float(high[0])}
-        rows.append(cell | {"learner": runs[0]["learner"], "replications": len(runs)} | ends)
-    return rows
+    rng, number = world_and_coins(seed, replication)
+    place = environment(cell, rng)
+    return regrets(learners(TopK(cell["arms"], cell["k"])), place, cell["horizon"], rng=number)
 
 
 def claims(rows: list[Row]) -> Verdicts:
     """Return the published order, and what narrower bounds promise where outcomes vary little."""
     verdicts: Verdicts = []
-    for name, m in dict.fromkeys((row["instance"], row["arms"]) for row in rows):
-        table = {row["learner"]: row for row in rows if (row["instance"], row["arms"]) == (name, m)}
+    for (name, m), table in by_name(rows, "instance", "arms", name="learner").items():
         pairs = list(pairwise(_PUBLISHED))
         if name != "two levels":
             pairs = [("KL-CUCB", "CombUCB"), ("BC-UCB", "CombUCB")]
-        for first, second in pairs:
-            verdict = is_lower(table[first], table[second])
-            verdicts.append((f"{name}, {m} arms: {first} has less regret than {second}", verdict))
+        verdicts += less_regret(table, pairs, f"{name}, {m} arms")
     return verdicts
 
 
 SEMI_BANDITS = Experiment(
     name="semi-bandits",
     title="Regret on the k best of m arms",
+    about="Regret of CUCB, KL-CUCB, BC-UCB and Thompson rules: CL-SG's comparison, and small variances.",
+    sizes="10,000 rounds, 5 runs; otherwise 100,000 rounds, 50 runs",
+    minutes={True: 0.2, False: 6},
     replications={True: 5, False: 50},
     cells=cells,
     play=play,
-    sum_up=sum_up,
+    sum_up=mean_regrets,
     claims=claims,
     draw=draw_regret,
     sources={"two levels": "Hu et al. (2026), the comparison of m = 10, 20 and 50"},

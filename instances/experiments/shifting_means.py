@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 
-from cmab import CTS, CUCB, FTPL, HybridFTRL, LinearOracle, simulate
+from cmab import CTS, CUCB, FTPL, HybridFTRL, LinearOracle
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_learners
-from instances.experiments.fixed_budget import is_lower
-from instances.experiments.semi_bandits import sum_up
+from instances.experiments._rows import Row, Verdicts, by_name, is_lower, mean_regrets, regrets, replicated
 from oracles import TopK
 
 ARMS, SIZE, GAP = 10, 5, 0.125
@@ -61,24 +58,18 @@ def cells(quick: bool) -> list[Row]:
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
     """Return the regret of each learner at the horizon, on arms in random order."""
-    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, replication))
     labels, horizon = stream(seed, Purpose.ENVIRONMENT, replication), cell["horizon"]
     # Losses of (1 - gap) / 2 and (1 + gap) / 2, as rewards.
     means = labels.permutation(np.where(np.arange(ARMS) < SIZE, 0.5 * (1 + GAP), 0.5 * (1 - GAP)))
     oracle = TopK(ARMS, SIZE)
     place = (SemiBandit if cell["world"] == "steady" else ShiftingMeans)(BernoulliArms(means), oracle)
-    told = {
-        name: simulate(policy, place, horizon, checkpoints=[horizon], rng=own)
-        for name, policy in learners(oracle, horizon).items()
-    }
-    return [{"learner": name, "regret": float(run.regret[0, -1])} for name, run in told.items()]
+    return regrets(learners(oracle, horizon), place, horizon, rng=replicated(seed, replication))
 
 
 def claims(rows: list[Row]) -> Verdicts:
     """Return that HYBRID is far ahead of CUCB where means shift, and not far behind CTS where they stay."""
-    steady, shifting = (
-        {row["learner"]: row for row in rows if row["world"] == world} for world in ("steady", "shifting")
-    )
+    tables = by_name(rows, "world", name="learner")
+    steady, shifting = tables["steady",], tables["shifting",]
     tenth, twice = _times(shifting["CUCB"], 0.1), _times(steady["CTS"], 2.0)
     return [
         ("shifting: HYBRID has a tenth of CUCB's regret", is_lower(shifting["HYBRID"], tenth)),
@@ -88,11 +79,6 @@ def claims(rows: list[Row]) -> Verdicts:
     ]
 
 
-def draw(rows: list[Row], out: Path) -> None:
-    """Draw the mean regret of each learner with its 95 % interval, a panel for each world."""
-    draw_learners(rows, "world", out / "regret")
-
-
 def _times(row: Row, factor: float) -> Row:
     return row | {name: factor * row[name] for name in ("regret", "low", "high")}
 
@@ -100,10 +86,13 @@ def _times(row: Row, factor: float) -> Row:
 SHIFTING_MEANS = Experiment(
     name="shifting-means",
     title="HYBRID where means stay, and where an adversary shifts them",
+    about="HYBRID, Thompson sampling, CUCB and FTPL where means stay, and where an adversary shifts them.",
+    sizes="3,000 rounds, 3 runs; otherwise 20,000 with 4",
+    minutes={True: 0.5, False: 3},
     replications={True: 3, False: 4},
     cells=cells,
     play=play,
-    sum_up=sum_up,
+    sum_up=mean_regrets,
     claims=claims,
-    draw=draw,
+    draw=lambda rows, out: draw_learners(rows, "world", out / "regret"),
 )

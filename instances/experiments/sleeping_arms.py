@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from cmab import simulate
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
 from instances.contexts.sleeping import SleepingSemiBandit
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_regret
-from instances.experiments._pairs import has_more, sum_up_beside
-from instances.experiments.fixed_budget import is_lower
+from instances.experiments._rows import (
+    Row,
+    Verdicts,
+    by_name,
+    less_regret,
+    mean_regrets_beside,
+    regrets,
+    world_and_coins,
+)
 from instances.experiments.semi_bandits import learners
 from oracles import TopK
 
@@ -55,19 +57,13 @@ def cells(quick: bool) -> list[Row]:
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
     """Return the regret of each learner at the horizon, all on the same coins and the same arms awake."""
-    labels, own = seed.spawn(2)
-    rng = stream(labels, Purpose.ENVIRONMENT, replication)
+    rng, number = world_and_coins(seed, replication)
     # Shuffled, for capped indices break ties by the lowest number.
     means = rng.permutation(np.where(np.arange(cell["arms"]) < cell["k"], 0.9, 0.8))
-    oracle, horizon = AtMost(cell["arms"], cell["k"]), cell["horizon"]
+    oracle = AtMost(cell["arms"], cell["k"])
     place = SleepingSemiBandit(BernoulliArms(means), oracle, availability=AVAILABILITY)
-    number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
-    told: dict[str, Any] = {
-        name: simulate(policy, place, horizon, checkpoints=[horizon], rng=number)
-        for name, policy in learners(oracle).items()
-        if name in _LEARNERS
-    }
-    return [{"learner": name, "regret": float(run.regret[0, -1])} for name, run in told.items()]
+    rules = {name: policy for name, policy in learners(oracle).items() if name in _LEARNERS}
+    return regrets(rules, place, cell["horizon"], rng=number)
 
 
 def claims(rows: list[Row]) -> Verdicts:
@@ -76,22 +72,22 @@ def claims(rows: list[Row]) -> Verdicts:
     CL-SG is compared within replications.
     """
     verdicts: Verdicts = []
-    for m in dict.fromkeys(row["arms"] for row in rows):
-        table = {row["learner"]: row for row in rows if row["arms"] == m}
-        for first, second in _CLAIMED:
-            is_paired = first == _FIRST
-            verdict = has_more(table[second]) if is_paired else is_lower(table[first], table[second])
-            verdicts.append((f"{m} arms, half asleep: {first} has less regret than {second}", verdict))
+    for (m,), table in by_name(rows, "arms", name="learner").items():
+        verdicts += less_regret(table, _CLAIMED, f"{m} arms, half asleep", paired=_FIRST)
     return verdicts
 
 
 SLEEPING_ARMS = Experiment(
     name="sleeping-arms",
     title="Regret on the k best of the arms that are there",
+    about="CL-SG's comparison where each arm is there in half of the rounds, against the best of"
+    " what is there.",
+    sizes="2,000 rounds, 3 runs; otherwise 10,000 with 20",
+    minutes={True: 0.7, False: 10},
     replications={True: 3, False: 20},
     cells=cells,
     play=play,
-    sum_up=sum_up_beside(_FIRST),
+    sum_up=mean_regrets_beside(_FIRST),
     claims=claims,
     draw=draw_regret,
     sources={"CL-SG has less regret than CTS": "Hu et al. (2026), abstract, on the authors' data"},

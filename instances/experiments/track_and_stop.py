@@ -9,14 +9,22 @@ import numpy as np
 
 from cmab import KLLUCB, TrackAndStop
 from cmab.explorer import AnyExplorer
-from cmab.intervals import proportion_interval
 from cmab.running.identification import explore
 from cmab.theory.characteristic_time import least_samples
 from instances.arms.arms import BernoulliArms
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_draws
 from instances.experiments._races import chernoff_race, kl_race
+from instances.experiments._rows import (
+    Row,
+    Verdicts,
+    by_name,
+    columns,
+    errs_at_most,
+    failed,
+    is_fewer,
+    mean_and_error,
+)
 
 # Section 6: coins, delta = 0.1; the means of draws over 3,000 runs are from memory.
 DELTA, _PUBLISHED_RUNS = 0.1, 3000
@@ -69,29 +77,22 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
     """Return a row for each rule: mean samples, their deviation, and the errors with a 95 % interval."""
     rows = []
-    for runs in zip(*told, strict=True):
-        name, samples = runs[0]["explorer"], np.array([run["samples"] for run in runs])
-        low, high = proportion_interval(sum(run["wrong"] for run in runs), len(runs))
+    for first, samples, runs in columns(told, "samples"):
+        name = first["explorer"]
         measured = {
-            "explorer": name,
-            "samples": float(samples.mean()),
-            "s.e.": float(samples.std(ddof=1) / np.sqrt(len(runs))),
             "s.d.": float(samples.std(ddof=1)),
             "published": dict(zip(_RULES, _PUBLISHED[cell["means"]], strict=True)).get(name),
             "least possible": least_samples(_MEANS[cell["means"]], delta=DELTA),
-            "errors": sum(run["wrong"] for run in runs),
-            "low": low,
-            "high": high,
         }
-        rows.append(cell | measured)
+        found = mean_and_error(samples, "samples") | measured | failed(runs, "errors")
+        rows.append(cell | {"explorer": name} | found)
     return rows
 
 
 def claims(rows: list[Row]) -> Verdicts:
     """Return whether each mean is the published one, whether Track-and-Stop takes the fewest, and errors."""
     verdicts: Verdicts = []
-    for name in dict.fromkeys(row["means"] for row in rows):
-        table = {row["explorer"]: row for row in rows if row["means"] == name}
+    for (name,), table in by_name(rows, "means", name="explorer").items():
         for rule in _RULES:
             row = table[rule]
             text = (
@@ -99,11 +100,11 @@ def claims(rows: list[Row]) -> Verdicts:
             )
             verdicts.append((text, _is_near(row)))
         for rule in _RULES[1:]:
-            verdict = _is_fewer(table["Track-and-Stop"], table[rule])
+            verdict = is_fewer(table["Track-and-Stop"], table[rule])
             verdicts.append((f"{name}: Track-and-Stop takes fewer samples than {rule}", verdict))
         worst = max(table.values(), key=lambda row: float(row["high"]))
-        verdict = True if worst["high"] <= DELTA else (False if worst["low"] > DELTA else None)
-        verdicts.append((f"{name}: every rule errs with probability at most {DELTA}", verdict))
+        text = f"{name}: every rule errs with probability at most {DELTA}"
+        verdicts.append((text, errs_at_most(worst, DELTA)))
     return verdicts
 
 
@@ -114,15 +115,12 @@ def _is_near(row: Row) -> bool | None:
     return True if away + margin <= 0.1 else (False if away - margin > 0.1 else None)
 
 
-def _is_fewer(first: Row, second: Row) -> bool | None:
-    margin = 2.0 * np.hypot(first["s.e."], second["s.e."])
-    gap = second["samples"] - first["samples"]
-    return True if gap > margin else (False if gap < -margin else None)
-
-
 TRACK_AND_STOP = Experiment(
     name="track-and-stop",
     title="Samples of Track-and-Stop and its rivals on coins",
+    about="Garivier and Kaufmann's Table 1: samples of Track-and-Stop, KL-LUCB and two races on coins.",
+    sizes="200 runs, rarer plans; otherwise 1,000 runs",
+    minutes={True: 0.7, False: 4},
     replications={True: 200, False: 1000},
     cells=cells,
     play=play,

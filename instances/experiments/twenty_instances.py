@@ -29,8 +29,16 @@ from cmab.theory.best_k_time import best_k_time
 from cmab.theory.super_arm_time import super_arm_time
 from instances.arms.arms import GaussianArms
 from instances.best_k import audibert_bubeck_munos, lil_exponential, power_gap_means, two_groups
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
+from instances.experiments._rows import (
+    Row,
+    Verdicts,
+    by_name,
+    columns,
+    errs_at_most,
+    is_fewer,
+    mean_and_error,
+)
 from instances.experiments.joint_optima import family_of
 from oracles import BruteForce
 
@@ -142,50 +150,36 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
     """Return a row for each rule: its mean samples over ``T* ln(1 / delta)``, and its errors."""
     rows, unit = [], time_of(cell["instance"]) * math.log(1.0 / DELTA)
-    for runs in zip(*told, strict=True):
-        samples = np.array([run["samples"] for run in runs])
-        measured = {
-            "explorer": runs[0]["explorer"],
-            "needed": unit,
-            "samples": float(samples.mean()),
-            "ratio": float(samples.mean()) / unit,
-            "s.e.": float(samples.std(ddof=1)) / math.sqrt(len(runs)) / unit,
-            "errors": sum(run["wrong"] for run in runs),
-            "runs": len(runs),
-        }
-        rows.append(cell | measured)
+    for first, samples, runs in columns(told, "samples"):
+        mean, error = mean_and_error(samples, "samples").values()
+        measured = {"needed": unit, "samples": mean, "ratio": mean / unit, "s.e.": error / unit}
+        counted = {"errors": sum(run["wrong"] for run in runs), "runs": len(runs)}
+        rows.append(cell | {"explorer": first["explorer"]} | measured | counted)
     return rows
 
 
 def claims(rows: list[Row]) -> Verdicts:
     """Return whether the likelihood stops take the fewest samples, the order of the others, and errors."""
     verdicts: Verdicts = []
-    for name in dict.fromkeys(row["instance"] for row in rows):
-        table = {row["explorer"]: row for row in rows if row["instance"] == name}
+    for (name,), table in by_name(rows, "instance", name="explorer").items():
         own = [table[rule] for rule in OURS if rule in table]
         others = [row for rule, row in table.items() if rule not in OURS]
         best = min(others, key=lambda row: float(row["ratio"]))
         for row in own:
             text = f"{name}: {row['explorer']} takes fewer samples than all others ({best['explorer']})"
-            verdicts.append((text, _is_fewer(row, best)))
+            verdicts.append((text, is_fewer(row, best, "ratio")))
         for first, second in (("lil'RandLUCB", "lil'LUCB"), ("lil'LUCB", "LUCB1"), ("lil'CLUCB", "CLUCB")):
             if first in table:
                 text = f"{name}: {first} takes no more samples than {second}"
-                verdict = _is_fewer(table[second], table[first])
+                verdict = is_fewer(table[second], table[first], "ratio")
                 verdicts.append((text, None if verdict is None else not verdict))
     for rule in dict.fromkeys(row["explorer"] for row in rows):
         own = [row for row in rows if row["explorer"] == rule]
         errors, runs = (sum(int(row[what]) for row in own) for what in ("errors", "runs"))
         low, high = proportion_interval(errors, runs)
-        verdict = True if high <= DELTA else (False if low > DELTA else None)
+        verdict = errs_at_most({"low": low, "high": high}, DELTA)
         verdicts.append((f"{rule} errs with probability at most {DELTA} ({errors} of {runs} runs)", verdict))
     return verdicts
-
-
-def _is_fewer(first: Row, second: Row) -> bool | None:
-    margin = 2.0 * math.hypot(first["s.e."], second["s.e."])
-    gap = second["ratio"] - first["ratio"]
-    return True if gap > margin else (False if gap < -margin else None)
 
 
 def draw(rows: list[Row], out: Path) -> None:
@@ -206,6 +200,10 @@ def draw(rows: list[Row], out: Path) -> None:
 TWENTY_INSTANCES = Experiment(
     name="twenty-instances",
     title="Samples over the asymptotic least on twenty instances",
+    about="Samples of every rule with confidence over T* ln(1/delta): k best arms, paths, matchings,"
+    " trees, sets.",
+    sizes="Ten instances, 10 runs; otherwise twenty with 100",
+    minutes={True: 1, False: 15},
     replications={True: 10, False: 100},
     cells=cells,
     play=play,

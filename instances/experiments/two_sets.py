@@ -7,13 +7,21 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab import CTS, CUCB, GaussianCTS, Oracle, simulate
+from cmab import CTS, CUCB, GaussianCTS, Oracle
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
-from instances.experiments._experiment import Experiment, Verdicts
-from instances.experiments._explorations import Row
+from instances.experiments._experiment import Experiment
+from instances.experiments._rows import (
+    Row,
+    Verdicts,
+    columns,
+    is_positive,
+    mean_and_error,
+    regrets,
+    replicated,
+)
 from oracles import BruteForce
 
 GOOD, BAD, HORIZON = 0.9, 0.8, 3000
@@ -47,30 +55,21 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
     Which super arm is the good one is drawn, so that ties favour nobody.
     """
-    k, own = cell["k"], np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, replication))
+    k, own = cell["k"], replicated(seed, replication)
     means = np.repeat([GOOD, BAD], k)
     if stream(seed, Purpose.ENVIRONMENT, replication).random() < 0.5:
         means = means[::-1].copy()
     oracle = BruteForce(2 * k, [range(k), range(k, 2 * k)])
     place = SemiBandit(BernoulliArms(means), oracle)
-    return [
-        {"learner": name, "regret": float(simulate(policy, place, HORIZON, rng=own).regret[0, -1])}
-        for name, policy in learners(oracle).items()
-    ]
+    return regrets(learners(oracle), place, HORIZON, rng=own)
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
     """Return for each rule its mean regret with the standard error, and the share of what could be lost."""
-    rows = []
-    for runs in zip(*told, strict=True):
-        regrets = np.array([run["regret"] for run in runs])
-        error = float(regrets.std(ddof=1) / len(regrets) ** 0.5) if len(regrets) > 1 else float("nan")
-        most = HORIZON * cell["k"] * (GOOD - BAD)
-        rows.append(
-            cell
-            | {"learner": runs[0]["learner"], "regret": float(regrets.mean()), "s.e.": error}
-            | {"share": float(regrets.mean() / most)}
-        )
+    rows, most = [], HORIZON * cell["k"] * (GOOD - BAD)
+    for first, values, _ in columns(told, "regret"):
+        measured = mean_and_error(values, "regret") | {"share": float(values.mean() / most)}
+        rows.append(cell | {"learner": first["learner"]} | measured)
     return rows
 
 
@@ -116,14 +115,16 @@ def draw(rows: list[Row], out: Path) -> None:
 
 def _exceeds(row: Row, level: float) -> bool | None:
     """Return whether a regret is above a level: None where two standard errors cannot tell."""
-    if row["regret"] - 2 * row["s.e."] > level:
-        return True
-    return False if row["regret"] + 2 * row["s.e."] < level else None
+    return is_positive(row["regret"] - level, 2 * row["s.e."])
 
 
 TWO_SETS = Experiment(
     name="two-sets",
     title="Two disjoint super arms: Thompson sampling with independent draws, and with one number a round",
+    about="Two disjoint super arms of k arms: Thompson sampling with independent draws, one a round,"
+    " or boosted.",
+    sizes="Three sizes, 10 runs; otherwise eight with 40",
+    minutes={True: 0.5, False: 5},
     replications={True: 10, False: 40},
     cells=cells,
     play=play,

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.edges import is_number
 from cmab.results.tables import shown
 from instances.graphs import bytes_of, text_in
 from instances.networks._chances import column_of, numbers_in, others_told, shares
@@ -18,7 +19,6 @@ from instances.networks._edge_table import EdgeTable
 from instances.networks._written import form_of, written
 from oracles import DirectedGraph
 
-_MOST_DIGITS = 18
 # What spreadsheets in western Europe and America write where they are not asked for UTF-8.
 _WINDOWS = "cp1252"
 
@@ -189,7 +189,7 @@ def _numbered(table: EdgeTable) -> tuple[int, list[Hashable] | None, IntArray]:
     if table.n_nodes is not None:  # ids are node numbers
         return table.n_nodes, None, np.array([(int(str(u)), int(str(v))) for u, v in ends], np.int64)
     names = list(dict.fromkeys([*table.nodes, *(name for pair in ends for name in pair)]))
-    if all(_is_integer(name) for name in names):
+    if all(is_number(str(name)) for name in names):  # 01 and 1 are two names
         ends = [(int(str(u)), int(str(v))) for u, v in ends]
         names = [*sorted({int(str(name)) for name in names})]
     if names == list(range(len(names))):
@@ -197,12 +197,6 @@ def _numbered(table: EdgeTable) -> tuple[int, list[Hashable] | None, IntArray]:
     number = {name: at for at, name in enumerate(names)}
     numbered = [(number[u], number[v]) for u, v in ends]
     return len(names), names, np.array(numbered, np.int64).reshape(-1, 2)
-
-
-def _is_integer(name: Hashable) -> bool:
-    text = str(name)
-    # 01 and 1 are two names, and 18 digits fit into 64 bits.
-    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and str(int(text)) == text
 
 
 def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[bool, str]:

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.campaigns.names import missing
 from cmab.feedback import Feedback
-from cmab.validation import integer, missing, shown
+from cmab.validation import integer, shown
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import Model
 

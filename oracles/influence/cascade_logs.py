@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Sequence
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.offline import OfflineChoice, recommended
+from cmab.logs.offline import OfflineChoice, recommended
 from cmab.seeding import Seed
 from cmab.validation import listed, real, shown
 from oracles.diffusion.directed_graph import DirectedGraph

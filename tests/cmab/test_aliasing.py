@@ -115,6 +115,7 @@ def answers(subject):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "case"),
     [(kind, case) for kind in TABLES for case in getattr(cases, kind)],

@@ -1,4 +1,4 @@
-"""Rules of the house that a test can hold: directions of imports, a light import, numba in one place."""
+"""Rules of the house that a test can hold and `ruff` cannot: directions of imports, a light import."""
 
 import ast
 import importlib
@@ -16,20 +16,31 @@ ALLOWED = {
 }
 # The rooms of `cmab`, from the ground up: a file or a folder imports only from the floors below it.
 FLOORS = [
-    {"arrays", "description", "renamed", "_interrupts", "_metering", "_options", "_streams"},
+    {"namespaces"},
+    {
+        "arrays",
+        "description",
+        "renamed",
+        "states",
+        "errors",
+        "_interrupts",
+        "_metering",
+        "_options",
+        "_streams",
+    },
     {"_faults", "validation", "intervals", "compiled", "spelling"},
-    {"seeding", "declared"},
+    {"seeding", "declared", "edges"},
     {"guards"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},
-    {"policy", "goals", "confidence", "linear", "saving", "offline"},
+    {"policy", "goals", "confidence", "linear", "saving"},
     {"plotting"},
     {"explorer", "policies", "results", "theory"},
     {"_ask_tell", "exploration"},
     {"session"},
     {"running", "campaigns"},
     {"studies", "testing", "logs"},
-    {"reports"},
+    {"reports", "offline"},
     {"cli"},
     {"__main__"},
 ]
@@ -45,7 +56,6 @@ def _imports(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
             yield node.module
 
 
@@ -56,18 +66,6 @@ def test_imports_point_one_way(package):
     for path in files:
         ours = {name.split(".")[0] for name in _imports(path)} & set(ALLOWED)
         assert ours <= ALLOWED[package], f"{path} imports {ours - ALLOWED[package]}"
-
-
-def test_pulp_is_imported_in_one_file():
-    users = {path.name for path in (ROOT / "oracles").rglob("*.py") if "pulp" in set(_imports(path))}
-    assert users == {"_pulp_models.py"}
-
-
-@pytest.mark.parametrize("package", ALLOWED)
-def test_numba_is_behind_one_decorator(package):
-    for path in (ROOT / package).rglob("*.py"):
-        if path.name != "_kernels.py":
-            assert not any(name.split(".")[0] == "numba" for name in _imports(path)), path
 
 
 @pytest.mark.parametrize("package", ["oracles", "instances"])
@@ -86,7 +84,7 @@ def test_plug_ins_need_only_public_names(package):
 
 @pytest.mark.slow
 def test_import_is_light():
-    heavy = ("numba", "scipy", "networkx", "pulp", "highspy", "matplotlib", "joblib", "tqdm")
+    heavy = ("numpy", "numba", "scipy", "networkx", "pulp", "highspy", "matplotlib", "joblib", "tqdm")
     code = f"import sys, cmab; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert found.stdout.strip() == "[]"

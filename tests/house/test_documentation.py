@@ -23,8 +23,12 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 #: A snippet, and what it prints if the page shows that below it.
 SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
+# Pages that play or check for seconds.
+SLOW = {"changing", "lists", "rounds", "your-own-explorer", "your-own-oracle"}
+ROWS = [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW), id=page.stem) for page in PAGES]
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+@pytest.mark.parametrize("page", ROWS)
 def test_snippets_run(page, tmp_path, monkeypatch, request):
     """The snippets of a page run in order, in one namespace and an empty folder, and print what it shows."""
     monkeypatch.chdir(tmp_path)

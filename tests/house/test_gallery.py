@@ -9,6 +9,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 SCRIPTS = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_the_script_draws(script, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda: None)

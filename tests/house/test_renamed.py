@@ -3,13 +3,16 @@
 import pickle
 from contextlib import contextmanager
 from importlib import import_module
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
 
 import cmab
 from cmab import CUCB, ArmStatistics, Campaign, Greedy, Session, Study
-from cmab.renamed import CLASSES, REPLACED, up_to_date
+from cmab.namespaces import FORMER, REPLACED
+from cmab.renamed import up_to_date
+from cmab.studies._registry import class_of
 from oracles import TopK
 
 ORACLE = TopK(3, 1)
@@ -24,28 +27,27 @@ MAKERS = {
     "UniformlyRandom": lambda kind: kind(ORACLE),
     "Windowed": lambda kind: kind(CUCB(ORACLE), 5),
 }
-POLICIES = [name for name in CLASSES if name != "OffPolicyValue"]
+POLICIES = [name for name in FORMER if name != "OffPolicyValue"]
 
 
 @contextmanager
 def first_version(former):
     """Give a class its former name, so that files are written as by the version before."""
-    module, present = CLASSES[former]
-    kind = getattr(import_module(module), present)
-    kind.__name__ = kind.__qualname__ = former
+    kind = resolve_name(FORMER[former])
+    present, kind.__name__, kind.__qualname__ = kind.__name__, former, former
     try:
         yield kind
     finally:
         kind.__name__ = kind.__qualname__ = present
 
 
-@pytest.mark.parametrize("former", CLASSES)
+@pytest.mark.parametrize("former", FORMER)
 def test_former_names_are_the_classes(former):
-    module, present = CLASSES[former]
+    kind = resolve_name(FORMER[former])
     assert former not in cmab.__all__
-    for home in (cmab, import_module(module)):
-        with pytest.warns(DeprecationWarning, match=f"{former} is now called {present}"):
-            assert getattr(home, former) is getattr(home, present)
+    for home in (cmab, import_module(kind.__module__)):
+        with pytest.warns(DeprecationWarning, match=f"{former} is now called {kind.__name__}"):
+            assert getattr(home, former) is kind
 
 
 FORMER_CALLS = {
@@ -59,10 +61,10 @@ FORMER_CALLS = {
 @pytest.mark.parametrize("former", REPLACED)
 def test_former_classes_make_the_class_with_a_parameter(former):
     call, kept = FORMER_CALLS[former]
-    module, present = REPLACED[former]
-    for home in (cmab, import_module(module)):
-        with pytest.warns(DeprecationWarning, match=f"{former} is now called {present}"):
-            made = call(getattr(home, former))
+    present = REPLACED[former].partition(":")[2]
+    for kind in (getattr(cmab, former), class_of(former, "here")):
+        with pytest.warns(DeprecationWarning, match=f"{former} is now {present}"):
+            made = call(kind)
         assert type(made).__name__ == present
     assert former not in cmab.__all__
     # What a file of the former class says is what the object has.
@@ -77,7 +79,7 @@ def test_a_misspelt_name_is_not_found():
             home.Windowd  # noqa: B018
 
 
-@pytest.mark.parametrize("former", CLASSES)
+@pytest.mark.parametrize("former", FORMER)
 @pytest.mark.filterwarnings("ignore:.*is now called:DeprecationWarning")
 def test_pickles_of_the_former_name_load(former):
     with first_version(former) as kind:

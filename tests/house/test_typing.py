@@ -13,7 +13,10 @@ _OF_THE_PAGES = {"no-untyped-def", "no-untyped-call", "type-arg", "var-annotated
 _SCRIPT = """
 import networkx as nx
 
+import cmab
 from cmab import CTS, CUCB, LUCB1, Campaign, Clairvoyant, Feedback, Session, compare, identify, simulate
+from cmab import Windowed
+from cmab.policies import SlidingWindow
 from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandit, read_network
 from oracles import GraphicMatroid, InfluenceMaximization, PartitionMatroid, ShortestPath, TopK
 
@@ -41,6 +44,8 @@ campaign = Campaign(CTS(seeds), "campaign.jsonl", rng=0)
 request = campaign.ask()
 campaign.tell(joined=["ann"], carried=[("ann", "bob")])
 network = read_network("friends.csv", directed=False)
+former: Windowed = SlidingWindow(CUCB(oracle), 5)
+print(cmab.exploration.SAR(4, 2, budget=9), cmab.__version__)
 print(network.told, InfluenceMaximization(network.graph, k=1).k)
 """
 
@@ -61,9 +66,11 @@ def test_pages_and_a_script_are_typed(tmp_path, monkeypatch):
             name = re.sub(r"\W", "_", page.stem)
             (tmp_path / f"page_{name}.py").write_text("\n".join(blocks), encoding="utf-8")
     (tmp_path / "script.py").write_text(_SCRIPT, encoding="utf-8")
+    (tmp_path / "typing_error.py").write_text("from cmab import CUBC\n", encoding="utf-8")
+    told = _faults(tmp_path, version)
+    wrong = [line for line in told if "typing_error.py" in line]
+    assert len(wrong) == 1 and "CUBC" in wrong[0]
     told = [
-        line
-        for line in _faults(tmp_path, version)
-        if "script.py" in line or not any(f"[{code}]" in line for code in _OF_THE_PAGES)
+        line for line in told if "script.py" in line or not any(f"[{code}]" in line for code in _OF_THE_PAGES)
     ]
-    assert not told, "\n".join(told)
+    assert told == wrong, "\n".join(told)

@@ -56,6 +56,7 @@ def voting(n_voters, n_candidates):
     return graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nethept_imm", "ego_facebook", "ca_grqc"])
 @pytest.mark.parametrize("sense", ["max", "min"])
 def test_spanning_forests(name, sense):

@@ -224,7 +224,7 @@ def test_who_is_gone_is_gone_in_any_order(path, is_old, monkeypatch):
     fewer = ["cy", 5, "bob", "ann"]
     with monkeypatch.context() as patch:
         if is_old:  # a journal whose lines do not say who is gone
-            patch.setattr("cmab.campaigns._names.Names.gone", lambda _: [])
+            patch.setattr("cmab.campaigns.names.Names.gone", lambda _: [])
         play(campaign(path), 9)
         campaign(path, fewer, accept_changes=True)
     counts = dict(zip(fewer, campaign(path, fewer).session.state.counts.tolist(), strict=True))
@@ -416,8 +416,9 @@ def helper(*arguments):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
-@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [8, 100])
 def test_a_killed_campaign_loses_no_told_round(path, kills):
     """SIGKILL at random moments: whatever `tell` returned from stands in the journal."""
     found = helper("kill", path, kills)

@@ -102,19 +102,19 @@ def test_a_time_before_its_request_is_refused(tmp_path):
 
 def test_a_clock_that_is_set_back_does_no_harm(tmp_path, monkeypatch):
     """A tell has at least the time of its ask, so that what was written can always be opened."""
-    import cmab.campaigns._records as records
+    import cmab.campaigns.journal as journal
 
     path = tmp_path / "campaign.jsonl"
     campaign = Campaign(CUCB(TopK(3, k=1)), path, rng=0)
     request = campaign.ask()
     asked = campaign.history()[-1]["at"]
 
-    class Before(records.datetime):
+    class Before(journal.datetime):
         @classmethod
         def now(cls, zone):
             return cls(2001, 1, 1, tzinfo=zone)
 
-    monkeypatch.setattr(records, "datetime", Before)
+    monkeypatch.setattr(journal, "datetime", Before)
     campaign.tell({0: 1.0}, request)
     campaign.correct({0: 0.0}, request)
     campaign.undo()

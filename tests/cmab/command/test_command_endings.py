@@ -20,11 +20,10 @@ from places import ROOT
 
 import cmab.studies.folder
 from cmab import cli, plotting
-from cmab._faults import sentence
+from cmab._faults import in_words, sentence
 from cmab._options import parser_of
 from cmab.cli import main
 from cmab.results import tables
-from cmab.saving._faults import in_words
 from cmab.studies import _pieces, _registry, _warmup
 from cmab.validation import check_jobs
 from instances.demos import _cascade_pictures, _comparison, influence, offline
@@ -625,7 +624,7 @@ def test_a_full_disk_leaves_the_table_on_the_terminal(unpainted, tmp_path, monke
     monkeypatch.setattr(tables, "write_bytes", full)
     assert main(["demo", "matching", *SHORT, "--out", str(tmp_path)]) == 1
     printed = capsys.readouterr()
-    assert "curves.csv: No space left on device; free some space and run the command again" in printed.err
+    assert "curves.csv: No space left on device; free some space and try again" in printed.err
     assert "Thompson, learned prior" in printed.out
     monkeypatch.undo()
     assert (tmp_path / "results.sqlite").is_file()

@@ -153,10 +153,8 @@ def test_pictures_need_no_import_of_their_own():
 
 def test_messages_name_the_file_not_the_number(tmp_path, capsys):
     assert cli.main(["validate", str(tmp_path / "none.toml")]) == 1
-    assert (
-        capsys.readouterr().err
-        == f"cmab: {tmp_path / 'none.toml'}: No such file or directory; check the name\n"
-    )
+    told = f"{tmp_path / 'none.toml'}: No such file or directory; check the name, or put the file back"
+    assert capsys.readouterr().err == f"cmab: {told}\n"
     assert "/dev/shm" in _faults.sentence(OSError(28, "No space left on device"))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import ORACLES, POLICIES, assert_same_state
+from cases import ORACLES, POLICIES, assert_same_state, rows
 from numba.core.runtime import _nrt_python, rtsys
 from scipy.special import ndtri
 from scipy.stats import norm
@@ -55,7 +55,7 @@ def all_paths(make_policy, arms, sense="max", k=4, **settings):
 
 @pytest.mark.parametrize("arms", ARMS)
 @pytest.mark.parametrize("sense", ["max", "min"])
-@pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", rows(POLICIES, "runs"))
 def test_all_loops_give_the_same_run(case, sense, arms):
     # Rules for a super arm as a whole may look at thousands of sets a round where many arms are alike.
     last, k = (100, 2) if isinstance(case.make(TopK(30, 4)), JointlyOptimistic) else (400, 4)

@@ -26,6 +26,7 @@ from oracles import TopK
 ARMS = BernoulliArms([0.9, 0.8, 0.2, 0.1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", cases.EXPLORERS, ids=lambda case: case.name)
 def test_a_certificate_is_of_its_run(case):
     explorer = case.make()

@@ -98,6 +98,7 @@ def in_python(monkeypatch):
     return closed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("kind", ["gaussian", "bernoulli"])
 def test_compiled_is_python(name, kind, in_python):

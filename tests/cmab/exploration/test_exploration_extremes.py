@@ -70,6 +70,7 @@ def in_time(action, seconds):
     return "" if status == 0 else f"status {status} after\n" + text[-2000:]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("case", EXPLORERS, ids=lambda case: case.name)
 def test_extreme_parameters(case):

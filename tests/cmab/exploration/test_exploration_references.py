@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from cases import EXPLORERS
+from cases import EXPLORERS, rows
 from references_exploration import REFERENCES
 
 from cmab import (
@@ -319,7 +319,7 @@ def agrees_with_reference(name, explorer, arms, seed=3):
     assert explorer.is_done(compiled) == stops
 
 
-@pytest.mark.parametrize("case", EXPLORERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", rows(EXPLORERS, "papers"))
 def test_compiled_rules_do_what_their_papers_say(case):
     explorer = case.make()
     if not isinstance(explorer, Explorer) or explorer.kernel() is None:

@@ -283,7 +283,7 @@ def test_the_clairvoyant_has_no_regret(sense):
         LLR,
         CUCB,
         lambda oracle: EpsilonGreedy(oracle, 30.0, decay=True),
-        lambda o: ExploreThenCommit(o, 300),
+        pytest.param(lambda o: ExploreThenCommit(o, 300), marks=pytest.mark.slow),
     ],
     ids=["cts", "llr", "cucb", "epsilon", "commit"],
 )

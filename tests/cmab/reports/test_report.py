@@ -22,7 +22,7 @@ from cmab.intervals import holm, paired_p_value, proportion_interval, sign_p_val
 from cmab.reports._labels import drawn_names, slugs
 from cmab.reports.report import write_report
 from cmab.studies._bounds import regret_bounds
-from cmab.studies._grids import grids
+from cmab.studies._compared import grids
 from cmab.theory import Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK

@@ -4,7 +4,7 @@ import signal
 
 import numpy as np
 import pytest
-from cases import JOINT, POLICIES, UNIFORM, assert_same_state
+from cases import JOINT, POLICIES, UNIFORM, assert_same_state, rows
 
 from cmab import CUCB, LinearOracle, SimulationInterrupted, simulate
 from cmab.running._batched_replications import WIDEST, groups
@@ -87,9 +87,7 @@ def assert_same(run, other):
         assert np.array_equal(chosen, its)
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in POLICIES if c.name not in JOINT | UNIFORM], ids=lambda case: case.name
-)
+@pytest.mark.parametrize("case", rows([c for c in POLICIES if c.name not in JOINT | UNIFORM], "runs"))
 def test_every_policy_on_super_arms_of_many_sizes(case):
     batch, alone = both(case.make, AtOnce(), OneByOne(), replications=5, checkpoints=[1, 7, 100, 300])
     assert batch.path == {"mixed": "batch", "python": "python"}[alone.path]

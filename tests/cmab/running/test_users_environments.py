@@ -1,9 +1,8 @@
-"""Environments of users: those that change while they are played, or declare what cannot be, are refused."""
+"""Environments of users: those that declare or answer what cannot be are refused, changes are found."""
 
 import itertools
-import random
 import threading
-from collections import OrderedDict, defaultdict, deque
+from collections import deque
 from functools import cached_property
 from types import SimpleNamespace
 
@@ -14,10 +13,10 @@ from cases import ENVIRONMENTS
 from scipy import sparse
 
 from cmab import CUCB, Environment, Feedback, Greedy, HoeffdingRace, RandomPolicy, identify, simulate
-from instances import BernoulliArms
-from oracles import BruteForce, TopK
+from cmab.testing import environment_checks
+from oracles import TopK
 
-# What changes while it is played --------------------------------------------------------------------------
+# What changes while it is played: check_environment finds it ----------------------------------------------
 
 
 class Part:
@@ -34,17 +33,6 @@ class Part:
         return np.arange(3)
 
 
-class Slotted:
-    __slots__ = ("t",)
-
-    def __init__(self):
-        self.t = 0
-
-
-def nested(environment):
-    environment.clock[0].t += 1
-
-
 def closing():
     """Return a function that counts in what it closes over."""
     t = 0
@@ -56,8 +44,8 @@ def closing():
     return count
 
 
-def written_on(environment):
-    environment.clock.t = getattr(environment.clock, "t", 0) + 1
+def on_the_class(environment):
+    type(environment).t += 1
 
 
 # What an environment may keep, and how it changes it in a round.
@@ -65,108 +53,42 @@ CLOCKS = {
     "number": (lambda: 0, lambda e: setattr(e, "clock", e.clock + 1)),
     "from nothing": (lambda: None, lambda e: setattr(e, "clock", (e.clock or 0) + 1)),
     "array": (lambda: np.zeros(10_000), lambda e: e.clock.__iadd__(1.0)),
-    "array of objects": (
-        lambda: np.array([[0], [1]], object),
-        lambda e: e.clock.__setitem__(0, e.clock[0] + 1),
-    ),
     "generator": (lambda: np.random.default_rng(0), lambda e: e.clock.random()),
-    "random": (lambda: random.Random(0), lambda e: e.clock.random()),
-    "bits": (lambda: np.random.PCG64(0), lambda e: e.clock.random_raw()),
-    "list": (list, lambda e: e.clock.append(0)),
-    "set": (set, lambda e: e.clock.add(len(e.clock))),
     "queue": (lambda: deque([0, 1, 2, 3]), lambda e: e.clock.rotate(1)),
     "dict": (lambda: {"t": 0}, lambda e: e.clock.update(t=e.clock["t"] + 1)),
     "iterator": (itertools.count, lambda e: next(e.clock)),
-    "rows": (lambda: iter(list(range(1000))), lambda e: next(e.clock)),
-    "part": (lambda: [Part()], nested),
-    "slots": (lambda: (Slotted(),), nested),
-    "steps": (lambda: (t for t in itertools.count()), lambda e: next(e.clock)),
-    "closure": (closing, lambda e: e.clock()),
+    "part": (lambda: [Part()], lambda e: e.clock[0].tick()),
     "bound method": (lambda: Part().tick, lambda e: e.clock()),
-    "dicts": (lambda: {"a": {"b": [0]}}, lambda e: e.clock["a"]["b"].append(0)),
-    "ordered dict": (lambda: OrderedDict(a=0, b=1), lambda e: e.clock.update(b=e.clock["b"] + 1)),
-    "part's part": (
-        lambda: SimpleNamespace(part=Part()),
-        lambda e: setattr(e.clock.part, "t", e.clock.part.t + 1),
-    ),
-    "on a function": (closing, written_on),
-    "matrix": (lambda: sparse.eye_array(3, format="csr"), lambda e: e.clock.data.__iadd__(1.0)),
-    "graph": (nx.Graph, lambda e: e.clock.add_edge(len(e.clock), len(e.clock) + 1)),
+    "closure": (closing, lambda e: e.clock()),
+    "class": (lambda: None, on_the_class),
 }
-PAIRS = [
-    *((ENVIRONMENTS[0], clock) for clock in CLOCKS),
-    # Of an environment with rounds of its own, those are played, and it is not.
-    *(
-        (case, clock)
-        for case in ENVIRONMENTS[1:]
-        if type(case.make()).in_round is Environment.in_round
-        for clock in ("number", "generator", "dicts")
-    ),
-]
 
 
-class Anything(RandomPolicy):
-    """Plays in rounds of any kind, blindly."""
+def with_clock(make, tick, **attributes):
+    """Return a check of an environment that does something more in each round."""
+    case = ENVIRONMENTS[0]
+    environment = case.make()
 
-    def select_for(self, state, context, rng):
-        return self.select(state, rng)
-
-
-def with_clock(case, make=None, tick=None, **attributes):
-    """Return an environment of the table, played by Python, that does something more in each round."""
-    plain = case.make()
-
-    class Own(type(plain)):
-        def play(self, super_arm, rng):
-            if tick is not None:
-                tick(self)
-            return super().play(super_arm, rng)
-
-    plain.__class__ = Own
-    if make is not None:
-        plain.clock = make()
-    for name, value in attributes.items():
-        setattr(Own, name, value)
-    return Anything(BruteForce(plain.n_arms, case.super_arms)), plain
-
-
-@pytest.mark.parametrize(("case", "clock"), PAIRS, ids=lambda given: getattr(given, "name", given))
-def test_what_changes_while_it_is_played_is_refused(case, clock):
-    policy, environment = with_clock(case, *CLOCKS[clock])
-    with pytest.raises(ValueError, match=r"environment must not change while it is played.*'clock'"):
-        simulate(policy, environment, 5, replications=2, rng=0)
-
-
-@pytest.mark.parametrize("clock", ["number", "generator"])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_it_is_refused_by_all_numbers_of_workers(clock, n_jobs):
-    policy, environment = with_clock(ENVIRONMENTS[0], *CLOCKS[clock])
-    with pytest.raises(ValueError, match="environment must not change while it is played"):
-        simulate(policy, environment, 5, replications=4, rng=0, n_jobs=n_jobs)
-
-
-def test_a_clock_of_the_class_is_refused():
-    def tick(environment):
-        type(environment).t += 1
-
-    policy, environment = with_clock(ENVIRONMENTS[0], tick=tick, t=0)
-    with pytest.raises(ValueError, match=r"environment must not change while it is played.*'t'"):
-        simulate(policy, environment, 5, rng=0)
-
-
-@pytest.mark.parametrize("batch", [1, 3])
-def test_explorers_refuse_it_as_well(batch):
-    class Counting(BernoulliArms):
+    class Own(type(environment)):
         t = 0
 
-        def sample(self, arms, pulls, rng):
-            self.t += 1
-            return super().sample(arms, pulls, rng)
+        def play(self, super_arm, rng):
+            tick(self)
+            return super().play(super_arm, rng)
 
-    explorer = HoeffdingRace(3, 1, delta=0.1, max_pulls=60)
-    assert identify(explorer, BernoulliArms([0.9, 0.5, 0.1]), rng=0).stopped.all()
-    with pytest.raises(ValueError, match="environment must not change while it is played"):
-        identify(explorer, Counting([0.9, 0.5, 0.1]), replications=batch, rng=0)
+    for name, value in attributes.items():
+        setattr(Own, name, value)
+    environment.__class__ = Own
+    environment.clock = make()
+    checks = environment_checks(environment, case.super_arms, seconds=0.2, draws=50)
+    return environment, next(check for check in checks if check.title == "stationarity")
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_what_changes_while_it_is_played_is_found(clock):
+    _, check = with_clock(*CLOCKS[clock])
+    with pytest.raises(AssertionError, match=r"^stationarity: .* once more changed (clock|t) of"):
+        check.run()
 
 
 def remember(environment):
@@ -174,59 +96,32 @@ def remember(environment):
     assert environment.own_table.sum() == 3
     environment.clock.setdefault(len(environment.clock) % 7, np.zeros(3))
     environment.lazily = np.ones(2)
-    environment.part.table.sum()
     environment.graph_of_its_own.adj, environment.graph_of_its_own.nodes  # noqa: B018
     environment.left_out += 1
     with environment.lock:
         pass
     nested = environment.nested
     nested.table = np.ones(3)
-    nested.others[0].later = 1
+    nested.others[0].table.sum()
     nested.by_name["a"]["b"] = 2
-    nested.counts[len(nested.counts) % 5] += 0
-    nested.ordered.setdefault("b", 0)
     nested.matrix.max(), nested.matrix.multiply(nested.matrix)
 
 
-@pytest.mark.parametrize("case", ENVIRONMENTS, ids=lambda case: case.name)
-def test_caches_are_not_taken_for_a_change(case):
+def test_caches_are_not_taken_for_a_change():
     """By `cached_property`, in a dict, made once, left out of pickles, with a lock: here and in parts."""
-
-    def table(self):
-        return np.arange(3)
-
-    cached = cached_property(table)
+    cached = cached_property(lambda self: np.arange(3))
     cached.__set_name__(Environment, "own_table")
 
     def state(self):
         return {n: v for n, v in vars(self).items() if n not in ("left_out", "lock")}
 
-    policy, environment = with_clock(case, dict, remember, own_table=cached, __getstate__=state, lazily=None)
-    environment.part, environment.graph_of_its_own = Part(), nx.path_graph(3)
+    environment, check = with_clock(dict, remember, own_table=cached, __getstate__=state, lazily=None)
     environment.left_out, environment.lock = 0, threading.Lock()
-    environment.nested = SimpleNamespace(
-        table=None, others=[Part()], by_name={"a": {}}, counts=defaultdict(int), ordered=OrderedDict(a=1)
-    )
-    environment.nested.itself, environment.nested.whose = environment.nested, environment
-    environment.nested.matrix = sparse.csr_array((np.ones(3), ([0, 1, 2], [2, 1, 0])))
-    found = simulate(policy, environment, 20, replications=3, rng=0)
-    plain = simulate(policy, case.make(), 20, replications=3, rng=0)
-    assert found.path == "python"
-    assert np.array_equal(found.rewards, plain.rewards)
-
-
-def test_a_lock_alone_is_no_change():
-    policy, environment = with_clock(
-        ENVIRONMENTS[0], threading.Lock, lambda e: e.clock.acquire(blocking=False)
-    )
-    simulate(policy, environment, 5, replications=2, rng=0)
-
-
-def test_a_long_chain_of_objects_is_no_obstacle():
-    policy, environment = with_clock(ENVIRONMENTS[0], lambda: None)
-    for _ in range(5_000):
-        environment.clock = SimpleNamespace(next=environment.clock)
-    simulate(policy, environment, 5, rng=0)
+    environment.graph_of_its_own = nx.path_graph(3)
+    nested = SimpleNamespace(table=None, others=[Part()], by_name={"a": {}}, whose=environment)
+    environment.nested = nested.itself = nested
+    nested.matrix = sparse.csr_array((np.ones(3), ([0, 1, 2], [2, 1, 0])))
+    check.run()
 
 
 # What it declares and answers ------------------------------------------------------------------------------
@@ -343,7 +238,6 @@ def test_what_is_unknown_or_unbounded_is_allowed():
         simulate(RandomPolicy(TopK(3, 1)), Plain(**right), 5, rng=0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["policy", "environment", "explorer"])
 def test_what_cannot_go_to_workers_is_named(kind):
     class Held(Plain):

@@ -60,14 +60,14 @@ def install(tmp_path, monkeypatch):
             (place / file).write_text(text)
         monkeypatch.syspath_prepend(str(place))
         importlib.invalidate_caches()
-        _registry._installed.cache_clear()
+        _registry.refresh()
 
     yield installed
     monkeypatch.undo()
     for name in set(sys.modules) - before:
         if name.partition(".")[0] in {"mine", "theirs"}:
             del sys.modules[name]
-    _registry._installed.cache_clear()
+    _registry.refresh()
 
 
 def plugin(name):

@@ -174,26 +174,6 @@ def test_damaged_studies(tmp_path):
         shutil.rmtree(folder)
 
 
-def test_an_index_that_lost_entries_is_rebuilt(tmp_path):
-    """Pieces would be missing for one question and there for another, and be asked for again for ever."""
-    with Store(tmp_path) as store:
-        for row in PIECES:
-            store.put("simulations", row)
-    with sqlite3.connect(tmp_path / "results.sqlite") as connection:
-        connection.execute("PRAGMA writable_schema=ON")
-        pages = connection.execute(
-            "SELECT name, rootpage FROM sqlite_master WHERE tbl_name = 'simulations' AND type = 'index'"
-        ).fetchall()
-        # The two indexes change places, so that none holds what it should.
-        for (name, _), (_, page) in zip(pages, reversed(pages), strict=True):
-            connection.execute("UPDATE sqlite_master SET rootpage = ? WHERE name = ?", (page, name))
-    connection.close()
-    with pytest.raises(OSError, match="it is damaged; move it away and run again"):
-        Store(tmp_path, reading=True)
-    with Store(tmp_path) as store:
-        assert numbers(store) == TRUTH
-
-
 def test_failing_writes_say_what_to_do_and_keep_what_was_there(tmp_path):
     """The disk is full at every size that the file can have."""
     sizes = range(8, 40, 3)
@@ -298,39 +278,6 @@ def test_text_that_is_no_text_is_damage(tmp_path):
             assert numbers(store) == TRUTH
 
 
-@pytest.fixture
-def foreign(tmp_path):
-    """The database of another program."""
-    file = tmp_path / "results.sqlite"
-    with sqlite3.connect(file) as connection:
-        connection.execute("CREATE TABLE bookmarks (url TEXT)")
-        connection.execute("INSERT INTO bookmarks VALUES ('https://example.org')")
-    connection.close()
-    return file
-
-
-def test_databases_of_others_stay_untouched(foreign, tmp_path, capsys):
-    """Other tables, or ours with views or with somebody's application number."""
-    (tmp_path / "ours").mkdir()
-    for number, change in enumerate(("PRAGMA application_id=7", "CREATE VIEW v AS SELECT 1", "")):
-        with Store(tmp_path / f"ours{number}"):
-            pass
-        with sqlite3.connect(tmp_path / f"ours{number}" / "results.sqlite") as connection:
-            connection.execute(change)
-        connection.close()
-    for folder in (tmp_path, tmp_path / "ours0", tmp_path / "ours1"):
-        before = (folder / "results.sqlite").read_bytes()
-        for reading in (False, True):
-            with pytest.raises(
-                ValueError, match="must be a store of cmab, got a database of another program"
-            ):
-                Store(folder, reading=reading)
-        assert main(["report", str(folder)]) == 1
-        assert (folder / "results.sqlite").read_bytes() == before
-        assert {path.name for path in folder.iterdir() if path.is_file()} == {"results.sqlite"}
-    Store(tmp_path / "ours2").close()
-
-
 def test_a_report_of_a_wrong_folder_leaves_nothing_there(tmp_path, capsys):
     (tmp_path / "notes.txt").touch()
     assert main(["report", str(tmp_path)]) == 1
@@ -405,15 +352,3 @@ def test_tables_replace_links(tmp_path):
     assert (tmp_path / "table.csv").read_bytes() == b"a\r\n1\r\n"
     assert not (tmp_path / "table.csv").is_symlink()
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_a_changed_key_is_told_where_only_results_are_read(tmp_path):
-    """Changed keys alone would look like pieces that are still to be played."""
-    Study(specification()).run(tmp_path)
-    with sqlite3.connect(tmp_path / "results.sqlite") as connection:
-        connection.execute(
-            "UPDATE simulations SET key = 'x' || key WHERE learner = 'CTS' AND replication = 1"
-        )
-    connection.close()
-    with pytest.raises(ValueError, match="replication 1 of CTS on ads is damaged"):
-        Study.open(tmp_path).results(tmp_path)

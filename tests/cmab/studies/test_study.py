@@ -317,7 +317,10 @@ def test_two_stores_of_one_folder(tmp_path):
     assert len(numbers(tmp_path / "a")) == 4
 
 
-@pytest.mark.parametrize(("package", "reader"), [("pandas", "read_sql"), ("polars", "read_database")])
+@pytest.mark.parametrize(
+    ("package", "reader"),
+    [("pandas", "read_sql"), pytest.param("polars", "read_database", marks=pytest.mark.slow)],
+)
 def test_one_line_reads_the_table(package, reader, tmp_path):
     read = getattr(pytest.importorskip(package), reader)
     study = Study(

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,6 @@ from cmab.studies import _registry
 from cmab.studies._pieces import Piece
 from cmab.studies._progress import Progress
 from cmab.studies._results import Score
-from cmab.studies._store_file import StoreFile
 from cmab.studies.store import Store
 from tests.cmab.studies.test_study import TEXT, numbers, specification
 
@@ -141,25 +139,6 @@ def test_a_worker_that_dies(faulty, tmp_path):
         study.run(tmp_path, n_jobs=2)
 
 
-@pytest.mark.slow
-def test_disk_full(file, tmp_path, capsys, monkeypatch):
-    out, opened = tmp_path / "out", StoreFile._open_to_write
-
-    def small(file):
-        opened(file)
-        file.connection.execute("PRAGMA max_page_count = 40")  # SQLite then says what it says of a disk
-
-    with monkeypatch.context() as patched:
-        patched.setattr(StoreFile, "_open_to_write", small)
-        assert main(["run", str(file), "--out", str(out)]) == 1
-    assert "disk is full; free some space and run again: what was finished is kept" in capsys.readouterr().err
-    kept = numbers(out)
-    assert 0 < len(kept) < 120
-    assert main(["run", str(file), "--out", str(out)]) == 0
-    assert len(numbers(out)) == 120
-    assert kept.items() <= numbers(out).items()
-
-
 @pytest.fixture
 def as_nobody():
     """The rights of a user who owns nothing, if the tests run as root."""
@@ -199,62 +178,6 @@ def test_no_permission(open_folder, as_nobody, capsys):
     more.write_text(TEXT.format(replications=2))
     assert main(["run", str(more), "--out", str(open_folder / "stored")]) == 1
     assert "readonly database; it needs permission to write" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_damaged_piece_is_played_again(file, tmp_path, capsys):
-    """One bit of one curve, in the file itself."""
-    file.write_text(TEXT.format(replications=2))
-    study, out = Study.load(file), tmp_path / "out"
-    study.run(out)
-    before = numbers(out)
-    store = out / "results.sqlite"
-    data = bytearray(store.read_bytes())
-    curve = study.results(out)["ads", "CUCB radius_factor=1.0"].rewards[0, :20].tobytes()
-    at = data.index(curve)
-    data[at + 3] ^= 1
-    store.write_bytes(data)
-    assert numbers(out) != before
-    with pytest.raises(ValueError, match=r"replication 0 of CUCB radius_factor=1\.0 on ads is damaged"):
-        study.results(out)
-    assert main(["run", str(file), "--out", str(out)]) == 0
-    printed = capsys.readouterr().err
-    assert "1 damaged pieces are played again" in printed
-    assert "1 of 12 pieces to do" in printed
-    assert numbers(out) == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", [0, 4096])
-def test_a_damaged_store(first, file, tmp_path, capsys):
-    """Its header, or a page within."""
-    file.write_text(TEXT.format(replications=2))
-    assert main(["run", str(file), "--out", str(tmp_path)]) == 0
-    store = tmp_path / "results.sqlite"
-    data = bytearray(store.read_bytes())
-    data[first : first + 4096] = bytes(range(256)) * 16
-    store.write_bytes(data)
-    assert main(["run", str(file), "--out", str(tmp_path)]) == 1
-    message = capsys.readouterr().err
-    assert str(store) in message
-    assert "move it away and run again" in message
-
-
-@pytest.mark.slow
-def test_another_version_wrote_the_store(file, tmp_path, capsys):
-    """Other columns or another format are no damage, and nothing of them is removed."""
-    assert main(["run", str(file), "--out", str(tmp_path)]) == 0
-    before = numbers(tmp_path)
-    for change, got in (
-        ("ALTER TABLE simulations RENAME COLUMN host TO node", "columns of simulations of another version"),
-        ("PRAGMA user_version = 1", "format 1 of another version"),
-    ):
-        with sqlite3.connect(tmp_path / "results.sqlite") as connection:
-            connection.execute(change)
-        connection.close()
-        assert main(["run", str(file), "--out", str(tmp_path)]) == 1
-        assert got in capsys.readouterr().err
-        assert numbers(tmp_path) == before
 
 
 class Stream:

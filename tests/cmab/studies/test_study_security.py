@@ -14,7 +14,6 @@ from cmab.cli import main
 from cmab.reports import report
 from cmab.studies import _registry, _specification
 from cmab.studies._graphs import GENERATORS, generator
-from cmab.studies._specification import key_of
 from cmab.studies.store import Store
 from tests.cmab.studies.test_study import specification
 
@@ -299,31 +298,6 @@ def test_nothing_is_built_to_read_results(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["specification", "pairs", "key"])
-def test_a_flipped_digit_in_the_noted_study(name, tmp_path, capsys):
-    Study(specification()).run(tmp_path)
-    with Store(tmp_path) as store:
-        store._file.execute(f"UPDATE studies SET {name} = replace({name}, '0', '1')")
-    with pytest.raises(ValueError, match=r"the study noted there is damaged; run it again"):
-        Study.open(tmp_path)
-    assert main(["report", str(tmp_path)]) == 1
-    Study(specification()).run(tmp_path)
-    assert len(Study.open(tmp_path).table(tmp_path)) == 2
-
-
-@pytest.mark.parametrize(
-    "pairs",
-    ["", "[]", "{}", '{"pairs": [], "accept_versions": 0}', '{"pairs": [["a"]]}', "[" * 100_000, "null"],
-)
-def test_a_noted_study_that_is_no_study(pairs, tmp_path):
-    Study(specification()).run(tmp_path)
-    with Store(tmp_path) as store:
-        store.put_study(key_of({}), json.dumps(specification()), pairs)
-    with pytest.raises(ValueError, match="noted in the store"):
-        Study.open(tmp_path)
-
-
-@pytest.mark.slow
 def test_a_name_claimed_by_two_packages_is_refused(tmp_path, monkeypatch):
     """As an installed package that registers a built-in's name, in the same group or another."""
     for group in ("policies", "oracles"):
@@ -333,10 +307,10 @@ def test_a_name_claimed_by_two_packages_is_refused(tmp_path, monkeypatch):
         (info / "entry_points.txt").write_text(f"[cmab.{group}]\nCUCB = canary_module:CUCB\n")
         with monkeypatch.context() as patched:
             patched.syspath_prepend(str(tmp_path / group))
-            _registry._installed.cache_clear()
+            _registry.refresh()
             assert _registry.entries("policies")["CUCB"].value == "cmab:CUCB"
             with pytest.raises(ValueError, match=r"CUCB must be registered by one package, got .*intruder"):
                 Study(specification())
             assert Study(specification(learners={"CTS": {"class": "CTS"}})).pieces
-        _registry._installed.cache_clear()
+        _registry.refresh()
     assert Study(specification()).pieces

@@ -1,14 +1,10 @@
-"""Every row of `cases.py` goes through the checks that ship with the package."""
+"""Every row of `cases.py` goes through the checks that ship with the package, and every class has a row."""
 
+import pytest
 from cases import ENVIRONMENTS, EXPLORERS, GROWING, ORACLES, POLICIES
 
-from cmab.testing import (
-    environment_checks,
-    explorer_checks,
-    oracle_checks,
-    parametrize_with_checks,
-    policy_checks,
-)
+from cmab.studies import _registry
+from cmab.testing import environment_checks, explorer_checks, oracle_checks, policy_checks
 from instances import BernoulliArms, SemiBandit
 
 # Of each row, for this suite has hundreds of checks; the default of a user's own class is longer.
@@ -18,20 +14,23 @@ SECONDS = 0.2
 def _of_oracles():
     for case in ORACLES:
         family = None if case.super_arms is None else case.super_arms()
-        yield from oracle_checks(
-            case.make(),
-            family,
-            low=case.low,
-            high=case.high,
-            trials=case.trials,
-            seconds=SECONDS,
-            name=case.name,
+        yield (
+            case,
+            oracle_checks(
+                case.make(),
+                family,
+                low=case.low,
+                high=case.high,
+                trials=case.trials,
+                seconds=SECONDS,
+                name=case.name,
+            ),
         )
 
 
 def _of_environments():
     for case in ENVIRONMENTS:
-        yield from environment_checks(case.make(), case.super_arms, seconds=SECONDS, name=case.name)
+        yield case, environment_checks(case.make(), case.super_arms, seconds=SECONDS, name=case.name)
 
 
 def _of_policies():
@@ -39,17 +38,40 @@ def _of_policies():
         for sense in case.senses:
             oracle = case.family(5, k=2, sense=sense)
             environment = SemiBandit(BernoulliArms([0.9, 0.75, 0.6, 0.3, 0.1]), oracle)
-            yield from policy_checks(
-                case.make(oracle), environment, seconds=SECONDS, name=f"{case.name}-{sense}"
-            )
+            name = f"{case.name}-{sense}"
+            yield case, policy_checks(case.make(oracle), environment, seconds=SECONDS, name=name)
 
 
 def _of_explorers():
     arms = BernoulliArms([0.9, 0.1, 0.85, 0.1])
     for case in EXPLORERS:
-        yield from explorer_checks(case.make(), arms, delta=case.delta, seconds=SECONDS, name=case.name)
+        yield case, explorer_checks(case.make(), arms, delta=case.delta, seconds=SECONDS, name=case.name)
 
 
-@parametrize_with_checks(_of_oracles(), _of_environments(), _of_policies(), _of_explorers())
+def _items():
+    for rows in (_of_oracles(), _of_environments(), _of_policies(), _of_explorers()):
+        for case, checks in rows:
+            for check in checks:
+                is_slow = check.name.rpartition("-")[2] in case.slow.split()
+                yield pytest.param(check, id=check.name, marks=[pytest.mark.slow] if is_slow else [])
+
+
+@pytest.mark.parametrize("check", list(_items()))
 def test_conforms(check):
     check.run()
+
+
+ROWS = {
+    "oracles": ORACLES,
+    "instances": ENVIRONMENTS,
+    "policies": [*POLICIES, *GROWING],
+    "explorers": EXPLORERS,
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_every_public_class_has_a_row(kind):
+    """A class that users may name in a study is made by a row of `cases.py`, or is the arms of one."""
+    made = [case.make(case.family(5, k=2)) if kind == "policies" else case.make() for case in ROWS[kind]]
+    found = {type(part).__name__ for thing in made for part in (thing, getattr(thing, "arms", None))}
+    assert not set(_registry.entries(kind)) - found

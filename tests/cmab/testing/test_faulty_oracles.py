@@ -167,7 +167,7 @@ FAULTS = [
     (WarmStart, "memory"),
     (Buffer, "buffer"),
     (Constant, "buffer"),
-    (HashOrder, "hashing|pickling"),
+    pytest.param(HashOrder, "hashing|pickling", marks=pytest.mark.slow),
     (RareCrash, "errors: .*KeyError"),
     (Tampering, "input: expected_reward"),
     (NoisyReward, "determinism: expected_reward"),

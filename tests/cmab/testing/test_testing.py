@@ -467,7 +467,13 @@ class Moody(LUCBPlusPlus):
 
 
 @pytest.mark.parametrize(
-    ("faulty", "fault"), [(Hasty, "errors"), (Meddling, "state"), (Unordered, "form"), (Moody, "determinism")]
+    ("faulty", "fault"),
+    [
+        (Hasty, "errors"),
+        (Meddling, "state"),
+        (Unordered, "form"),
+        pytest.param(Moody, "determinism", marks=pytest.mark.slow),
+    ],
 )
 def test_each_faulty_explorer_is_named(faulty, fault):
     with pytest.raises(AssertionError, match=f"^{fault}"):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from instances.experiments import semi_bandits
+from instances.experiments._rows import mean_regrets
 from oracles import TopK
 
 
@@ -55,7 +56,7 @@ def test_a_replication_tells_every_learner_and_is_the_same_again():
     told = semi_bandits.play(cell, seed(5), 1)
     assert [row["learner"] for row in told] == list(semi_bandits.learners(TopK(10, 3)))
     assert told == semi_bandits.play(cell, seed(5), 1) != semi_bandits.play(cell, seed(5), 2)
-    (first, *_) = semi_bandits.sum_up(cell, [told, semi_bandits.play(cell, seed(5), 2)])
+    (first, *_) = mean_regrets(cell, [told, semi_bandits.play(cell, seed(5), 2)])
     assert first["low"] < first["regret"] < first["high"] and first["replications"] == 2
 
 

@@ -8,7 +8,7 @@ from instances import audibert_bubeck_munos, power_gap_means
 from instances.experiments import aggregate as experiments_aggregate
 from instances.experiments import fixed_budget as experiments_fixed_budget
 from instances.experiments._experiment import page
-from instances.experiments._explorations import play_shuffled
+from instances.experiments._rows import play_shuffled
 
 
 @pytest.mark.slow

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
-from cmab.validation import meant, missing, shown
+from cmab.validation import meant, shown
 
 
 class Names:
@@ -90,7 +90,14 @@ class Names:
         values[there] = rows[self._places[there]]
         return values
 
-    def find(self, name: Any) -> int:
+    def find(self, names: Collection[Any]) -> list[int]:
+        """Return the numbers of names; raise ``ValueError`` for an unknown one."""
+        try:
+            return list(map(self.number.__getitem__, names))
+        except (KeyError, TypeError):  # a name in another form, or none
+            return [self._found(read(name)) for name in names]
+
+    def _found(self, name: Any) -> int:
         """Return the number of a name, or raise ``ValueError`` with the one that may have been meant."""
         try:
             return self.number[self.form_of(name)]
@@ -134,3 +141,28 @@ def written(name: Hashable) -> Any:
 def read(value: Any) -> Hashable:
     """Return the name that was written."""
     return tuple(read(part) for part in value) if isinstance(value, list) else value
+
+
+def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
+    """Return what may be meant by a name that a network does not have, and how it is added.
+
+    A tie begins with the names of its two ends; those of the `known` ties are the names that a network has.
+    """
+    if is_tie and known and not (isinstance(name, tuple) and len(name) > 1):
+        return f"{meant(name, known) or '.'} A tie is written with both names, such as {next(iter(known))!r}"
+    hint, why = meant(name, known), "The network has nothing of this name"
+    if is_tie and isinstance(name, tuple) and len(name) > 1:
+        ends = {end for tie in known if isinstance(tie, tuple) for end in tie[:2]}
+        strange = [end for end in name[:2] if end not in ends]
+        # Two known people are not misspelt: only the tie the other way may be meant.
+        turned = f": is {name[::-1]!r} meant?" if name[::-1] in known else ""
+        hint = "".join(meant(end, ends) for end in strange) or turned
+        why = "The network has both ends, but no tie between them"
+        if turned:
+            why = "The network has the tie in the other direction only"
+        if strange:
+            why = f"{strange[0]!r} is not in the network"
+    return (
+        f"{hint or '.'} {why}. If it exists, add it to the graph (a row of its file), and make the campaign"
+        " again with the new graph and accept_changes=True"
+    )

@@ -1,0 +1,101 @@
+"""Packages that import each name when it is first used. The stub of a package lists its names.
+
+Type checkers and editors read the stub ``__init__.pyi``, and `attach` reads it when the package is imported.
+The stub holds the imports of the public names, ``from package.module import Name as Name``; the namespaces
+whose names the package has as well, ``from package.namespace import *``; former names, ``FormerName = Name``;
+and former classes in place of which stands a parameter of another class, ``FormerName: type[Name]``, which
+the module of that class defines. A new public class is one line there.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module, util
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+#: The place of each class that was renamed, ``"module:Name"``, by its former name.
+FORMER: dict[str, str] = {}
+#: The place of the class whose parameter replaces a former class, by the name of the former class.
+REPLACED: dict[str, str] = {}
+
+
+def attach(
+    name: str, shown: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a module that a stub describes.
+
+    Parameters
+    ----------
+    name : str
+        The module, ``__name__``. Its stub lies beside its file.
+    shown : sequence of str
+        The names that ``dir`` lists. If it is empty, ``dir`` lists ``__all__``.
+
+    Examples
+    --------
+    >>> import cmab
+    >>> "CUCB" in dir(cmab), "OLSUCB" in dir(cmab), cmab.OLSUCB is cmab.policies.OLSUCB
+    (True, False, True)
+    """
+    module = sys.modules[name]
+    places, former, replaced = _read(name, Path(str(module.__file__)).with_suffix(".pyi"))
+    FORMER.update(former)
+    REPLACED.update(replaced)
+    exported = [one for one, place in places.items() if ":" in place]
+
+    def find(attribute: str) -> Any:
+        if attribute in former:
+            return renamed(attribute)
+        if attribute in replaced:
+            return resolve_name(place_of_former(attribute))
+        if attribute in places:
+            value = resolve_name(places[attribute])
+        elif not attribute.startswith("_") and _is_module(module, attribute):
+            value = import_module(f"{name}.{attribute}")
+        else:
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        setattr(module, attribute, value)
+        return value
+
+    return find, lambda: sorted(shown or exported), exported
+
+
+def renamed(former: str, depth: int = 3) -> Any:
+    """Return the class of a former name, with a warning to the caller `depth` frames up."""
+    present = FORMER[former].partition(":")[2]
+    text = f"{former} is now called {present}; the former name will be removed in the next version"
+    warnings.warn(text, DeprecationWarning, stacklevel=depth)
+    return resolve_name(FORMER[former])
+
+
+def place_of_former(name: str) -> str:
+    """Return the place of a class of `REPLACED`: the module of the class whose parameter replaces it."""
+    return f"{resolve_name(REPLACED[name]).__module__}:{name}"
+
+
+def _read(package: str, stub: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the places of the names in a stub, those of the classes with former names, and `REPLACED`."""
+    places: dict[str, str] = {}
+    former: dict[str, str] = {}
+    replaced: dict[str, str] = {}
+    for statement in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Import):
+            places |= {alias.name: alias.name for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom):
+            module, names = str(statement.module), [alias.name for alias in statement.names]
+            names = import_module(module).__all__ if names == ["*"] else names
+            places |= {name: f"{module}{'.' if module == package else ':'}{name}" for name in names}
+        elif isinstance(statement, ast.Assign):
+            former[ast.unparse(statement.targets[0])] = places[ast.unparse(statement.value)]
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.annotation, ast.Subscript):
+            replaced[ast.unparse(statement.target)] = places[ast.unparse(statement.annotation.slice)]
+    return places, former, replaced
+
+
+def _is_module(package: Any, name: str) -> bool:
+    return hasattr(package, "__path__") and util.find_spec(f"{package.__name__}.{name}") is not None

@@ -1,0 +1,204 @@
+"""What a run refuses of an environment, because its result would be wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cmab._metering import metered
+from cmab.arrays import FloatArray, IntArray
+from cmab.context import Context
+from cmab.environment import Environment, changes
+from cmab.feedback import Feedback, check_arrays, check_outcomes
+from cmab.oracle import Oracle
+from cmab.policy import AnyPolicy
+from cmab.validation import check_vector, real, real_array, shown
+
+
+class Referee:
+    """The environment of one run, round by round, and what the best super arms were worth.
+
+    The expected reward of a super arm that stays in play is asked for once, and regret is against one
+    optimum: in rounds 2, 4, 8, ... and at the end, `check` asks for them again. Rounds that `in_round`
+    returns are checked one by one.
+
+    Parameters
+    ----------
+    environment : Environment
+        Whose rounds are played.
+    policy : Policy
+        Whose arms and support the rounds must have.
+    rng : numpy.random.Generator
+        The stream of the rounds.
+
+    Attributes
+    ----------
+    changes : bool
+        Whether rounds differ.
+    best : float
+        Sum of the optima of the rounds so far, where they differ.
+    """
+
+    def __init__(self, environment: Environment, policy: AnyPolicy, rng: np.random.Generator) -> None:
+        self.environment, self.changes, self.best = environment, changes(environment), 0.0
+        self._policy, self._rng = policy, rng
+        self._means: FloatArray = np.array(environment.means, np.float64)
+        self._optimum = finite_or_nan("environment.optimum", environment.optimum)
+        self._world, self._context, self._look = environment, environment.context, 2
+        self._played, self._value = b"none", math.nan
+
+    def at(self, t: int) -> Environment:
+        """Return the environment as it is in round `t`."""
+        if t == self._look:  # a logarithmic number of looks is cheap, and finds what moves
+            self.check(t)
+            self._look *= 2
+        if not self.changes:
+            return self.environment
+        with metered(None):  # what the environment asks of an oracle of the policy's is not the policy's
+            world = self.environment.in_round(t, self._rng)
+            if world is not self._world:
+                check_world(self.environment, world, t)
+                check_support(self._policy, world)
+            if world is not self._world or world.context is not self._context:
+                check_context(world, self._policy.oracle)
+            self.best += finite_or_nan(f"the optimum of round {t}", world.optimum)
+        self._world, self._context = world, world.context
+        return world
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        """Return the expected reward in the round that was asked for last."""
+        # The same super arm again, as in most late rounds, has the same expected reward: asking can be slow.
+        played = super_arm.tobytes()
+        if self.changes or played != self._played:
+            answer = self._world.expected_reward(super_arm)
+            self._value = finite_or_nan("environment.expected_reward(super_arm)", answer)
+            self._played = played
+        return self._value
+
+    def check(self, t: int) -> None:
+        """Raise ``ValueError`` if means, optimum or the last expected reward have changed by round `t`."""
+        means: Any = self.environment.means
+        optimum = finite_or_nan("environment.optimum", self.environment.optimum)
+        if not np.array_equal(self._means, means, equal_nan=True):
+            arm = int(np.flatnonzero(np.asarray(means) != self._means)[0])
+            changed = f"the mean of arm {arm} was {self._means[arm]} and is {means[arm]}"
+        elif optimum != self._optimum and not (math.isnan(optimum) and math.isnan(self._optimum)):
+            changed = f"the optimum was {self._optimum} and is {optimum}"
+        elif self._has_other_reward():
+            changed = f"the expected reward of a super arm is no more {self._value}"
+        else:
+            return
+        raise ValueError(
+            "environment must keep its means, optimum and expected rewards during a run, for regret is"
+            f" against one optimum; but by round {t} {changed}. Let in_round(t, rng) return the environment"
+            " of a round where rounds differ"
+        )
+
+    def _has_other_reward(self) -> bool:
+        if self.changes or math.isnan(self._value):  # unknown, or nothing was played yet
+            return False
+        super_arm = np.frombuffer(self._played, np.int64).copy()
+        # Sums in another order may differ in their last digits.
+        return not math.isclose(self.environment.expected_reward(super_arm), self._value, rel_tol=1e-9)
+
+
+def check_declared(environment: Environment) -> None:
+    """Raise ``ValueError`` unless `support` is an interval, `sigma` a scale and `means` one number an arm."""
+    try:
+        low, high = (real_or_infinite("environment.support", end) for end in environment.support)
+    except (TypeError, ValueError):
+        low, high = math.inf, -math.inf
+    if not low <= high or low == math.inf or high == -math.inf:
+        raise ValueError(
+            f"environment.support must be two numbers (low, high) with low <= high, which may be infinite,"
+            f" got {shown(environment.support)}"
+        )
+    if real_or_infinite("environment.sigma", environment.sigma) < 0.0:
+        raise ValueError(f"environment.sigma must not be negative, got {environment.sigma}")
+    means: Any = environment.means
+    if not isinstance(means, np.ndarray):
+        raise ValueError(f"environment.means must be a numpy array, got {shown(means)}")
+    check_vector("environment.means", real_array("environment.means", means), environment.n_arms)
+
+
+def check_support(policy: AnyPolicy, environment: Environment) -> None:
+    """Raise ``ValueError`` unless outcomes lie in the policy's support, or are sub-Gaussian as if they did.
+
+    Then their means must lie in it: that is what confidence radii and caps rest on.
+    """
+    if policy.support is None or not policy.learns:
+        return
+    (low, high), (least, most) = policy.support, environment.support
+    # Bounded outcomes in the support are all that the intervals need.
+    if low <= least and most <= high:
+        return
+    # By Hoeffding's lemma outcomes in [low, high] are sub-Gaussian with sigma (high - low) / 2. What else is,
+    # with means in the interval, has the same deviations: Gaussian arms may be learned with a support.
+    slack, means = 1e-12 * (high - low), np.asarray(environment.means)
+    if (
+        environment.sigma > (high - low) / 2 + slack
+        or not ((means >= low - slack) & (means <= high + slack)).all()
+    ):
+        raise ValueError(
+            f"environment must have outcomes in [{low:g}, {high:g}], the support of {type(policy).__name__},"
+            f" or means in it and a sigma of at most {(high - low) / 2:g}; got outcomes in [{least:g},"
+            f" {most:g}], means from {means.min():g} to {means.max():g}, sigma {environment.sigma:g}."
+            f" Give the policy a support that fits"
+        )
+
+
+def check_context(environment: Environment, oracle: Oracle) -> None:
+    """Raise ``ValueError`` unless an environment's context is one of the oracle's arms, or None."""
+    context = environment.context
+    if context is None:
+        return
+    if not isinstance(context, Context):
+        raise ValueError(f"environment.context must be a Context or None, got {shown(context)}")
+    context.check(oracle.n_arms, oracle.n_choices)
+
+
+def check_world(environment: Environment, world: Environment, t: int) -> None:
+    """Raise ``ValueError`` unless `world` can be played in place of the environment in round `t`."""
+    asked = f"environment.in_round({t}, rng)"
+    if not isinstance(world, Environment):
+        raise ValueError(f"{asked} must return an Environment, got {shown(world)}")
+    if world.n_arms != environment.n_arms:
+        raise ValueError(f"{asked} must have {environment.n_arms} base arms, got {world.n_arms}")
+    check_declared(world)
+    (low, high), (least, most) = environment.support, world.support
+    if not low <= least <= most <= high:
+        raise ValueError(f"{asked} must have outcomes in {environment.support}, got support {world.support}")
+    # Room for rounding: half a support's length may have been computed in another order.
+    if not world.sigma <= environment.sigma * (1.0 + 1e-12):
+        raise ValueError(f"{asked} must have a sigma of at most {environment.sigma:g}, got {world.sigma:g}")
+
+
+def check_answer(method: str, feedback: Any, support: tuple[float, float]) -> None:
+    """Raise ``ValueError`` unless `play` or `sample` returned feedback in the declared support."""
+    if not isinstance(feedback, Feedback):
+        raise ValueError(
+            f"environment.{method} must return a Feedback(arms, outcomes), got {shown(feedback)}"
+        )
+    check_arrays(feedback)
+    check_outcomes(feedback, support, "the support that the environment declares")
+
+
+def finite_or_nan(name: str, value: Any) -> float:
+    """Return a number that may be unknown."""
+    # The usual case at once: this is asked in every round.
+    if type(value) is float and not math.isinf(value):
+        return value
+    if isinstance(value, float | np.floating) and math.isnan(value):
+        return math.nan
+    if np.ndim(value):
+        raise ValueError(f"{name} must be a real number, got {shown(value)}")
+    return real(name, value)
+
+
+def real_or_infinite(name: str, value: Any) -> float:
+    """Return a number other than ``nan``."""
+    if isinstance(value, float | np.floating) and math.isinf(value):
+        return float(value)
+    return real(name, value)

@@ -1,0 +1,75 @@
+"""What objects hold, as bytes: to send elsewhere, to compare before and after, or to take a hash of."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+from io import BytesIO
+from operator import attrgetter
+from types import CellType, FunctionType
+from typing import Any
+
+
+def pickled(value: object, see: Callable[[Any], object] = id) -> bytes:
+    """Return `value` pickled as worker processes get it: classes from notebooks and tests go by value.
+
+    Each object within is shown to `see` first.
+    """
+    import cloudpickle
+
+    class Seeing(cloudpickle.Pickler):  # type: ignore[misc]
+        def persistent_id(self, part: Any) -> None:
+            see(part)
+
+    return _dumped(value, cloudpickle.Pickler if see is id else Seeing)
+
+
+def content(value: object) -> bytes:
+    """Return what `value` holds as bytes, for comparisons before and after; nothing can be read back.
+
+    Classes, and functions that have a name in their module, go by it. Pickled by value, as those of
+    ``__main__`` are, they would differ for what Python itself writes on a class, ``__slotnames__`` once an
+    instance was copied, and for what the variables of their module hold. Of other functions count what they
+    close over, and defaults.
+    """
+    import cloudpickle
+
+    class Contents(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, thing: Any) -> Any:
+            if (isinstance(thing, type) and thing.__module__ != "builtins") or _has_name(thing):
+                # By name: what a class holds is its module's matter, and may change between two looks.
+                return str, (f"{thing.__module__}.{thing.__qualname__}",)
+            if isinstance(thing, FunctionType):
+                # The parts come as a state, after the function is known: its closure may hold itself.
+                return object, (), _parts_of(thing)
+            return super().reducer_override(thing)
+
+    return _dumped(value, Contents)
+
+
+def short_hash(data: bytes) -> str:
+    """Return 16 digits that any change of `data` changes."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _dumped(value: object, pickler: Any) -> bytes:
+    file = BytesIO()
+    pickler(file).dump(value)
+    return file.getvalue()
+
+
+def _has_name(thing: object) -> bool:
+    if not isinstance(thing, FunctionType):
+        return False
+    try:
+        return attrgetter(thing.__qualname__)(sys.modules[thing.__module__]) is thing
+    except (AttributeError, KeyError):
+        return False
+
+
+def _parts_of(function: FunctionType) -> tuple[Any, ...]:
+    empty = CellType()  # of a variable that has no value yet
+    filled = [cell.cell_contents for cell in function.__closure__ or () if cell != empty]
+    named = (function.__module__, function.__qualname__)
+    return named, function.__defaults__, function.__kwdefaults__, filled, dict(vars(function))
