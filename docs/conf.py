@@ -55,6 +55,8 @@ suppress_warnings = ["myst.xref_missing"]
 
 
 PUBLIC = [thing for *_, thing in reference.names()]
+#: The namespaces in which a name of a page may stand; the package before it may be left out.
+SPACES = ["", *(f"{namespace}." for namespace in reference.NAMESPACES)]
 
 
 def show_public_bases(app, name, cls, options, bases):
@@ -77,8 +79,11 @@ def link_names(app, doctree, page):
         name = re.fullmatch(r"([A-Za-z_][\w.]*)(\(.*\))?", literal.astext())
         if not name or isinstance(literal.parent, nodes.reference):
             continue
-        for package in ("", "cmab.", "oracles.", "instances.", "cmab.theory.", "cmab.testing."):
-            found = objects.get(package + name[1])
+        package, _, inner = name[1].partition(".")
+        top = package if package in reference.FURTHER else ""
+        for space in SPACES:
+            is_within = top and space.startswith(f"{top}.")
+            found = objects.get(space + (inner if is_within else name[1]))
             if found and found.docname != page:
                 place = app.builder.get_relative_uri(page, found.docname)
                 link = nodes.reference("", "", refuri=f"{place}#{found.node_id}", internal=True)

@@ -20,6 +20,7 @@ FLOORS = [
     {
         "arrays",
         "description",
+        "former_arguments",
         "renamed",
         "states",
         "errors",
