@@ -54,7 +54,6 @@ class _CLUCBRule(SamplingExplorer):
         return BestSuperArm(self.oracle, self.epsilon)
 
     def pulls(self, state: ArmStatistics) -> int:
-        """Return how many outcomes are taken at once."""
         return grown(state, self.growth)
 
     @abstractmethod
@@ -184,7 +183,6 @@ class LilCLUCB(_CLUCBRule):
 
     @property
     def is_proven(self) -> bool:
-        """Whether the mode proves the answer."""
         return self.mode != "heuristic"
 
     @cached_property

@@ -61,7 +61,6 @@ class Halving(PhasedExplorer):
 
     @property
     def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
     def __post_init__(self) -> None:

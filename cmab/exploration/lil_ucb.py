@@ -72,7 +72,6 @@ class LilUCB(RuledExplorer, BestK):
 
     @property
     def is_proven(self) -> bool:
-        """Whether the mode proves the answer."""
         return self.mode == "proven"
 
     @cached_property

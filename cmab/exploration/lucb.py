@@ -78,7 +78,6 @@ class LUCBRule(BestK):
         return chosen[: choose_critical(pair.high, pair.low, int(self.one_arm), state.counts, coin, chosen)]
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of each arm."""
         return self.bounds(state, best_mask(state.means, self.k))
 
     def can_stop(self, state: ArmStatistics) -> bool:
@@ -197,7 +196,6 @@ class LilLUCB(RuledExplorer, BestK):
 
     @property
     def is_proven(self) -> bool:
-        """Whether the mode proves the answer."""
         return self.mode != "heuristic"
 
     @cached_property

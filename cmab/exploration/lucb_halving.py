@@ -111,11 +111,9 @@ class LUCB1Halving(Explorer[Restart]):
 
     @property
     def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
     def initial_state(self) -> Restart:
-        """Return the state before the first outcome."""
         return Restart(self.first.initial_state(), self.second.initial_state())
 
     def update(self, state: Restart, feedback: Feedback) -> None:
@@ -126,27 +124,22 @@ class LUCB1Halving(Explorer[Restart]):
             state.restarted = not self.first.is_done(state.first)
 
     def select(self, state: Restart, rng: np.random.Generator) -> IntArray:
-        """Return the arms that the present rule samples next."""
         rule, own = self._present(state)
         return rule.select(own, rng)
 
     def step(self, state: Restart, rng: np.random.Generator) -> IntArray:
-        """Return what the present rule does next."""
         rule, own = self._present(state)
         return rule.step(own, rng)
 
     def pulls(self, state: Restart) -> int:
-        """Return how many outcomes of each the present rule wants."""
         rule, own = self._present(state)
         return rule.pulls(own)
 
     def is_done(self, state: Restart) -> bool:
-        """Return whether the present rule stops."""
         rule, own = self._present(state)
         return rule.is_done(own)
 
     def recommend(self, state: Restart) -> IntArray:
-        """Return the present rule's arms."""
         rule, own = self._present(state)
         return rule.recommend(own)
 

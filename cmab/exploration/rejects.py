@@ -184,7 +184,6 @@ class CSAR(_OneAPhase):
 
     @property
     def goal(self) -> Goal:
-        """The best super arm."""
         return BestSuperArm(self.oracle)
 
     def __post_init__(self) -> None:

@@ -23,11 +23,9 @@ class SamplingExplorer(Explorer[ArmStatistics]):
     in_kernel = (*Explorer.in_kernel, "critical", "can_stop")
 
     def initial_state(self) -> ArmStatistics:
-        """Return the statistics before the first outcome."""
         return ArmStatistics.empty(self.n_arms)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in outcomes."""
         state.update(feedback)
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
@@ -40,7 +38,6 @@ class SamplingExplorer(Explorer[ArmStatistics]):
         return np.flatnonzero(state.counts < self.initial_pulls)
 
     def is_done(self, state: ArmStatistics) -> bool:
-        """Return whether the stopping rule holds."""
         # The mean of an arm without outcomes is 0, which no stopping rule may take for evidence.
         return bool(state.counts.min() >= self.initial_pulls) and self.can_stop(state)
 

@@ -121,7 +121,6 @@ class SuperArmGLR(SamplingExplorer):
         return BestSuperArm(self.oracle, self.epsilon)
 
     def pulls(self, state: ArmStatistics) -> int:
-        """Return how many outcomes are taken at once."""
         return grown(state, self.growth)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:

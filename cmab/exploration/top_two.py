@@ -59,7 +59,6 @@ class EBTCI(_TopTwo):
     """
 
     def rule(self) -> Rule:
-        """Return the compiled rule."""
         from cmab.exploration._kernels_top_two import eb_tci_rule
 
         return eb_tci_rule(self._stop, self.beta)

@@ -62,7 +62,6 @@ class CompiledIndexPolicy(IndexPolicy):
         return Kernel(self.rule(), reals=self._reals, is_random=self.is_random, learning=learning)
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
-        """Return one index for each base arm, shape (n_arms,)."""
         # Rejection sampling never ends with nan, and rules read as many parameters as the oracle has arms.
         check_vector("stats.means", stats.means, self.oracle.n_arms)
         out, rule = np.empty(stats.n_arms), self.rule()
@@ -104,7 +103,6 @@ class OptimisticPolicy(CompiledIndexPolicy):
     """What policies share whose rule is ``optimistic_means``; their `parameters` are ``pack_optimism``'s."""
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_optimism import optimistic_means
 
         return optimistic_means

@@ -50,7 +50,6 @@ class EpochStatistics(InPlayStatistics):
     key: int = 0
 
     def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to."""
         super().check(fresh)
         count("epochs", self.epochs, self.rounds)
         count("key", self.key, KEYS - 1)
@@ -83,7 +82,6 @@ class Epochs(InPlay[EpochStatistics]):
         """Return what the oracle is to take for each item's attraction in this epoch, shape (n_arms,)."""
 
     def initial_state(self) -> EpochStatistics:
-        """Return empty statistics."""
         return EpochStatistics.empty(self.oracle.n_arms)
 
     def update(self, state: EpochStatistics, feedback: Feedback) -> None:

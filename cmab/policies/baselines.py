@@ -50,7 +50,6 @@ class Greedy(OptimisticPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         return pack_optimism(self.oracle, self.support, self.prior_mean, self.prior_weight)
 
 
@@ -93,13 +92,11 @@ class EpsilonGreedy(CompiledIndexPolicy):
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
 
         return epsilon_greedy_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         return np.concatenate([[self.epsilon, float(self.decay)], pack_optimism(self.oracle, self.support)])
 
 
@@ -131,13 +128,11 @@ class RandomPolicy(CompiledIndexPolicy):
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
 
         return epsilon_greedy_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         # Epsilon-greedy with epsilon = 1.
         return np.concatenate([[1.0, 0.0], pack_optimism(self.oracle, self.support)])
 
@@ -223,11 +218,9 @@ class Clairvoyant(CompiledIndexPolicy):
     learns: ClassVar[bool] = False
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_optimism import known_means
 
         return known_means
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         return vector("means", self.means, self.oracle.n_arms)

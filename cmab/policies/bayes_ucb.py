@@ -56,12 +56,10 @@ class BayesUCB(CompiledIndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_shared import bayes_indices
 
         return bayes_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         prior = pack_beta(self.oracle, self.support, self.prior_mean, self.prior_weight)
         return np.append(prior, [self.level or 0.0, self.oracle.sign])

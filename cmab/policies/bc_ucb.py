@@ -51,11 +51,9 @@ class BCUCB(CompiledIndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_confidence import bernstein_indices
 
         return bernstein_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         return np.array([self.oracle.sign, *self.support])

@@ -159,7 +159,6 @@ class PrimalDualCUCB(Policy[BudgetState]):
             )
 
     def initial_state(self) -> BudgetState:
-        """Return the state in which nothing is known and nothing is spent."""
         m, resources = self.oracle.n_arms, len(self._totals)
         arrays = np.zeros(m, np.int64), np.zeros((resources, m)), np.zeros(resources), np.zeros(resources)
         return BudgetState(ArmStatistics.empty(m), *arrays)

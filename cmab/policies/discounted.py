@@ -66,19 +66,16 @@ class DiscountedCUCB(CompiledIndexPolicy):
         return np.zeros(2 * self.oracle.n_arms + 1)
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_discounted import discounted_bounds
 
         return discounted_bounds
 
     def learning_rule(self) -> Any:
-        """Return the compiled learning rule."""
         from cmab.policies._kernels_discounted import discount
 
         return discount
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         if self.discount == 0.0:
             raise ValueError(f"discount must lie in (0, 1], got {self.discount!r}")
         low, high = self.support

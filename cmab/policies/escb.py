@@ -64,7 +64,6 @@ class JointlyOptimistic(Policy[ArmStatistics]):
         return 0.0
 
     def initial_state(self) -> ArmStatistics:
-        """Return empty arm statistics."""
         return ArmStatistics.empty(self.oracle.n_arms)
 
     @verb
@@ -95,7 +94,6 @@ class JointlyOptimistic(Policy[ArmStatistics]):
         return oracle.solve_root(state.means, squares, rng, tolerance=self.tolerance_in(t), **within)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in one round of feedback, changing `state`."""
         state.update(feedback)
 
 

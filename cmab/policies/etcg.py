@@ -132,7 +132,6 @@ class ETCG(Policy[GreedyTrials]):
         return int(self.oracle.k)  # type: ignore[attr-defined]
 
     def initial_state(self) -> GreedyTrials:
-        """Return the empty set."""
         n = self.oracle.n_choices
         return GreedyTrials(np.empty(0, np.int64), np.zeros(n), np.zeros(n, np.int64))
 

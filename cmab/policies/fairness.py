@@ -115,7 +115,6 @@ class LFG(CompiledIndexPolicy):
     understood: ClassVar[tuple[str, ...]] = ("available",)
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         return fair_indices()
 
     def learning_rule(self) -> Any:
@@ -127,7 +126,6 @@ class LFG(CompiledIndexPolicy):
         return self._reals[SHARES : SHARES + self.oracle.n_arms].copy()
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         if not self.oracle.is_linear:
             raise ValueError(f"oracle must be a LinearOracle for LFG, got {self.oracle!r}")
         shares = per_arm("shares", self.shares, self.oracle.n_arms, 0.0, 1.0)

@@ -89,7 +89,6 @@ class GaussianCTS(CompiledIndexPolicy):
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies import _kernels_gaussian as kernels
 
         if self.coupling == "shared":
@@ -97,7 +96,6 @@ class GaussianCTS(CompiledIndexPolicy):
         return kernels.boosted_indices if self.coupling == "boosted" else kernels.independent_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         factor = _FACTORS[self.coupling] if self.factor is None else self.factor
         if self.coupling == "boosted" and factor < 1.0:
             raise ValueError(f"factor must be at least 1 with coupling='boosted', got {self.factor!r}")

@@ -81,7 +81,6 @@ class HierarchicalCTS(CompiledIndexPolicy):
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         if self.mode == "mean":
             from cmab.policies._kernels_hierarchical_means import hierarchical_means
 
@@ -102,7 +101,6 @@ class HierarchicalCTS(CompiledIndexPolicy):
         return np.zeros(n_groups * n_points + 2 * self.oracle.n_arms)
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         low, high = self.support
         means = vector(
             "means", [low + (high - low) * mean for mean in _MEANS] if self.means is None else self.means

@@ -85,7 +85,6 @@ class HybridFTRL(CompiledIndexPolicy):
         return np.concatenate([np.zeros(m), np.full(m, k / m), [0.0]])
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rules."""
         if not isinstance(self.oracle, LinearOracle) or self.oracle.uniform_size is None:
             raise ValueError(
                 f"oracle must have all sets of k arms for HybridFTRL (uniform_size), got {self.oracle!r}"

@@ -52,11 +52,9 @@ class KLCUCB(CompiledIndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_confidence import entropy_indices
 
         return entropy_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         return np.array([self.oracle.sign, *self.support, self.loglog])

@@ -115,7 +115,6 @@ class LinearPolicy(Policy[LinearStatistics]):
         return self.oracle.max_size if self.oracle.is_linear else self.oracle.n_arms
 
     def initial_state(self) -> LinearStatistics:
-        """Return the regressions before the first outcome."""
         return LinearStatistics.empty(*self._shape[::-1], ridge=self.ridge)
 
     @verb

@@ -61,13 +61,11 @@ class LLR(CompiledIndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_llr import llr_indices
 
         return llr_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         if not self.oracle.is_linear:
             raise ValueError(f"oracle must be a LinearOracle, got {shown(self.oracle)}")
         size = self.oracle.max_size if self.max_super_arm_size is None else self.max_super_arm_size

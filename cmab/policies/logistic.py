@@ -84,7 +84,6 @@ class LogisticTS(LinearPolicy):
         object.__setattr__(self, "_prior", frozen(centre))
 
     def initial_state(self) -> LinearStatistics:
-        """Return the regressions before the first outcome."""
         state = super().initial_state()
         state.moment[:] = float(self.ridge) * self._prior
         return state

@@ -99,11 +99,9 @@ class PBMUCB(CompiledIndexPolicy):
     factor: float = field(default=1.0, metadata=real(0.0))
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         return position_based_indices()
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         m = self.oracle.n_arms
         examined = per_arm("examination", self.examination, m, float(np.finfo(float).tiny), 1.0)
         items = np.arange(m) if self.items is None else self.items

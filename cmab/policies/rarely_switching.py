@@ -51,7 +51,6 @@ class SwitchingStatistics(InPlayStatistics):
     key: int = 0
 
     def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to."""
         super().check(fresh)
         if self.solved_counters.shape != self.counters.shape or self.solved_counters.dtype != np.int64:
             raise ValueError(f"solved_counters must be {len(self.counters)} integers")

@@ -84,7 +84,6 @@ class CTS(CompiledIndexPolicy):
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         if self.coupling == "shared":
             from cmab.policies._kernels_shared import shared_indices
 
@@ -94,7 +93,6 @@ class CTS(CompiledIndexPolicy):
         return thompson_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         return pack_beta(self.oracle, self.support, self.prior_mean, self.prior_weight)
 
 

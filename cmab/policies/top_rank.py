@@ -113,7 +113,6 @@ class TopRank(Policy[Comparisons]):
         object.__setattr__(self, "_items", items)
 
     def initial_state(self) -> Comparisons:
-        """Return no comparisons."""
         shape = (len(self._table), len(self._table))
         return Comparisons(
             np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.int64)
