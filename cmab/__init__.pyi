@@ -46,3 +46,9 @@ OffPolicyValue = OffPolicyEstimate
 Restarting = GLRRestart
 UniformlyRandom = RandomPolicy
 Windowed = SlidingWindow
+
+# Former classes in place of which stands a parameter of another class.
+AESCB: type[ESCB]
+AdaptiveTopKBudget: type[AdaptiveTopK]
+MultiBanditUGapEb: type[UGapEb]
+MultiBanditUGapEc: type[UGapEc]

@@ -22,21 +22,18 @@ def bandits(arms_per_bandit: Sequence[int]) -> list[IntArray]:
     >>> bandits([2, 3])
     [array([0, 1]), array([2, 3, 4])]
     """
-    sizes = [integer("n_arms of each bandit in arms_per_bandit", size, 1) for size in _sizes(arms_per_bandit)]
+    sizes = _sizes("arms_per_bandit", arms_per_bandit, 1)
     return np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
 
 
-def _sizes(arms_per_bandit: Sequence[int]) -> list[int]:
-    given: object = arms_per_bandit
-    if isinstance(given, bytes):  # a sequence of integers, too
-        raise ValueError(f"arms_per_bandit must be a list of numbers of arms, got {given!r}")
-    sizes = listed("arms_per_bandit", arms_per_bandit, "numbers of arms")
+def _sizes(name: str, given: Sequence[int], least: int) -> list[int]:
+    sizes = listed(name, given, "numbers of arms")
     if not sizes:
-        raise ValueError("arms_per_bandit must hold the number of arms of a bandit at least, got []")
-    return sizes
+        raise ValueError(f"{name} must hold the number of arms of a bandit at least, got []")
+    return [integer(f"n_arms of each bandit in {name}", size, least) for size in sizes]
 
 
-def bandit_sizes(arms_per_bandit: Sequence[int]) -> list[int]:
+def bandit_sizes(arms_per_bandit: Sequence[int], name: str = "arms_per_bandit") -> list[int]:
     """Return the numbers of arms of several bandits.
 
     Raises
@@ -50,7 +47,7 @@ def bandit_sizes(arms_per_bandit: Sequence[int]) -> list[int]:
     >>> bandit_sizes((2, 3))
     [2, 3]
     """
-    return [integer("n_arms of each bandit in arms_per_bandit", size, 2) for size in _sizes(arms_per_bandit)]
+    return _sizes(name, arms_per_bandit, 2)
 
 
 def best_of_each(values: FloatArray, arms_per_bandit: Sequence[int], *, k: int) -> IntArray:

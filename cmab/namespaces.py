@@ -2,8 +2,9 @@
 
 Type checkers and editors read the stub ``__init__.pyi``, and `attach` reads it when the package is imported.
 The stub holds the imports of the public names, ``from package.module import Name as Name``; the namespaces
-whose names the package has as well, ``from package.namespace import *``; and former names,
-``FormerName = Name``. A new public class is one line there.
+whose names the package has as well, ``from package.namespace import *``; former names, ``FormerName = Name``;
+and former classes in place of which stands a parameter of another class, ``FormerName: type[Name]``, which
+the module of that class defines. A new public class is one line there.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 
 #: The place of each class that was renamed, ``"module:Name"``, by its former name.
 FORMER: dict[str, str] = {}
+#: The place of the class whose parameter replaces a former class, by the name of the former class.
+REPLACED: dict[str, str] = {}
 
 
 def attach(
@@ -36,17 +39,20 @@ def attach(
     Examples
     --------
     >>> import cmab
-    >>> "CUCB" in dir(cmab), "AESCB" in dir(cmab), cmab.AESCB is cmab.policies.AESCB
+    >>> "CUCB" in dir(cmab), "OLSUCB" in dir(cmab), cmab.OLSUCB is cmab.policies.OLSUCB
     (True, False, True)
     """
     module = sys.modules[name]
-    places, former = _read(name, Path(str(module.__file__)).with_suffix(".pyi"))
+    places, former, replaced = _read(name, Path(str(module.__file__)).with_suffix(".pyi"))
     FORMER.update(former)
+    REPLACED.update(replaced)
     exported = [one for one, place in places.items() if ":" in place]
 
     def find(attribute: str) -> Any:
         if attribute in former:
             return renamed(attribute)
+        if attribute in replaced:
+            return resolve_name(place_of_former(attribute))
         if attribute in places:
             value = resolve_name(places[attribute])
         elif not attribute.startswith("_") and _is_module(module, attribute):
@@ -67,10 +73,16 @@ def renamed(former: str, depth: int = 3) -> Any:
     return resolve_name(FORMER[former])
 
 
-def _read(package: str, stub: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the places of the names in a stub, and those of the classes with former names."""
+def place_of_former(name: str) -> str:
+    """Return the place of a class of `REPLACED`: the module of the class whose parameter replaces it."""
+    return f"{resolve_name(REPLACED[name]).__module__}:{name}"
+
+
+def _read(package: str, stub: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the places of the names in a stub, those of the classes with former names, and `REPLACED`."""
     places: dict[str, str] = {}
     former: dict[str, str] = {}
+    replaced: dict[str, str] = {}
     for statement in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.Import):
             places |= {alias.name: alias.name for alias in statement.names}
@@ -80,7 +92,9 @@ def _read(package: str, stub: Path) -> tuple[dict[str, str], dict[str, str]]:
             places |= {name: f"{module}{'.' if module == package else ':'}{name}" for name in names}
         elif isinstance(statement, ast.Assign):
             former[ast.unparse(statement.targets[0])] = places[ast.unparse(statement.value)]
-    return places, former
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.annotation, ast.Subscript):
+            replaced[ast.unparse(statement.target)] = places[ast.unparse(statement.annotation.slice)]
+    return places, former, replaced
 
 
 def _is_module(package: Any, name: str) -> bool:

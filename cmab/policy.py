@@ -59,6 +59,11 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         Whether it may play nothing, an empty super arm, though that is none of the family: rules with budgets
         do when these are spent.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, as it is documented with the parameter.
+
     Examples
     --------
     >>> from dataclasses import dataclass
@@ -104,10 +109,10 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         settle_forms(cls, {"kernel": cls.in_kernel})
 
     def __post_init__(self) -> None:
-        """Check the declared parameters, and that the oracle is one."""
-        super().__post_init__()
+        """Check that the oracle is one, and the declared parameters."""
         if "oracle" in vars(self):
             require_oracle(self.oracle)
+        super().__post_init__()
 
     def __repr__(self) -> str:
         return described(self)

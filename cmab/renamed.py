@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from cmab.namespaces import FORMER, renamed
+from cmab.namespaces import FORMER, REPLACED, renamed
 
 
 def present_name(name: str) -> str:
@@ -34,7 +35,22 @@ def up_to_date(described: Any) -> Any:
     """Return the description of a policy in a file with the present names of classes."""
     if not isinstance(described, dict):
         return described
-    return {
+    former = described.get("class")
+    described = {
         key: present_name(part) if key == "class" and isinstance(part, str) else up_to_date(part)
         for key, part in described.items()
     }
+    if former in REPLACED:
+        described["class"] = REPLACED[former].partition(":")[2]
+        if former == "AESCB":
+            described["tolerance"] = described.pop("epsilon", None)
+        if "arms_per_bandit" in described:
+            described["bandits"] = described.pop("arms_per_bandit")
+            described["n_arms"] = sum(described["bandits"])
+    return described
+
+
+def warn(former: str, present: str) -> None:
+    """Warn the caller of a former class that a parameter of another class stands in its place."""
+    text = f"{former} is now {present}; the former name will be removed in the next version"
+    warnings.warn(text, DeprecationWarning, stacklevel=3)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from cmab import declared
 from cmab.validation import integer, real
 
 
 @dataclass(frozen=True)
-class Smoothness:
+class Smoothness(declared.Declared):
     """A bounded-smoothness function ``f(x) = gamma x**omega``, and the constant modulated by triggering.
 
     If no mean of an arm that a super arm may trigger moves by more than x, the expected reward of the super
@@ -26,11 +26,6 @@ class Smoothness:
     modulated : float, optional
         The B above, positive; None where none is known.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-
     Examples
     --------
     >>> from cmab.theory import Smoothness
@@ -45,16 +40,14 @@ class Smoothness:
     Arms and Its Applications, NIPS 2017, for B (1-norm triggering-probability-modulated smoothness).
     """
 
-    gamma: float
-    omega: float = 1.0
-    modulated: float | None = None
+    gamma: float = field(metadata=declared.real(0.0, inside=True))
+    omega: float = field(default=1.0, metadata=declared.real(0.0, 1.0))
+    modulated: float | None = field(default=None, metadata=declared.real(0.0, inside=True, optional=True))
 
     def __post_init__(self) -> None:
-        real("gamma", self.gamma, 0.0, math.inf, inside=True)
-        if real("omega", self.omega, 0.0, 1.0) == 0.0:
+        super().__post_init__()
+        if self.omega == 0.0:
             raise ValueError("omega must lie in (0, 1], got 0")
-        if self.modulated is not None:
-            real("modulated", self.modulated, 0.0, math.inf, inside=True)
 
     @classmethod
     def linear(cls, max_size: int, largest_weight: float = 1.0) -> Smoothness:

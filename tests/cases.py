@@ -16,7 +16,6 @@ import pytest
 
 import cmab
 from cmab import (
-    AESCB,
     BCUCB,
     C2UCB,
     CTS,
@@ -719,7 +718,7 @@ JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
 UNIFORM = {"hybrid", "top_rank"}
 ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
-    PolicyCase("aescb", AESCB),
+    PolicyCase("aescb", lambda oracle: ESCB(oracle, tolerance=None)),
     PolicyCase(
         "banditoverwindows",
         lambda oracle: BanditOverBandit(
@@ -937,7 +936,7 @@ EXPLORERS = [
     ExplorerCase("clucb_batches", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1, growth=0.2), 0.1),
     ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),
     ExplorerCase("ugapec_v", lambda: cmab.UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1),
-    ExplorerCase("ugapec_bandits", lambda: cmab.MultiBanditUGapEc((2, 2), 1, delta=0.1, epsilon=0.1), 0.1),
+    ExplorerCase("ugapec_bandits", lambda: cmab.UGapEc((2, 2), 1, delta=0.1, epsilon=0.1), 0.1),
     ExplorerCase("mixture", lambda: cmab.BestKGLR(4, 2, delta=0.1), 0.1),
     ExplorerCase(
         "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
@@ -961,13 +960,13 @@ EXPLORERS = [
     ExplorerCase("bernstein_race", lambda: cmab.BernsteinRace(4, 2, delta=0.1, max_pulls=2000), 0.1),
     ExplorerCase("uniform_allocation", lambda: cmab.UniformAllocation(4, 2, budget=200)),
     ExplorerCase(
-        "adaptive_top_k_budget", lambda: cmab.AdaptiveTopKBudget(4, 2, budget=300, pulls_factor=0.1)
+        "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
     ),
     ExplorerCase("sequential_halving", lambda: cmab.SequentialHalving(4, budget=200)),
     ExplorerCase("successive_rejects", lambda: cmab.SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0)),
-    ExplorerCase("ugapeb_bandits", lambda: cmab.MultiBanditUGapEb((2, 2), 1, budget=200)),
+    ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200)),
     ExplorerCase("ucbe_adaptive", lambda: cmab.UCBE(4, budget=200)),
     ExplorerCase("gape", lambda: cmab.GapE((2, 2), budget=200, a=2.0)),
     ExplorerCase("ucbe", lambda: cmab.UCBE(4, budget=200, a=2.0)),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from cmab import declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_vector, integer, interval, listed, one_of, per_arm, real, real_array, vector
 
 Mode = Literal["faithful", "paper", "heuristic"]
-MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
+_MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
+MODE = declared.one_of(*_MODES)
 
 
 def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
@@ -41,20 +43,15 @@ def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class LogRadius:
+class LogRadius(declared.Declared):
     """The radius ``sqrt((coefficient ln t + loglog ln ln t) / T)`` of CUCB, for outcomes in [0, 1].
 
     Parameters
     ----------
     coefficient : float
-        Factor of ln t; 3/2 in Algorithm 1.
+        Factor of ln t, at least 0; 3/2 in Algorithm 1.
     loglog : float
-        Factor of ln ln t, which counts as 0 in rounds 1 and 2.
-
-    Raises
-    ------
-    ValueError
-        If a factor is negative or not finite.
+        Factor of ln ln t, at least 0; ln ln t counts as 0 in rounds 1 and 2.
 
     Examples
     --------
@@ -67,12 +64,8 @@ class LogRadius:
     Chen et al. (JMLR 2016), Algorithm 1 and section 3.2.
     """
 
-    coefficient: float = 1.5
-    loglog: float = 0.0
-
-    def __post_init__(self) -> None:
-        real("coefficient", self.coefficient, 0.0)
-        real("loglog", self.loglog, 0.0)
+    coefficient: float = field(default=1.5, metadata=declared.real(0.0))
+    loglog: float = field(default=0.0, metadata=declared.real(0.0))
 
     @classmethod
     def wide(cls, c: float) -> LogRadius:
@@ -317,7 +310,7 @@ def lil_parameters(
     >>> lil_parameters("heuristic", (2, 3), delta=0.1, n_sides=2.0)
     (0.0, 0.1)
     """
-    one_of("mode", mode, MODES)
+    one_of("mode", mode, _MODES)
     sizes = [integer("sides", size, 1) for size in listed("sides", sides, "numbers of arms")]
     delta, n_sides = real("delta", delta, 0.0, 1.0, inside=True), real("n_sides", n_sides, 0.0, inside=True)
     if mode == "heuristic":

@@ -1,5 +1,4 @@
 from cmab.exploration.aggregate import AdaptiveTopK as AdaptiveTopK
-from cmab.exploration.aggregate import AdaptiveTopKBudget as AdaptiveTopKBudget
 from cmab.exploration.aggregate import OptMAI as OptMAI
 from cmab.exploration.clucb import CLUCB as CLUCB
 from cmab.exploration.clucb import LilCLUCB as LilCLUCB
@@ -29,11 +28,9 @@ from cmab.exploration.super_arm_glr import SuperArmGLR as SuperArmGLR
 from cmab.exploration.top_two import EBTCI as EBTCI
 from cmab.exploration.top_two import TTUCB as TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop as TrackAndStop
-from cmab.exploration.ugape import MultiBanditUGapEc as MultiBanditUGapEc
+from cmab.exploration.ugape import UGapEb as UGapEb
 from cmab.exploration.ugape import UGapEc as UGapEc
 from cmab.exploration.ugape import UGapEcV as UGapEcV
-from cmab.exploration.ugape_budget import MultiBanditUGapEb as MultiBanditUGapEb
-from cmab.exploration.ugape_budget import UGapEb as UGapEb
 from cmab.exploration.variance_lucb import BernsteinLUCB as BernsteinLUCB
 from cmab.exploration.variance_lucb import StudentLUCB as StudentLUCB
 from cmab.goals import Goal as Goal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,14 +11,13 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
-from cmab.confidence.radii import MODES, Mode, around, lil_parameters
+from cmab.confidence.radii import MODE, Mode, around, lil_parameters
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible
-from cmab.exploration.parameters import check_epsilon, check_growth, check_noise, grown
+from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE, grown
 from cmab.exploration.sampling import SamplingExplorer
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
-from cmab.validation import one_of
 
 
 class Rivals(NamedTuple):
@@ -34,16 +33,14 @@ class _CLUCBRule(SamplingExplorer):
 
     oracle: LinearOracle
     _: KW_ONLY
-    delta: float
-    growth: float = 0.0
+    delta: float = field(metadata=DELTA)
+    growth: float = field(default=0.0, metadata=GROWTH)
 
     in_kernel = (*SamplingExplorer.in_kernel, "radii", "rivals", "has_won")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_exact(self.oracle)
-        # A rule for a support has no field of this name.
-        check_noise(self.delta, vars(self).get("sigma", 1.0))
-        check_growth(self.growth)
         check_takes_any_mean(self.oracle)
 
     @property
@@ -53,11 +50,10 @@ class _CLUCBRule(SamplingExplorer):
 
     @property
     def goal(self) -> Goal:
-        """The best super arm."""
-        return BestSuperArm(self.oracle)
+        """A super arm within `epsilon` of the best."""
+        return BestSuperArm(self.oracle, self.epsilon)
 
     def pulls(self, state: ArmStatistics) -> int:
-        """Return how many outcomes are taken at once."""
         return grown(state, self.growth)
 
     @abstractmethod
@@ -182,16 +178,11 @@ class LilCLUCB(_CLUCBRule):
     Algorithms 2 and 3.
     """
 
-    sigma: float = 0.5
-    mode: Mode = "faithful"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("mode", self.mode, MODES)
+    sigma: float = field(default=0.5, metadata=POSITIVE)
+    mode: Mode = field(default="faithful", metadata=MODE)
 
     @property
     def is_proven(self) -> bool:
-        """Whether the mode proves the answer."""
         return self.mode != "heuristic"
 
     @cached_property
@@ -260,17 +251,8 @@ class CLUCB(_CLUCBRule):
     NIPS 2014, Algorithm 1 (from memory).
     """
 
-    epsilon: float = 0.0
-    sigma: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_epsilon(self.epsilon)
-
-    @property
-    def goal(self) -> Goal:
-        """A super arm within `epsilon` of the best."""
-        return BestSuperArm(self.oracle, self.epsilon)
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    sigma: float = field(default=0.5, metadata=POSITIVE)
 
     def _parameters(self) -> tuple[IntArray, FloatArray]:
         from cmab.exploration._kernels_clucb import ANYTIME, clucb_parameters

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 
 from cmab.arrays import IntArray
 from cmab.compiled.forms import Rule
-from cmab.exploration.parameters import MOST, check_factor, check_support, length
+from cmab.declared import checked
+from cmab.exploration.parameters import N_ARMS, POSITIVE, POSITIVE_OR_NONE, SUPPORT, budget, length
 from cmab.exploration.ruled import RuledExplorer
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer
+
+#: More samples than there are arms.
+BUDGET = budget(lambda explorer: sum(bandit_sizes(explorer.arms_per_bandit)) + 1)
 
 
 class FixedBudgetRule(RuledExplorer):
@@ -25,7 +28,6 @@ class FixedBudgetRule(RuledExplorer):
     budget: int
     arms_per_bandit: Sequence[int]
     k: int
-    epsilon: float = 0.0
     is_proven = False
     is_bounded = True
 
@@ -37,15 +39,6 @@ class FixedBudgetRule(RuledExplorer):
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the best means of each bandit."""
         return best_of_each(state.means, self.arms_per_bandit, k=self.k)
-
-    def _check(self, a: float | None) -> None:
-        n_arms = sum(bandit_sizes(self.arms_per_bandit))
-        if integer("budget", self.budget, None, MOST) <= n_arms:
-            raise ValueError(f"budget must exceed {n_arms}, one sample of each arm, got {self.budget}")
-        if a is not None:
-            check_factor("a", a)
-        if self.support is not None:
-            check_support(self.support)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +58,6 @@ class GapE(FixedBudgetRule):
     a : float
         Exploration parameter, positive.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import GapE
@@ -81,18 +69,13 @@ class GapE(FixedBudgetRule):
     V. Gabillon, M. Ghavamzadeh, A. Lazaric, S. Bubeck: Multi-Bandit Best Arm Identification, NIPS 2011.
     """
 
-    arms_per_bandit: Sequence[int]
+    arms_per_bandit: Sequence[int] = field(metadata=checked(lambda _, sizes: tuple(bandit_sizes(sizes))))
     _: KW_ONLY
-    support: tuple[float, float] = (0.0, 1.0)
-    budget: int
-    a: float
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
+    budget: int = field(metadata=BUDGET)
+    a: float = field(metadata=POSITIVE)
 
     k = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "arms_per_bandit", tuple(bandit_sizes(self.arms_per_bandit)))
-        check_factor("a", self.a)
-        self._check(self.a)
 
     @property
     def n_arms(self) -> int:  # type: ignore[override]
@@ -125,11 +108,6 @@ class UCBE(FixedBudgetRule):
     c : float
         Adaptive version: ``a = c budget / H2``.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import UCBE
@@ -141,17 +119,13 @@ class UCBE(FixedBudgetRule):
     J.-Y. Audibert, S. Bubeck, R. Munos: Best Arm Identification in Multi-Armed Bandits, COLT 2010.
     """
 
-    n_arms: int
+    n_arms: int = field(metadata=N_ARMS)
     _: KW_ONLY
-    budget: int
-    a: float | None = None
-    c: float = 1.0
+    budget: int = field(metadata=BUDGET)
+    a: float | None = field(default=None, metadata=POSITIVE_OR_NONE)
+    c: float = field(default=1.0, metadata=POSITIVE)
 
     k = 1
-
-    def __post_init__(self) -> None:
-        self._check(self.a)
-        check_factor("c", self.c)
 
     @property
     def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
-from cmab.exploration.parameters import check_delta, check_samples
+from cmab.declared import integer
+from cmab.exploration.parameters import DELTA, N_ARMS, TOLERANCE, K, budget, check_samples
 from cmab.exploration.phases import BudgetExplorer, PhasedExplorer, Phases, best_undecided, finish
 from cmab.goals import ExploreM, Goal
 from cmab.theory.hardness import halving_samples, halving_schedule
-from cmab.validation import integer, real
 
 
 def _keep_half(state: Phases, k: int) -> None:
@@ -39,11 +39,6 @@ class Halving(PhasedExplorer):
     epsilon : float
         Tolerance, in (0, 1).
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import Halving, Session
@@ -56,23 +51,20 @@ class Halving(PhasedExplorer):
     S. Kalyanakrishnan, P. Stone: Efficient Selection of Multiple Bandit Arms, ICML 2010.
     """
 
-    n_arms: int
-    k: int
+    n_arms: int = field(metadata=N_ARMS)
+    k: int = field(metadata=K)
     _: KW_ONLY
-    delta: float
-    epsilon: float
+    delta: float = field(metadata=DELTA)
+    epsilon: float = field(metadata=TOLERANCE)
     fresh_means = True
     support = (0.0, 1.0)
 
     @property
     def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
     def __post_init__(self) -> None:
-        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        real("epsilon", self.epsilon, 1e-100, 1.0, inside=True)
-        check_delta(self.delta)
+        super().__post_init__()
         samples = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)
         check_samples(math.log2(samples), "epsilon and delta")
 
@@ -98,11 +90,6 @@ class SequentialHalving(BudgetExplorer):
     budget : int
         Samples that may be taken; at least one of each arm in every round: ``n_arms ceil(log2 n_arms)``.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import SequentialHalving, Session
@@ -114,15 +101,11 @@ class SequentialHalving(BudgetExplorer):
     Z. Karnin, T. Koren, O. Somekh: Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013.
     """
 
-    n_arms: int
+    n_arms: int = field(metadata=N_ARMS)
     _: KW_ONLY
-    budget: int
+    budget: int = field(metadata=budget(lambda explorer: explorer.n_arms * explorer._rounds))
     k = 1
     fresh_means = True
-
-    def __post_init__(self) -> None:
-        n_arms = integer("n_arms", self.n_arms, 2)
-        self._check_budget(n_arms * self._rounds)
 
     @property
     def _rounds(self) -> int:
@@ -153,11 +136,6 @@ class UniformAllocation(BudgetExplorer):
     budget : int
         Samples that may be taken, at least `n_arms`.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import Session, UniformAllocation
@@ -165,14 +143,10 @@ class UniformAllocation(BudgetExplorer):
     33
     """
 
-    n_arms: int
-    k: int
+    n_arms: int = field(metadata=integer(1))
+    k: int = field(metadata=integer(1, lambda explorer: explorer.n_arms))
     _: KW_ONLY
-    budget: int
-
-    def __post_init__(self) -> None:
-        integer("k", self.k, 1, integer("n_arms", self.n_arms, 1))
-        self._check_budget(self.n_arms)
+    budget: int = field(metadata=budget(lambda explorer: explorer.n_arms))
 
     def pulls_per_arm(self, state: Phases) -> int:  # noqa: ARG002
         """Return the budget for each arm."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cmab.arrays import FloatArray
 from cmab.compiled.forms import Rule
 from cmab.confidence.kl import kl_bounds, kl_rate
-from cmab.exploration.likelihood import LikelihoodMode, check_mode
-from cmab.exploration.parameters import check_epsilon
+from cmab.exploration.likelihood import LikelihoodMode
+from cmab.exploration.parameters import EPSILON, PROVEN_OR_NOT
 from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
-from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
 
 
@@ -38,11 +37,6 @@ class KLLUCB(RuledExplorer, BestK):
         "heuristic" takes the rate ``ln((1 + ln t) / delta)`` after t samples, as experiments in the
         literature do: nothing is proven, and no answer is certified.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import KLLUCB, identify
@@ -56,20 +50,10 @@ class KLLUCB(RuledExplorer, BestK):
     is Theorem 1's with alpha = 1.1 (from memory, confirmed by the constant in public code).
     """
 
-    epsilon: float = 0.0
-    mode: LikelihoodMode = "faithful"
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    mode: LikelihoodMode = field(default="faithful", metadata=PROVEN_OR_NOT)
 
     support = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_epsilon(self.epsilon)
-        check_mode(self.mode)
-
-    @property
-    def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
-        return ExploreM(self.k, self.epsilon)
 
     @property
     def is_proven(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -11,53 +11,33 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.confidence.radii import pair_threshold
-from cmab.exploration.parameters import check_epsilon, check_noise
+from cmab.declared import one_of
+from cmab.exploration.parameters import EPSILON, POSITIVE, PROVEN_OR_NOT
 from cmab.exploration.ruled import RuledExplorer
-from cmab.goals import ExploreM, Goal
+from cmab.exploration.sampling import BestK
 from cmab.statistics import ArmStatistics
-from cmab.validation import one_of
 
 Family = Literal["gaussian", "bernoulli"]
-FAMILIES: tuple[Family, ...] = ("gaussian", "bernoulli")
 LikelihoodMode = Literal["faithful", "heuristic"]
-_MODES: tuple[LikelihoodMode, ...] = ("faithful", "heuristic")
 # The scale of outcomes in [0, 1], by Hoeffding's lemma, and the default of all explorers.
 _UNIT = 0.5
 
 
-def check_mode(mode: str) -> None:
-    """Raise unless `mode` is "faithful", or "heuristic" for a threshold that proves nothing."""
-    one_of("mode", mode, _MODES)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LikelihoodStop(RuledExplorer):
+class LikelihoodStop(RuledExplorer, BestK):
     """Base: stop when every arm that is returned is surely better than each other one, less `epsilon`."""
 
-    delta: float
-    sigma: float = _UNIT
-    epsilon: float = 0.0
-    family: Family = "gaussian"
-    mode: LikelihoodMode = "faithful"
+    sigma: float = field(default=_UNIT, metadata=POSITIVE)
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    family: Family = field(default="gaussian", metadata=one_of("gaussian", "bernoulli"))
+    mode: LikelihoodMode = field(default="faithful", metadata=PROVEN_OR_NOT)
 
     def __post_init__(self) -> None:
-        check_noise(self.delta, self.sigma)
-        check_epsilon(self.epsilon)
-        check_mode(self.mode)
-        if one_of("family", self.family, FAMILIES) == "bernoulli":
+        super().__post_init__()
+        if self.family == "bernoulli":
             if self.sigma != _UNIT:
                 raise ValueError(f"sigma must be left out where family is 'bernoulli', got {self.sigma:g}")
             object.__setattr__(self, "support", (0.0, 1.0))
-
-    @property
-    def n_best(self) -> int:
-        """How many arms are returned."""
-        return 1
-
-    @property
-    def goal(self) -> Goal:
-        """The best arms, or any within `epsilon` of the last of them."""
-        return ExploreM(self.n_best, self.epsilon)
 
     @property
     def is_proven(self) -> bool:
@@ -88,7 +68,7 @@ class LikelihoodStop(RuledExplorer):
 
         A wrong answer needs a wrong pair, and each of them errs with probability at most delta / pairs.
         """
-        pairs = self.n_best * (self.n_arms - self.n_best)
+        pairs = self.k * (self.n_arms - self.k)
         if self.mode == "heuristic":
             return -math.log(self.delta)
         if self.family == "bernoulli":

@@ -12,13 +12,13 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.compiled.forms import ExplorerKernel, Rule
 from cmab.confidence.radii import c_epsilon, lil_parameters
+from cmab.declared import one_of
+from cmab.exploration.parameters import POSITIVE
 from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
 from cmab.statistics import ArmStatistics
-from cmab.validation import one_of
 
 LilUCBMode = Literal["proven", "faithful", "heuristic"]
-_MODES: tuple[LilUCBMode, ...] = ("proven", "faithful", "heuristic")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,11 +41,6 @@ class LilUCB(RuledExplorer, BestK):
         paper's analysis: our choice, see Notes. "faithful" and "heuristic" are the parameters of the paper's
         experiments. Its theorem says only that some ratio of the stop exists, so neither certifies anything;
         "heuristic" may never stop.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Notes
     -----
@@ -70,18 +65,13 @@ class LilUCB(RuledExplorer, BestK):
     """
 
     k: int = field(default=1, init=False)
-    sigma: float = 0.5
-    mode: LilUCBMode = "proven"
+    sigma: float = field(default=0.5, metadata=POSITIVE)
+    mode: LilUCBMode = field(default="proven", metadata=one_of("proven", "faithful", "heuristic"))
 
     in_kernel = (*RuledExplorer.in_kernel, "rule")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("mode", self.mode, _MODES)
-
     @property
     def is_proven(self) -> bool:
-        """Whether the mode proves the answer."""
         return self.mode == "proven"
 
     @cached_property

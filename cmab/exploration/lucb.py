@@ -7,7 +7,7 @@ when to stop.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
@@ -15,13 +15,11 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel, Rule
-from cmab.confidence.radii import MODES, Mode, around, lil_parameters, lil_radii, lucb1_radii
-from cmab.exploration.parameters import check_epsilon
+from cmab.confidence.radii import MODE, Mode, around, lil_parameters, lil_radii, lucb1_radii
+from cmab.exploration.parameters import EPSILON, POSITIVE
 from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
-from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
-from cmab.validation import one_of
 
 
 class Pair(NamedTuple):
@@ -80,7 +78,6 @@ class LUCBRule(BestK):
         return chosen[: choose_critical(pair.high, pair.low, int(self.one_arm), state.counts, coin, chosen)]
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of each arm."""
         return self.bounds(state, best_mask(state.means, self.k))
 
     def can_stop(self, state: ArmStatistics) -> bool:
@@ -132,11 +129,6 @@ class LUCB1(RuledExplorer, BestK):
     sigma : float
         Sub-Gaussian scale of the outcomes; half the length of their support will do.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import LUCB1, identify
@@ -150,17 +142,8 @@ class LUCB1(RuledExplorer, BestK):
     Bandits, ICML 2012, section 3.
     """
 
-    epsilon: float = 0.0
-    sigma: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_epsilon(self.epsilon)
-
-    @property
-    def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
-        return ExploreM(self.k, self.epsilon)
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    sigma: float = field(default=0.5, metadata=POSITIVE)
 
     def rule(self) -> Rule:
         """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
@@ -191,11 +174,6 @@ class LilLUCB(RuledExplorer, BestK):
         "faithful" proves an error of at most `delta`; so does "paper", with the theorem's cruder constant;
         "heuristic" takes far fewer samples, proves nothing, so certifies nothing, and may never stop.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import LilLUCB, identify
@@ -209,20 +187,15 @@ class LilLUCB(RuledExplorer, BestK):
     confidence setting, CISS 2014.
     """
 
-    sigma: float = 0.5
-    mode: Mode = "faithful"
+    sigma: float = field(default=0.5, metadata=POSITIVE)
+    mode: Mode = field(default="faithful", metadata=MODE)
 
     #: 0 for both critical arms, 1 for one at random, 2 for the one of fewer samples.
     one_arm: ClassVar[int] = 0
     in_kernel = (*RuledExplorer.in_kernel, "rule")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("mode", self.mode, MODES)
-
     @property
     def is_proven(self) -> bool:
-        """Whether the mode proves the answer."""
         return self.mode != "heuristic"
 
     @cached_property
@@ -267,11 +240,6 @@ class LUCBPlusPlus(LilLUCB):
     n_arms, k, delta, sigma, mode
         As for `LilLUCB`.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import LUCBPlusPlus, identify
@@ -301,11 +269,6 @@ class LilRandLUCB(LUCBPlusPlus):
     ----------
     n_arms, k, delta, sigma, mode
         As for `LilLUCB`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +11,13 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.exploration.halving import Halving
 from cmab.exploration.lucb import LUCB1
+from cmab.exploration.parameters import DELTA, N_ARMS, TOLERANCE, K
 from cmab.exploration.phases import Phases
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
 from cmab.theory.hardness import halving_samples
-from cmab.validation import integer
 
 
 @dataclass(eq=False)
@@ -58,11 +58,6 @@ class LUCB1Halving(Explorer[Restart]):
     epsilon : float
         Tolerance, in (0, 1).
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import LUCB1Halving, identify
@@ -79,17 +74,17 @@ class LUCB1Halving(Explorer[Restart]):
     Bandits, ICML 2012, section 4. Where to restart within the order of Halving's samples is our choice.
     """
 
-    n_arms: int
-    k: int
+    n_arms: int = field(metadata=N_ARMS)
+    k: int = field(metadata=K)
     _: KW_ONLY
-    delta: float
-    epsilon: float
+    delta: float = field(metadata=DELTA)
+    epsilon: float = field(metadata=TOLERANCE)
     support = (0.0, 1.0)
     is_bounded = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_arms", integer("n_arms", self.n_arms, 2))
-        Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)  # checks the parameters
+        super().__post_init__()
+        Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)  # which refuses too many samples
 
     @cached_property
     def first(self) -> LUCB1:
@@ -116,11 +111,9 @@ class LUCB1Halving(Explorer[Restart]):
 
     @property
     def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
     def initial_state(self) -> Restart:
-        """Return the state before the first outcome."""
         return Restart(self.first.initial_state(), self.second.initial_state())
 
     def update(self, state: Restart, feedback: Feedback) -> None:
@@ -131,27 +124,22 @@ class LUCB1Halving(Explorer[Restart]):
             state.restarted = not self.first.is_done(state.first)
 
     def select(self, state: Restart, rng: np.random.Generator) -> IntArray:
-        """Return the arms that the present rule samples next."""
         rule, own = self._present(state)
         return rule.select(own, rng)
 
     def step(self, state: Restart, rng: np.random.Generator) -> IntArray:
-        """Return what the present rule does next."""
         rule, own = self._present(state)
         return rule.step(own, rng)
 
     def pulls(self, state: Restart) -> int:
-        """Return how many outcomes of each the present rule wants."""
         rule, own = self._present(state)
         return rule.pulls(own)
 
     def is_done(self, state: Restart) -> bool:
-        """Return whether the present rule stops."""
         rule, own = self._present(state)
         return rule.is_done(own)
 
     def recommend(self, state: Restart) -> IntArray:
-        """Return the present rule's arms."""
         rule, own = self._present(state)
         return rule.recommend(own)
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from cmab.compiled.forms import Rule
 from cmab.exploration.likelihood import LikelihoodStop
-from cmab.exploration.sampling import BestK
 from cmab.renamed import find as __getattr__  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BestKGLR(LikelihoodStop, BestK):
+class BestKGLR(LikelihoodStop):
     """A proven stop that needs about half the samples of the lil rules: likelihood ratios of all pairs.
 
     For each of the k best arms i and each other arm j, the evidence that i is better than j less `epsilon`
@@ -36,11 +35,6 @@ class BestKGLR(LikelihoodStop, BestK):
     mode : {"faithful", "heuristic"}
         "heuristic" compares the evidence with ``ln((1 + ln t) / delta)``, as experiments in the literature
         do: nothing is proven, and no answer is certified.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Notes
     -----
@@ -68,15 +62,6 @@ class BestKGLR(LikelihoodStop, BestK):
     M. Jourdan, R. Degenne, E. Kaufmann: An epsilon-Best-Arm Identification Algorithm for Fixed-Confidence and
     Beyond, NeurIPS 2023 (the evidence with a tolerance).
     """
-
-    def __post_init__(self) -> None:
-        BestK.__post_init__(self)
-        super().__post_init__()
-
-    @property
-    def n_best(self) -> int:
-        """How many arms are returned."""
-        return self.k
 
     def rule(self) -> Rule:
         """Return the compiled rule: a scan of all pairs across the border of the k best."""

@@ -3,13 +3,57 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
+from cmab import validation
+from cmab.declared import Declaration, checked, integer, one_of, real
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer, interval, real
 
 #: Most samples of a run: counts stay integers of 64 bits, with room for sums.
 MOST = 2**62
 _HUGE = 1e100
+
+N_ARMS = integer(2)
+#: How many arms are returned of each bandit.
+K = integer(1, lambda explorer: min(getattr(explorer, "arms_per_bandit", (explorer.n_arms,))) - 1)
+#: ``N / delta`` must be a number, and a level below it too.
+DELTA = real(1e-301, 1.0, inside=True)
+#: A positive number whose square, and whose products with others, are positive numbers.
+POSITIVE = real(1.0 / _HUGE, _HUGE)
+POSITIVE_OR_NONE = real(1.0 / _HUGE, _HUGE, optional=True)
+#: A tolerance, 0 for none.
+EPSILON = real(0.0, _HUGE)
+#: A tolerance of rules that end on every instance.
+TOLERANCE = real(1e-100, 1.0, inside=True)
+#: The share by which samples grow from batch to batch.
+GROWTH = real(0.0, 1.0)
+#: Whether the threshold is the proven one.
+PROVEN_OR_NOT = one_of("faithful", "heuristic")
+
+
+def _support(name: str, support: tuple[float, float]) -> tuple[float, float]:
+    ends = validation.interval(name, support)
+    for end in ends:
+        validation.real(name, end, -_HUGE, _HUGE)
+    validation.real(f"the length of {name}", length(ends), 1.0 / _HUGE)
+    return ends
+
+
+def _budget(name: str, budget: int, least: int) -> int:
+    samples = validation.integer(name, budget, None, MOST)
+    if samples < least:
+        raise ValueError(f"{name} must be at least {least}, one sample of each arm, got {budget}")
+    return samples
+
+
+#: An interval whose length and its square are positive numbers.
+SUPPORT = checked(_support)
+
+
+def budget(least: Callable[[Any], int], *, optional: bool = False) -> Declaration:
+    """Declare a number of samples that is at least `least` of the explorer."""
+    return checked(_budget, optional=optional, least=least)
 
 
 def length(support: tuple[float, float]) -> float:
@@ -17,49 +61,9 @@ def length(support: tuple[float, float]) -> float:
     return support[1] - support[0]
 
 
-def check_delta(delta: float) -> None:
-    """Raise unless 1e-301 < delta < 1: ``N / delta`` must be a number, and a level below it too."""
-    real("delta", delta, 1e-301, 1.0, inside=True)
-
-
-def check_noise(delta: float, sigma: float) -> None:
-    """Raise unless `delta` is a probability, and `sigma` and its square are positive."""
-    check_delta(delta)
-    real("sigma", sigma, 1.0 / _HUGE, _HUGE)
-
-
-def check_epsilon(epsilon: float) -> None:
-    """Raise unless `epsilon` is a tolerance, 0 or more."""
-    real("epsilon", epsilon, 0.0, _HUGE)
-
-
-def check_growth(growth: float) -> None:
-    """Raise unless `growth`, by which share samples grow from batch to batch, lies in [0, 1]."""
-    real("growth", growth, 0.0, 1.0)
-
-
 def grown(state: ArmStatistics, growth: float) -> int:
     """Return the outcomes of a batch: at least one, and the share `growth` of all so far, an arm's."""
     return max(1, int(growth * float(state.counts.sum()) / len(state.counts)))
-
-
-def check_factor(name: str, factor: float) -> None:
-    """Raise unless `factor` is positive, and its products with others are numbers."""
-    real(name, factor, 1.0 / _HUGE, _HUGE)
-
-
-def check_support(support: tuple[float, float]) -> None:
-    """Raise unless `support` is an interval, whose length and its square are positive numbers."""
-    interval("support", support)
-    for end in support:
-        real("support", end, -_HUGE, _HUGE)
-    real("the length of support", length(support), 1.0 / _HUGE)
-
-
-def check_budget(budget: int, least: int) -> None:
-    """Raise unless `budget` is at least `least`."""
-    if integer("budget", budget, None, MOST) < least:
-        raise ValueError(f"budget must be at least {least}, one sample of each arm, got {budget}")
 
 
 def check_samples(log2: float, names: str) -> None:

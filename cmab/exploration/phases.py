@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.exploration.parameters import check_budget
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal, best_k
@@ -152,12 +151,10 @@ class BudgetExplorer(PhasedExplorer):
 
     is_proven = False
 
-    def _check_budget(self, least: int) -> None:
-        check_budget(self.budget, least)
 
-    def affordable(self, state: Phases, pulls: int) -> int:
-        """Return `pulls` of each undecided arm, or as many as the budget still allows."""
-        return min(pulls, (self.budget - state.samples) // int(state.undecided.sum()))
+def affordable(budget: int, state: Phases, pulls: int) -> int:
+    """Return `pulls` of each undecided arm, or as many as the budget still allows."""
+    return min(pulls, (budget - state.samples) // int(state.undecided.sum()))
 
 
 def best_undecided(state: Phases, size: int) -> BoolArray:

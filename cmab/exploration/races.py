@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.confidence.radii import around, scaled_radius
-from cmab.exploration.parameters import MOST, check_delta, check_support, length
+from cmab.declared import integer
+from cmab.exploration.parameters import DELTA, MOST, N_ARMS, SUPPORT, K, length
 from cmab.exploration.phases import PhasedExplorer, Phases, settle, undecided_means
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer
 
 
+@dataclass(frozen=True, eq=False)
 class _Race(PhasedExplorer):
     """A race for the k best arms; a subclass defines `radii`."""
 
-    delta: float
-    max_pulls: int
-    support: tuple[float, float]
+    n_arms: int = field(metadata=N_ARMS)
+    k: int = field(metadata=K)
+    _: KW_ONLY
+    delta: float = field(metadata=DELTA)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
+    max_pulls: int = field(metadata=integer(1, lambda explorer: MOST // explorer.n_arms))
 
     @abstractmethod
     def radii(self, stats: ArmStatistics) -> FloatArray:
@@ -80,12 +84,6 @@ class _Race(PhasedExplorer):
             state.undecided[arms[beats | loses]] = False
             settle(state, self.k)
 
-    def _check(self) -> None:
-        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        check_delta(self.delta)
-        integer("max_pulls", self.max_pulls, 1, MOST // int(self.n_arms))
-        check_support(self.support)
-
 
 @dataclass(frozen=True, eq=False)
 class HoeffdingRace(_Race):
@@ -108,11 +106,6 @@ class HoeffdingRace(_Race):
     max_pulls : int
         The most samples of one arm.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -132,16 +125,6 @@ class HoeffdingRace(_Race):
     Races for Selecting Policies in Evolutionary Direct Policy Search, ICML 2009.
     """
 
-    n_arms: int
-    k: int
-    _: KW_ONLY
-    delta: float
-    support: tuple[float, float] = (0.0, 1.0)
-    max_pulls: int
-
-    def __post_init__(self) -> None:
-        self._check()
-
     def radii(self, stats: ArmStatistics) -> FloatArray:
         """Return ``b sqrt(ln(2 N max_pulls / delta) / 2T)``."""
         # A union over two sides, all arms and all counts up to the last.
@@ -157,11 +140,6 @@ class BernsteinRace(_Race):
     ----------
     n_arms, k, delta, support, max_pulls
         As for `HoeffdingRace`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------
@@ -180,16 +158,6 @@ class BernsteinRace(_Race):
     ----------
     V. Mnih, C. Szepesvari, J.-Y. Audibert: Empirical Bernstein Stopping, ICML 2008.
     """
-
-    n_arms: int
-    k: int
-    _: KW_ONLY
-    delta: float
-    support: tuple[float, float] = (0.0, 1.0)
-    max_pulls: int
-
-    def __post_init__(self) -> None:
-        self._check()
 
     def radii(self, stats: ArmStatistics) -> FloatArray:
         """Return ``sqrt(2 V l / T) + 3 b l / T``, V the biased variance, ``l = ln(3 N max_pulls / delta)``.

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.families import check_constrains, check_exact, possible
+from cmab.exploration.parameters import N_ARMS, K, budget
 from cmab.exploration.phases import BudgetExplorer, Phases, finish, undecided_means
 from cmab.goals import BestSuperArm, Goal, best_k
 from cmab.oracle import LinearOracle
 from cmab.theory.hardness import best_k_gaps
-from cmab.validation import integer
+
+_BUDGET = budget(lambda explorer: explorer.n_arms + 1)
 
 
 class _OneAPhase(BudgetExplorer):
@@ -81,11 +83,6 @@ class SAR(_BestK):
     budget : int
         Samples that may be taken, more than `n_arms`.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import SAR, Session
@@ -97,14 +94,10 @@ class SAR(_BestK):
     S. Bubeck, T. Wang, N. Viswanathan: Multiple Identifications in Multi-Armed Bandits, ICML 2013.
     """
 
-    n_arms: int
-    k: int
+    n_arms: int = field(metadata=N_ARMS)
+    k: int = field(metadata=K)
     _: KW_ONLY
-    budget: int
-
-    def __post_init__(self) -> None:
-        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        self._check_budget(self.n_arms + 1)
+    budget: int = field(metadata=_BUDGET)
 
     def decide(self, state: Phases) -> None:
         """Decide one arm; after the last phase but one the last arm is decided without more samples."""
@@ -126,11 +119,6 @@ class SuccessiveRejects(_BestK):
     budget : int
         Samples that may be taken, more than `n_arms`.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import Session, SuccessiveRejects
@@ -142,14 +130,10 @@ class SuccessiveRejects(_BestK):
     J.-Y. Audibert, S. Bubeck, R. Munos: Best Arm Identification in Multi-Armed Bandits, COLT 2010.
     """
 
-    n_arms: int
+    n_arms: int = field(metadata=N_ARMS)
     _: KW_ONLY
-    budget: int
+    budget: int = field(metadata=_BUDGET)
     k = 1
-
-    def __post_init__(self) -> None:
-        integer("n_arms", self.n_arms, 2)
-        self._check_budget(self.n_arms + 1)
 
     def decide(self, state: Phases) -> None:
         """Drop the worst mean, the higher index first; accept the arm that is left."""
@@ -196,17 +180,16 @@ class CSAR(_OneAPhase):
 
     oracle: LinearOracle
     _: KW_ONLY
-    budget: int
+    budget: int = field(metadata=_BUDGET)
 
     @property
     def goal(self) -> Goal:
-        """The best super arm."""
         return BestSuperArm(self.oracle)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_exact(self.oracle)
         check_constrains(self.oracle)
-        self._check_budget(self.oracle.n_arms + 1)
 
     @property
     def n_arms(self) -> int:  # type: ignore[override]

@@ -68,12 +68,10 @@ class RuledExplorer(SamplingExplorer):
             self._decide(state, state.memory, 0.0)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the arms that the rule samples next."""
         size, chosen = self._decide(state, state.memory.copy(), self._coin(rng))
         return chosen[: abs(size)]
 
     def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether the rule stops."""
         return self._decide(state, state.memory.copy(), 0.0)[0] < 0
 
     def _coin(self, rng: np.random.Generator) -> float:

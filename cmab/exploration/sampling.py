@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.exploration.parameters import check_noise
+from cmab.exploration.parameters import DELTA, N_ARMS, K
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):
     """Base of explorers whose state is `ArmStatistics`: every arm first, then what `critical` says."""
 
+    epsilon: float = 0.0
     initial_pulls = 1
     in_kernel = (*Explorer.in_kernel, "critical", "can_stop")
 
     def initial_state(self) -> ArmStatistics:
-        """Return the statistics before the first outcome."""
         return ArmStatistics.empty(self.n_arms)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in outcomes."""
         state.update(feedback)
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
@@ -40,7 +38,6 @@ class SamplingExplorer(Explorer[ArmStatistics]):
         return np.flatnonzero(state.counts < self.initial_pulls)
 
     def is_done(self, state: ArmStatistics) -> bool:
-        """Return whether the stopping rule holds."""
         # The mean of an arm without outcomes is 0, which no stopping rule may take for evidence.
         return bool(state.counts.min() >= self.initial_pulls) and self.can_stop(state)
 
@@ -57,20 +54,15 @@ class SamplingExplorer(Explorer[ArmStatistics]):
 class BestK(SamplingExplorer):
     """Base of explorers for the `k` best arms."""
 
-    n_arms: int
-    k: int
+    n_arms: int = field(metadata=N_ARMS)
+    k: int = field(metadata=K)
     _: KW_ONLY
-    delta: float
-
-    def __post_init__(self) -> None:
-        integer("k", self.k, 1, integer("n_arms", self.n_arms, 2) - 1)
-        # A rule for a support has no field of this name.
-        check_noise(self.delta, vars(self).get("sigma", 1.0))
+    delta: float = field(metadata=DELTA)
 
     @property
     def goal(self) -> Goal:
-        """The best `k` arms."""
-        return ExploreM(self.k)
+        """Every arm within `epsilon` of the k-th best; without a tolerance the best `k`."""
+        return ExploreM(self.k, self.epsilon)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the k best means."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence.radii import mixture_threshold
 from cmab.exploration.families import check_exact, check_takes_any_mean, possible, rivals_of
-from cmab.exploration.parameters import check_epsilon, check_growth, check_noise, grown
+from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE, grown
 from cmab.exploration.sampling import SamplingExplorer
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
@@ -92,16 +92,14 @@ class SuperArmGLR(SamplingExplorer):
     oracle: LinearOracle
     _: KW_ONLY
     super_arms: Sequence[Sequence[int]] | None = None
-    delta: float
-    sigma: float = 0.5
-    epsilon: float = 0.0
-    growth: float = 0.0
+    delta: float = field(metadata=DELTA)
+    sigma: float = field(default=0.5, metadata=POSITIVE)
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    growth: float = field(default=0.0, metadata=GROWTH)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_exact(self.oracle)
-        check_noise(self.delta, self.sigma)
-        check_epsilon(self.epsilon)
-        check_growth(self.growth)
         check_takes_any_mean(self.oracle)
         if self.super_arms is not None:
             family = listed("super_arms", self.super_arms, "super arms")
@@ -123,7 +121,6 @@ class SuperArmGLR(SamplingExplorer):
         return BestSuperArm(self.oracle, self.epsilon)
 
     def pulls(self, state: ArmStatistics) -> int:
-        """Return how many outcomes are taken at once."""
         return grown(state, self.growth)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cmab.compiled.forms import Rule
-from cmab.exploration.best_arm import BestArmRule
-from cmab.validation import real
+from cmab.declared import real
+from cmab.exploration.likelihood import LikelihoodStop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _TopTwo(BestArmRule):
+class _TopTwo(LikelihoodStop):
     """Base: the leader gets the share `beta` of the samples."""
 
-    beta: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("beta", self.beta, 0.0, 1.0, inside=True)
+    k: int = field(default=1, init=False)
+    beta: float = field(default=0.5, metadata=real(0.0, 1.0, inside=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +45,6 @@ class EBTCI(_TopTwo):
     beta : float
         Share of the leader, in (0, 1).
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import EBTCI, identify
@@ -67,7 +59,6 @@ class EBTCI(_TopTwo):
     """
 
     def rule(self) -> Rule:
-        """Return the compiled rule."""
         from cmab.exploration._kernels_top_two import eb_tci_rule
 
         return eb_tci_rule(self._stop, self.beta)
@@ -98,11 +89,6 @@ class TTUCB(_TopTwo):
         As of `BestKGLR`: "heuristic" certifies nothing.
     beta : float
         Share of the leader, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------

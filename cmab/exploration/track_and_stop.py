@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from cmab.arrays import IntArray
 from cmab.compiled.forms import Rule
-from cmab.exploration.best_arm import BestArmRule
-from cmab.exploration.parameters import check_growth
-from cmab.goals import best_k
-from cmab.statistics import ArmStatistics
-from cmab.validation import integer
+from cmab.exploration.likelihood import LikelihoodStop
+from cmab.exploration.parameters import GROWTH, K
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TrackAndStop(BestArmRule):
+class TrackAndStop(LikelihoodStop):
     """Lazy Track-and-Stop (Garivier and Kaufmann 2016) for the best arm or the k best, with D-tracking.
 
     The proportions of `cmab.theory.characteristic_time` (for k > 1 those of `cmab.theory.best_k_time`, within
@@ -45,11 +41,6 @@ class TrackAndStop(BestArmRule):
         Share by which the samples grow between plans, in [0, 1]; 0 plans at every sample, as published, and
         takes 5 to 10 % fewer samples than 0.1 on the instances of the paper, at many times the work.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import TrackAndStop, identify
@@ -64,22 +55,8 @@ class TrackAndStop(BestArmRule):
     from memory).
     """
 
-    k: int = 1
-    growth: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("k", self.k, 1, self.n_arms - 1)
-        check_growth(self.growth)
-
-    @property
-    def n_best(self) -> int:
-        """How many arms are returned."""
-        return self.k
-
-    def recommend(self, state: ArmStatistics) -> IntArray:
-        """Return the k best means."""
-        return best_k(state.means, self.k)
+    k: int = field(default=1, metadata=K)
+    growth: float = field(default=0.1, metadata=GROWTH)
 
     def rule(self) -> Rule:
         """Return the compiled rule, which remembers when the plan is due, and the plan."""

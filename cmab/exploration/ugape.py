@@ -1,36 +1,77 @@
-"""UGapE: unified gap-based exploration with fixed confidence."""
+"""UGapE: unified gap-based exploration with fixed confidence or budget, for one bandit or several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Rule
 from cmab.confidence.radii import anytime_radii, around, bernstein_radii
-from cmab.exploration.parameters import check_epsilon, check_noise, check_support, length
+from cmab.exploration.gap_based import BUDGET, FixedBudgetRule
+from cmab.exploration.parameters import (
+    EPSILON,
+    N_ARMS,
+    POSITIVE,
+    POSITIVE_OR_NONE,
+    SUPPORT,
+    K,
+    length,
+)
 from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
-from cmab.goals import ExploreEach, ExploreM, Goal, bandit_sizes, best_of_each
+from cmab.explorer import Explorer
+from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
+from cmab.renamed import warn
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer
 
 
-class UGapERule(RuledExplorer):
-    """Base of the family: the arms of least gap index."""
+class SeveralBandits(Explorer[ArmStatistics]):
+    """Base of explorers whose `n_arms` may be the numbers of arms of several bandits.
 
-    k: int
-    delta: float
-    epsilon: float
-    arms_per_bandit: Sequence[int]
+    These are kept as `bandits`, and `n_arms` is their sum.
+    """
+
+    bandits: Sequence[int] | None
+
+    def __post_init__(self) -> None:
+        given: Any = self.n_arms
+        sizes: Any = self.bandits
+        if sizes is None and isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes):
+            sizes = given
+        if sizes is not None:
+            object.__setattr__(
+                self, "bandits", tuple(bandit_sizes(sizes, "n_arms" if sizes is given else "bandits"))
+            )
+            object.__setattr__(self, "n_arms", sum(self.arms_per_bandit))
+            if sizes is not given and given != self.n_arms:
+                raise ValueError(f"n_arms must be the sum of bandits, {self.n_arms}, got {given!r}")
+        super().__post_init__()
+
+    @property
+    def arms_per_bandit(self) -> Sequence[int]:
+        """The number of arms of each bandit."""
+        return (self.n_arms,) if self.bandits is None else self.bandits
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UGapERule(SeveralBandits, RuledExplorer, BestK):
+    """Base of the rules with fixed confidence: the arms of least gap index."""
+
+    n_arms: int | Sequence[int] = field(metadata=N_ARMS, kw_only=False)  # type: ignore[assignment]
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    bandits: Sequence[int] | None = None
     _by_variance = False
 
     @property
     def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
-        return ExploreM(self.k, self.epsilon)
+        """Every arm within `epsilon` of the k-th best of its bandit."""
+        if self.bandits is None:
+            return super().goal
+        return ExploreEach(self.bandits, self.k, epsilon=self.epsilon)
 
     @property
     def _length(self) -> float:
@@ -66,93 +107,31 @@ class UGapERule(RuledExplorer):
         return np.flatnonzero(is_chosen)
 
 
-@dataclass(frozen=True, eq=False)
-class MultiBanditUGapEc(UGapERule):
-    """UGapEc for several bandits at once (Gabillon et al. 2012): the k best arms of each.
-
-    The bandit whose present answer is the least sure is sampled, until all are sure enough. With probability
-    at least ``1 - delta`` every returned arm has a mean of at least the k-th largest of its bandit less
-    `epsilon`: the radii of all arms of all bandits hold at once, so nothing else changes in the proof.
-
-    Parameters
-    ----------
-    arms_per_bandit : sequence of int
-        Number of arms of each bandit, at least 2; the arms are numbered one bandit after the other.
-    k : int
-        How many arms of each bandit to return, fewer than it has.
-    delta : float
-        Probability that the answer for some bandit is wrong, in (0, 1).
-    epsilon : float
-        Tolerance, 0 for the best k exactly.
-    sigma : float
-        Sub-Gaussian scale of the outcomes; half the length of their support will do.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
-    Examples
-    --------
-    >>> from cmab import MultiBanditUGapEc, identify
-    >>> from instances import BernoulliArms
-    >>> explorer = MultiBanditUGapEc(arms_per_bandit=(2, 3), k=1, delta=0.1)
-    >>> identify(explorer, BernoulliArms([0.9, 0.1, 0.2, 0.1, 0.8]), rng=0).arms
-    [array([0, 4])]
-
-    References
-    ----------
-    V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification: A Unified Approach to Fixed Budget
-    and Fixed Confidence, NIPS 2012, Figures 1 and 2. The paper leaves several bandits to its technical
-    report; the rule here is its counterpart of `MultiBanditUGapEb`.
-    """
-
-    arms_per_bandit: Sequence[int]
-    k: int
-    _: KW_ONLY
-    delta: float
-    epsilon: float = 0.0
-    sigma: float = 0.5
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "arms_per_bandit", tuple(bandit_sizes(self.arms_per_bandit)))
-        integer("k", self.k, 1, min(self.arms_per_bandit) - 1)
-        check_noise(self.delta, self.sigma)
-        check_epsilon(self.epsilon)
-
-    @property
-    def n_arms(self) -> int:  # type: ignore[override]
-        """Number of arms of all bandits."""
-        return sum(self.arms_per_bandit)
-
-    @property
-    def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best of its bandit."""
-        return ExploreEach(self.arms_per_bandit, self.k, epsilon=self.epsilon)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class UGapEc(UGapERule, BestK):
+class UGapEc(UGapERule):
     """UGapEc (Gabillon et al. 2012): the arms of least gap index; the less sampled of two critical arms.
 
     With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
     `epsilon`. The paper's b is ``2 sigma``; its c is 1/2, and ties go to the lower index.
 
+    Of several bandits, the one whose present answer is the least sure is sampled, until all are sure enough.
+    The radii of all arms of all bandits hold at once, so nothing else changes in the proof.
+
     Parameters
     ----------
-    n_arms, k : int
-        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
+    n_arms : int or sequence of int
+        Number of arms; or of several bandits the number of arms of each, at least 2. The arms are numbered
+        one bandit after the other.
+    k : int
+        How many arms to return, of each bandit, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
         Tolerance, 0 for the best k exactly.
     sigma : float
         Sub-Gaussian scale of the outcomes; half the length of their support will do.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
+    bandits : sequence of int, optional
+        The number of arms of each bandit, as it is kept if `n_arms` is a sequence.
 
     Examples
     --------
@@ -160,28 +139,22 @@ class UGapEc(UGapERule, BestK):
     >>> from instances import BernoulliArms
     >>> identify(UGapEc(3, k=1, delta=0.1), BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
     [array([0])]
+    >>> explorer = UGapEc((2, 3), k=1, delta=0.1)
+    >>> identify(explorer, BernoulliArms([0.9, 0.1, 0.2, 0.1, 0.8]), rng=0).arms
+    [array([0, 4])]
 
     References
     ----------
     V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification: A Unified Approach to Fixed Budget
-    and Fixed Confidence, NIPS 2012, Figures 1 and 2.
+    and Fixed Confidence, NIPS 2012, Figures 1 and 2. The paper leaves several bandits to its technical
+    report; the rule here is its counterpart of `UGapEb`.
     """
 
-    epsilon: float = 0.0
-    sigma: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_epsilon(self.epsilon)
-
-    @property
-    def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]
-        """One bandit."""
-        return (self.n_arms,)
+    sigma: float = field(default=0.5, metadata=POSITIVE)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class UGapEcV(UGapERule, BestK):
+class UGapEcV(UGapERule):
     """UGapEc with empirical-Bernstein radii, for arms of small variance: every arm twice at first.
 
     The radius is ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))``, V the unbiased variance. The paper leaves the
@@ -190,19 +163,10 @@ class UGapEcV(UGapERule, BestK):
 
     Parameters
     ----------
-    n_arms, k : int
-        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
-    delta : float
-        Probability of failure, in (0, 1).
-    epsilon : float
-        Tolerance, 0 for the best k exactly.
+    n_arms, k, delta, epsilon, bandits
+        As for `UGapEc`.
     support : tuple of float
         Interval of the outcomes.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------
@@ -218,19 +182,90 @@ class UGapEcV(UGapERule, BestK):
     Sample-Variance Penalization, COLT 2009, Theorem 4.
     """
 
-    epsilon: float = 0.0
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
 
     # The unbiased variance divides by T - 1.
     initial_pulls = 2
     _by_variance = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_epsilon(self.epsilon)
-        check_support(self.support)
 
-    @property
-    def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]
-        """One bandit."""
-        return (self.n_arms,)
+@dataclass(frozen=True, eq=False)
+class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
+    """UGapEb (Gabillon et al. 2012): the k best arms, of one bandit or of several, with a fixed budget.
+
+    Samples the less known of the two arms that make the present answer doubtful, in the bandit whose answer
+    is the least sure; returns the answer whose bound on the regret was the smallest of all steps. It
+    certifies nothing.
+
+    Parameters
+    ----------
+    n_arms, k, bandits
+        As for `UGapEc`.
+    epsilon : float
+        Tolerance, at least 0, of `goal`; the rule itself uses it only where `a` is left out.
+    support : tuple of float
+        Interval of the outcomes, of length b.
+    budget : int
+        Samples that may be taken, more than there are arms.
+    a : float, optional
+        Exploration parameter; ``(budget - n_arms) / (4 H)`` is the paper's, with H of
+        `cmab.theory.hardness.ugape_hardness`. Left out, H is estimated at each step from the empirical gaps
+        plus ``b sqrt(1 / 2T)``, our choice, for which nothing is proven.
+    c : float
+        Factor of the estimated `a`, used only where `a` is left out; 1 is the constant of the proof, which
+        explores too little on most instances (4 is about ``budget / H``).
+
+    Examples
+    --------
+    >>> from cmab import UGapEb
+    >>> UGapEb(20, k=3, budget=2000).n_arms, UGapEb((3, 4), k=1, budget=100).n_arms
+    (20, 7)
+
+    References
+    ----------
+    V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification, a Unified Approach to Fixed Budget
+    and Fixed Confidence, NIPS 2012, Figures 1 and 2.
+    """
+
+    n_arms: int | Sequence[int] = field(metadata=N_ARMS)  # type: ignore[assignment]
+    k: int = field(metadata=K)
+    _: KW_ONLY
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
+    budget: int = field(metadata=BUDGET)
+    a: float | None = field(default=None, metadata=POSITIVE_OR_NONE)
+    c: float = field(default=1.0, metadata=POSITIVE)
+    bandits: Sequence[int] | None = None
+
+    def rule(self) -> Rule:
+        """Return the compiled rule: a scan of all arms."""
+        from cmab.exploration._kernels_budget import ugapeb_rule
+
+        parameters = self.a, self.epsilon, length(self.support), self.c
+        return ugapeb_rule(self.budget, self.k, self.arms_per_bandit, *parameters)
+
+    def recommend(self, state: ArmStatistics) -> IntArray:
+        """Return the surest answers so far; before every arm was seen, the best means."""
+        if len(self.unseen(state)):
+            return super().recommend(state)
+        # `memory`: of each bandit the least bound so far, then for each arm whether it
+        # is in the answer of that step.
+        return np.flatnonzero(state.memory[len(self.arms_per_bandit) :])
+
+
+class MultiBanditUGapEc(UGapEc):
+    """The former name of `UGapEc` for several bandits."""
+
+    def __new__(cls, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> UGapEc:  # type: ignore[misc]
+        """Return what the former name stands for, with a warning."""
+        warn("MultiBanditUGapEc", "UGapEc")
+        return UGapEc(arms_per_bandit, k, **parameters)
+
+
+class MultiBanditUGapEb(UGapEb):
+    """The former name of `UGapEb` for several bandits."""
+
+    def __new__(cls, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> UGapEb:  # type: ignore[misc]
+        """Return what the former name stands for, with a warning."""
+        warn("MultiBanditUGapEb", "UGapEb")
+        return UGapEb(arms_per_bandit, k, **parameters)

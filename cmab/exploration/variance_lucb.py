@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,10 +12,9 @@ from cmab.arrays import FloatArray
 from cmab.compiled.forms import Rule
 from cmab.confidence.variances import one_sided_evidence
 from cmab.exploration.lucb import best_mask
-from cmab.exploration.parameters import check_epsilon, check_support
+from cmab.exploration.parameters import EPSILON, SUPPORT
 from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
-from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
 
 
@@ -23,16 +22,7 @@ from cmab.statistics import ArmStatistics
 class VarianceLUCB(RuledExplorer, BestK):
     """Base of the two: both critical arms, the levels of LUCB++, and a stop where overlaps are `epsilon`."""
 
-    epsilon: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_epsilon(self.epsilon)
-
-    @property
-    def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best."""
-        return ExploreM(self.k, self.epsilon)
+    epsilon: float = field(default=0.0, metadata=EPSILON)
 
     @property
     def levels(self) -> tuple[float, float]:
@@ -75,11 +65,6 @@ class BernsteinLUCB(VarianceLUCB):
     support : tuple of float
         Interval of the outcomes.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     The intervals are those of `cmab.confidence.anytime_bernstein_radii`, where their proof is, at the levels
@@ -103,11 +88,7 @@ class BernsteinLUCB(VarianceLUCB):
     random variables by betting, JRSS-B 2024. The bets are ours.
     """
 
-    support: tuple[float, float] = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_support(self.support)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
 
     def rule(self) -> Rule:
         """Return the compiled rule: a scan of all arms, of which those that were sampled get new radii."""
@@ -135,11 +116,6 @@ class StudentLUCB(VarianceLUCB):
         Probability of failure, in (0, 1).
     epsilon : float
         Tolerance, 0 for the best k exactly.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Notes
     -----

@@ -226,7 +226,7 @@ class LinearOracle(Oracle):
                 f"solve_root of {shown(self)} ended after root_limit = {limit:,} linear problems. Its super"
                 f" arm is worth at most {loss:.0e} less than the best one, which adds at most as much to the"
                 " regret of the round. Set `root_limit` of the oracle to None to search on, which may take"
-                " exponential time, or play AESCB, which tolerates such a loss by its design",
+                " exponential time, or play ESCB with a tolerance, which allows such a loss by its design",
                 RuntimeWarning,
                 stacklevel=3,
             )

@@ -12,7 +12,6 @@ from cmab.policies.contextual_mnl import ContextualMNLTS as ContextualMNLTS
 from cmab.policies.contextual_mnl import ContextualMNLUCB as ContextualMNLUCB
 from cmab.policies.cucb import CUCB as CUCB
 from cmab.policies.discounted import DiscountedCUCB as DiscountedCUCB
-from cmab.policies.escb import AESCB as AESCB
 from cmab.policies.escb import ESCB as ESCB
 from cmab.policies.escb import OLSUCB as OLSUCB
 from cmab.policies.etcg import ETCG as ETCG

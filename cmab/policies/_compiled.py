@@ -14,7 +14,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import check_vector, interval, per_arm, shown
+from cmab.validation import check_vector, per_arm, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,6 @@ class CompiledIndexPolicy(IndexPolicy):
         return Kernel(self.rule(), reals=self._reals, is_random=self.is_random, learning=learning)
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
-        """Return one index for each base arm, shape (n_arms,)."""
         # Rejection sampling never ends with nan, and rules read as many parameters as the oracle has arms.
         check_vector("stats.means", stats.means, self.oracle.n_arms)
         out = np.empty(len(stats.means))
@@ -101,7 +100,6 @@ class OptimisticPolicy(CompiledIndexPolicy):
     """What policies share whose rule is ``optimistic_means``; their `parameters` are ``pack_optimism``'s."""
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_optimism import optimistic_means
 
         return optimistic_means
@@ -128,7 +126,7 @@ def pack_optimism(
 
     With `radius_factor` 0 there is no radius, and optimism is left for arms never seen only.
     """
-    low, high = interval("support", support)
+    low, high = support
     weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)
     if (prior_mean is None) != (not weights.any()):
         raise ValueError(

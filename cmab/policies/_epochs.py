@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Self
 
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.declared import real
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
-from cmab.oracle import Oracle, require_oracle
+from cmab.oracle import Oracle
 from cmab.policies._in_play import InPlay, InPlayStatistics
 from cmab.statistics import count
-from cmab.validation import real, shown
+from cmab.validation import shown
 
 #: Keys are drawn once a run, and kept in files as JSON's numbers.
 KEYS = 2**53
@@ -49,12 +50,12 @@ class EpochStatistics(InPlayStatistics):
     key: int = 0
 
     def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to."""
         super().check(fresh)
         count("epochs", self.epochs, self.rounds)
         count("key", self.key, KEYS - 1)
 
 
+@dataclass(frozen=True, eq=False)
 class Epochs(InPlay[EpochStatistics]):
     """A rule that has an assortment of its own for each epoch, by what it takes the attractions to be.
 
@@ -66,14 +67,21 @@ class Epochs(InPlay[EpochStatistics]):
     holds.
     """
 
-    max_attraction: float
+    oracle: Oracle
+    _: KW_ONLY
+    max_attraction: float = field(default=1.0, metadata=real(0.0, 1e6))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        largest = self.max_attraction
+        if getattr(self.oracle, "max_attraction", largest) != largest:
+            raise ValueError(f"max_attraction must be that of {self.oracle!r}, got {largest:g}")
 
     @abstractmethod
     def attractions(self, state: EpochStatistics) -> FloatArray:
         """Return what the oracle is to take for each item's attraction in this epoch, shape (n_arms,)."""
 
     def initial_state(self) -> EpochStatistics:
-        """Return empty statistics."""
         return EpochStatistics.empty(self.oracle.n_arms)
 
     def update(self, state: EpochStatistics, feedback: Feedback) -> None:
@@ -96,12 +104,6 @@ class Epochs(InPlay[EpochStatistics]):
         if self.oracle.sense == "min" or not feedback.outcomes.any():
             state.epochs += 1
             state.super_arm = self._solve(state)
-
-    def _check_attraction(self) -> None:
-        require_oracle(self.oracle)
-        largest = real("max_attraction", self.max_attraction, 0.0, 1e6)
-        if getattr(self.oracle, "max_attraction", largest) != largest:
-            raise ValueError(f"max_attraction must be that of {self.oracle!r}, got {largest:g}")
 
     def _bounded(self, state: EpochStatistics, over: FloatArray, values: FloatArray) -> FloatArray:
         """Return `values` within the range of attractions; the optimistic end for items without an epoch."""

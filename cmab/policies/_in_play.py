@@ -31,7 +31,6 @@ class InPlayStatistics(ArmStatistics):
     super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to."""
         super().check(fresh)
         arm_indices("super_arm", self.super_arm, MOST_ARMS)
 

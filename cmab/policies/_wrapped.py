@@ -47,7 +47,6 @@ class WrappedPolicy(Policy[State]):
 
     @verb
     def initial_state(self, rng: np.random.Generator | None = None) -> State:
-        """Return the state of the other policy before the first round."""
         state: State = self.policy.initial_state(rng)
         return state
 
@@ -71,5 +70,4 @@ class WrappedPolicy(Policy[State]):
         ticket: Ticket | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        """Take in one round of feedback, as the other policy does."""
         self.policy.update(self._learned(state), feedback, ticket, rng)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+import math
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.declared import flag, integer, interval, real
 from cmab.feedback import Feedback
-from cmab.oracle import require_oracle
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
 from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
-from cmab.validation import check_flag, integer, interval, real, vector
+from cmab.validation import vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,6 @@ class Greedy(OptimisticPolicy):
     support : tuple of float
         Interval of the outcomes.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import Feedback, Greedy, Session
@@ -51,10 +47,9 @@ class Greedy(OptimisticPolicy):
     prior_mean: ArrayLike | None = None
     _: KW_ONLY
     prior_weight: ArrayLike = 0.0
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         return pack_optimism(self.oracle, self.support, self.prior_mean, self.prior_weight)
 
 
@@ -77,11 +72,6 @@ class EpsilonGreedy(CompiledIndexPolicy):
     support : tuple of float
         Interval of the outcomes.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import EpsilonGreedy, Session
@@ -95,23 +85,19 @@ class EpsilonGreedy(CompiledIndexPolicy):
     Learning 47 (2002), Figure 3.
     """
 
-    epsilon: float = 0.1
+    epsilon: float = field(default=0.1, metadata=real(0.0, lambda policy: math.inf if policy.decay else 1.0))
     _: KW_ONLY
-    decay: bool = False
-    support: tuple[float, float] = (0.0, 1.0)
+    decay: bool = field(default=False, metadata=flag())
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
 
         return epsilon_greedy_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
-        check_flag("decay", self.decay)
-        epsilon = real("epsilon", self.epsilon, 0.0, np.inf if self.decay else 1.0)
-        return np.concatenate([[epsilon, float(self.decay)], pack_optimism(self.oracle, self.support)])
+        return np.concatenate([[self.epsilon, float(self.decay)], pack_optimism(self.oracle, self.support)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +114,6 @@ class RandomPolicy(CompiledIndexPolicy):
     support : tuple of float
         Interval that the random means are drawn from.
 
-    Raises
-    ------
-    ValueError
-        If `support` is no interval.
-
     Examples
     --------
     >>> from cmab import Session, RandomPolicy
@@ -142,18 +123,16 @@ class RandomPolicy(CompiledIndexPolicy):
     (array([4, 8]), array([0, 4]))
     """
 
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     learns: ClassVar[bool] = False
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
 
         return epsilon_greedy_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         # Epsilon-greedy with epsilon = 1.
         return np.concatenate([[1.0, 0.0], pack_optimism(self.oracle, self.support)])
 
@@ -174,11 +153,6 @@ class ExploreThenCommit(IndexPolicy):
     support : tuple of float
         Interval of the outcomes.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import ExploreThenCommit, Feedback, Session
@@ -190,14 +164,9 @@ class ExploreThenCommit(IndexPolicy):
     array([0.7, 0. , 0. ])
     """
 
-    exploration_rounds: int = 1000
+    exploration_rounds: int = field(default=1000, metadata=integer(0))
     _: KW_ONLY
-    support: tuple[float, float] = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        require_oracle(self.oracle)
-        integer("exploration_rounds", self.exploration_rounds, 0)
-        interval("support", self.support)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
         """Return random means while exploring, estimates afterwards, shape (n_arms,)."""
@@ -249,11 +218,9 @@ class Clairvoyant(CompiledIndexPolicy):
     learns: ClassVar[bool] = False
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_optimism import known_means
 
         return known_means
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         return vector("means", self.means, self.oracle.n_arms)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.declared import interval, real
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.thompson import pack_beta
-from cmab.validation import real
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,6 @@ class BayesUCB(CompiledIndexPolicy):
     support : tuple of float
         Interval of the outcomes.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import BayesUCB, ArmStatistics, Feedback
@@ -54,20 +49,17 @@ class BayesUCB(CompiledIndexPolicy):
     (Algorithm 1 with c = 0, which they use in practice; from memory).
     """
 
-    level: float | None = None
+    level: float | None = field(default=None, metadata=real(0.0, 1.0, inside=True, optional=True))
     _: KW_ONLY
     prior_mean: ArrayLike | None = None
     prior_weight: ArrayLike = 2.0
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_shared import bayes_indices
 
         return bayes_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
-        level = 0.0 if self.level is None else real("level", self.level, 0.0, 1.0, inside=True)
         prior = pack_beta(self.oracle, self.support, self.prior_mean, self.prior_weight)
-        return np.append(prior, [level, self.oracle.sign])
+        return np.append(prior, [self.level or 0.0, self.oracle.sign])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.declared import interval
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.validation import interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,6 @@ class BCUCB(CompiledIndexPolicy):
         The family of super arms.
     support : tuple of float
         Interval of the outcomes.
-
-    Raises
-    ------
-    ValueError
-        If `support` is no interval.
 
     Examples
     --------
@@ -53,14 +48,12 @@ class BCUCB(CompiledIndexPolicy):
     """
 
     _: KW_ONLY
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_confidence import bernstein_indices
 
         return bernstein_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
-        return np.array([self.oracle.sign, *interval("support", self.support)])
+        return np.array([self.oracle.sign, *self.support])

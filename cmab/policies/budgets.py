@@ -10,13 +10,14 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
+from cmab.declared import integer, real
 from cmab.feedback import Feedback
 from cmab.guards import Takes
-from cmab.oracle import Oracle, require_oracle
+from cmab.oracle import Oracle
 from cmab.policy import Policy, best_within, fits, refuse_parts
-from cmab.statistics import ArmStatistics
+from cmab.statistics import ArmStatistics, count
 from cmab.ticket import Ticket
-from cmab.validation import check_vector, integer, real, shown, vector
+from cmab.validation import check_vector, shown, vector
 
 
 @dataclass
@@ -62,7 +63,7 @@ class BudgetState:
             If an array has another shape, or a number is out of its range.
         """
         self.earned.check(fresh.earned)
-        integer("pending", self.pending, 0)
+        count("pending", self.pending)
         for name, high in (("counts", math.inf), ("costs", 1.0), ("spent", math.inf), ("prices", math.inf)):
             mine, its = getattr(self, name), getattr(fresh, name)
             if (mine.shape, mine.dtype) != (its.shape, its.dtype):
@@ -133,9 +134,9 @@ class PrimalDualCUCB(Policy[BudgetState]):
     oracle: Oracle
     budgets: ArrayLike
     _: KW_ONLY
-    horizon: int
-    radius_factor: float = 1.0
-    rate: float = 1.0
+    horizon: int = field(metadata=integer(1))
+    radius_factor: float = field(default=1.0, metadata=real(0.0, 1e100))
+    rate: float = field(default=1.0, metadata=real(0.0))
     support: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
     may_rest: ClassVar[bool] = True
     _takes: ClassVar[Takes] = {"budgets_left": (fits,)}
@@ -143,8 +144,8 @@ class PrimalDualCUCB(Policy[BudgetState]):
     _worst: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         oracle = self.oracle
-        require_oracle(oracle)
         if not oracle.is_linear:
             raise ValueError(f"oracle must be linear, got {shown(oracle)}")
         worst = oracle.max_size
@@ -152,16 +153,12 @@ class PrimalDualCUCB(Policy[BudgetState]):
             worst = min(worst, len(oracle.solve(np.ones(oracle.n_arms), np.random.default_rng(0))))
         object.__setattr__(self, "_worst", worst)
         object.__setattr__(self, "budgets", vector("budgets", self.budgets, None, 0.0))
-        integer("horizon", self.horizon, 1)
-        real("radius_factor", self.radius_factor, 0.0, 1e100)
-        real("rate", self.rate, 0.0)
         if not len(self._totals) or (self._totals < max(worst, 1)).any():
             raise ValueError(
                 f"budgets must bear one round at least, {max(worst, 1)} of each resource, got {self._totals}"
             )
 
     def initial_state(self) -> BudgetState:
-        """Return the state in which nothing is known and nothing is spent."""
         m, resources = self.oracle.n_arms, len(self._totals)
         arrays = np.zeros(m, np.int64), np.zeros((resources, m)), np.zeros(resources), np.zeros(resources)
         return BudgetState(ArmStatistics.empty(m), *arrays)

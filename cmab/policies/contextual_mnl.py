@@ -9,14 +9,14 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.declared import real
 from cmab.feedback import Feedback, check_arrays
 from cmab.linear.logistic import expected
 from cmab.linear.statistics import LinearStatistics
-from cmab.oracle import require_oracle
 from cmab.policies._epochs import refuse_baskets
 from cmab.policies.linear import LinearPolicy
 from cmab.ticket import Ticket
-from cmab.validation import real, shown
+from cmab.validation import shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,10 +51,9 @@ class ContextualMNL(LinearPolicy):
     support: tuple[float, float] | None = field(init=False, default=(0.0, 1.0), repr=False)
 
     def __post_init__(self) -> None:
-        require_oracle(self.oracle)
+        super().__post_init__()
         if self.oracle.n_choices != self.oracle.n_arms:
             raise ValueError(f"oracle must have items as base arms, got {shown(self.oracle)}")
-        super().__post_init__()
 
     @abstractmethod
     def utilities(
@@ -157,11 +156,7 @@ class ContextualMNLUCB(ContextualMNL):
     """
 
     _: KW_ONLY
-    factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("factor", self.factor, 0.0)
+    factor: float = field(default=1.0, metadata=real(0.0))
 
     def utilities(
         self,
@@ -219,11 +214,7 @@ class ContextualMNLTS(ContextualMNL):
     """
 
     _: KW_ONLY
-    factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("factor", self.factor, 0.0, inside=True)
+    factor: float = field(default=1.0, metadata=real(0.0, inside=True))
 
     def utilities(
         self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator

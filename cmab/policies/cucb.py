@@ -63,7 +63,6 @@ class CUCB(OptimisticPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         if not isinstance(self.radius, LogRadius):
             raise ValueError(f"radius must be a LogRadius, got {shown(self.radius)}")
         radius = (self.radius.coefficient, self.radius.loglog, self.radius_factor)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.declared import interval, real
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.validation import interval, real
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +34,6 @@ class DiscountedCUCB(CompiledIndexPolicy):
     support : tuple of float
         Interval of the outcomes: indices are capped to it, and the radius scales with its length.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import CUCB, DiscountedCUCB, simulate
@@ -60,10 +55,10 @@ class DiscountedCUCB(CompiledIndexPolicy):
     section 2 (D-UCB), with one discounted mean for each base arm and CUCB's radius.
     """
 
-    discount: float = 0.99
+    discount: float = field(default=0.99, metadata=real(0.0, 1.0))
     _: KW_ONLY
-    radius_factor: float = 1.0
-    support: tuple[float, float] = (0.0, 1.0)
+    radius_factor: float = field(default=1.0, metadata=real(0.0))
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("discount",)
 
     def memory(self) -> FloatArray:
@@ -71,23 +66,18 @@ class DiscountedCUCB(CompiledIndexPolicy):
         return np.zeros(2 * self.oracle.n_arms + 1)
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_discounted import discounted_bounds
 
         return discounted_bounds
 
     def learning_rule(self) -> Any:
-        """Return the compiled learning rule."""
         from cmab.policies._kernels_discounted import discount
 
         return discount
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
-        discount = real("discount", self.discount, 0.0, 1.0)
-        if discount == 0.0:
+        if self.discount == 0.0:
             raise ValueError(f"discount must lie in (0, 1], got {self.discount!r}")
-        low, high = interval("support", self.support)
-        factor = real("radius_factor", self.radius_factor, 0.0) * (high - low)
+        low, high = self.support
         # In the order of the places DISCOUNT to HIGH.
-        return np.array([discount, factor, self.oracle.sign, low, high])
+        return np.array([self.discount, self.radius_factor * (high - low), self.oracle.sign, low, high])

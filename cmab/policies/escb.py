@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
+from cmab.declared import interval, real
 from cmab.feedback import Feedback
 from cmab.guards import verb
-from cmab.oracle import LinearOracle, require_oracle
+from cmab.oracle import LinearOracle
 from cmab.policy import Policy, refuse_parts
+from cmab.renamed import warn
 from cmab.statistics import ArmStatistics
-from cmab.validation import check_vector, interval, real, real_array
+from cmab.validation import check_vector, real_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +49,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
     oracle: LinearOracle
 
     def __post_init__(self) -> None:
-        require_oracle(self.oracle)
+        super().__post_init__()
         if not getattr(self.oracle, "can_solve_root", False):
             raise ValueError(
                 f"oracle must have solve_root (can_solve_root) for {type(self).__name__}, got {self.oracle!r}"
@@ -56,12 +59,11 @@ class JointlyOptimistic(Policy[ArmStatistics]):
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
         """Return the squared width of each arm in round `t`, all of which were seen."""
 
-    def tolerance(self, t: int) -> float:  # noqa: ARG002
+    def tolerance_in(self, t: int) -> float:  # noqa: ARG002
         """Return how much worse than the best the oracle's answer may be in round `t`."""
         return 0.0
 
     def initial_state(self) -> ArmStatistics:
-        """Return empty arm statistics."""
         return ArmStatistics.empty(self.oracle.n_arms)
 
     @verb
@@ -89,10 +91,9 @@ class JointlyOptimistic(Policy[ArmStatistics]):
         t = state.rounds + 1
         # What no super arm has is never seen, and has no width.
         squares = np.where(unseen, 0.0, self.widths(state, t))
-        return oracle.solve_root(state.means, squares, rng, tolerance=self.tolerance(t), **within)
+        return oracle.solve_root(state.means, squares, rng, tolerance=self.tolerance_in(t), **within)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in one round of feedback, changing `state`."""
         state.update(feedback)
 
 
@@ -114,9 +115,15 @@ class ESCB(JointlyOptimistic):
     oracle : LinearOracle
         The family of super arms, with `can_solve_root`.
     loglog : float, optional
-        Factor on ln ln t; 4 `max_size` if left out. With 0, without a proof, it explores much less.
+        Factor on ln ln t, at least 0; 4 `max_size` if left out. With 0, without a proof, it explores much
+        less.
     support : tuple of float
         Interval of the outcomes; the width scales with its length.
+    tolerance : float or None
+        How much the index of the super arm may be below the best in round 1, at least 0, in units of the
+        length of the support; ``tolerance / t`` in round t. With a tolerance the rule is AESCB, as good as
+        ESCB up to constants. It takes a few calls of the oracle a round on dozens of arms, where the exact
+        search may need millions. None is the paper's ``m max(1, ln L)^2``, m being the number of arms.
 
     Raises
     ------
@@ -140,23 +147,26 @@ class ESCB(JointlyOptimistic):
     >>> environment = SemiBandit(BernoulliArms([0.1, 0.9, 0.2, 0.8]), oracle)
     >>> simulate(ESCB(oracle), environment, horizon=1000, rng=0).super_arms
     [array([1, 3])]
+    >>> ESCB(oracle, tolerance=None).tolerance_in(10)
+    0.4
 
     References
     ----------
     R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015, section 4
     (f from memory; the code of Cuvelier et al. calls this f the theoretical one, and plays ``f(t) = ln t``).
     R. Degenne, V. Perchet: Combinatorial semi-bandit with known covariance, NIPS 2016, for the bound.
+    T. Cuvelier, R. Combes, E. Gourdin: Statistically Efficient, Polynomial-Time Algorithms for Combinatorial
+    Semi-Bandits, SIGMETRICS 2021, and their code, for tolerances in proportion to 1 / t, so that what they
+    add to the regret grows with ln T. They meet them by rounding means and a linear problem for each budget,
+    which is polynomial on sets of k arms and on paths; on matchings and spanning trees those problems are
+    only approximated. Here the tolerance ends the search of `LinearOracle.solve_root`, which meets it on
+    every family, or reaches `LinearOracle.root_limit`.
     """
 
     _: KW_ONLY
-    loglog: float | None = None
-    support: tuple[float, float] = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        interval("support", self.support)
-        if self.loglog is not None:
-            real("loglog", self.loglog, 0.0)
+    loglog: float | None = field(default=None, metadata=real(0.0, optional=True))
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
+    tolerance: float | None = field(default=0.0, metadata=real(0.0, optional=True))
 
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
         """Return ``f(t) / 2T``, for outcomes in [0, 1]."""
@@ -165,58 +175,23 @@ class ESCB(JointlyOptimistic):
         squares: FloatArray = (high - low) ** 2 * _level(t, loglog) / (2.0 * np.maximum(stats.counts, 1))
         return squares
 
-
-@dataclass(frozen=True, eq=False)
-class AESCB(ESCB):
-    """ESCB with a tolerance that shrinks: as good as ESCB up to constants, at far fewer calls of a solver.
-
-    It takes a few calls a round on dozens of arms, where `ESCB` may need millions. In round t any super arm
-    will do whose index is within ``epsilon / t`` of the best, in units of the length of the support.
-
-    Parameters
-    ----------
-    oracle, loglog, support
-        As for `ESCB`.
-    epsilon : float, optional
-        The tolerance of the first round, at least 0; if left out, ``m max(1, ln L)^2``, m being the number of
-        arms and L `max_size` of the oracle.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the oracle has no `solve_root`.
-
-    Examples
-    --------
-    >>> from cmab import AESCB
-    >>> from oracles import TopK
-    >>> AESCB(TopK(4, k=2)).tolerance(10)
-    0.4
-
-    References
-    ----------
-    T. Cuvelier, R. Combes, E. Gourdin: Statistically Efficient, Polynomial-Time Algorithms for Combinatorial
-    Semi-Bandits, SIGMETRICS 2021, and their code: tolerances in proportion to 1 / t, so that what they add to
-    the regret grows with ln T. They meet them by rounding means and a linear problem for each budget, which
-    is polynomial on sets of k arms and on paths; on matchings and spanning trees those problems are only
-    approximated. Here the tolerance ends the search of `LinearOracle.solve_root`, which meets it on every
-    family, or reaches `LinearOracle.root_limit`.
-    """
-
-    _: KW_ONLY
-    epsilon: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.epsilon is not None:
-            real("epsilon", self.epsilon, 0.0)
-
-    def tolerance(self, t: int) -> float:
-        """Return ``epsilon / t``, in units of the support."""
+    def tolerance_in(self, t: int) -> float:
+        """Return ``tolerance / t``, in units of the support."""
         # Cuvelier et al. (2021), by the authors' code: delta_t = d max(1, ln m)^2 / t, in their letters.
         default = self.oracle.n_arms * max(1.0, math.log(max(1, self.oracle.max_size))) ** 2
-        epsilon = default if self.epsilon is None else self.epsilon
-        return epsilon * (self.support[1] - self.support[0]) / t
+        first = default if self.tolerance is None else self.tolerance
+        return first * (self.support[1] - self.support[0]) / t
+
+
+class AESCB(ESCB):
+    """The former name of `ESCB` with a tolerance."""
+
+    def __new__(  # type: ignore[misc]
+        cls, oracle: LinearOracle, *, epsilon: float | None = None, **parameters: Any
+    ) -> ESCB:
+        """Return what the former name stands for, with a warning."""
+        warn("AESCB", "ESCB with a tolerance")
+        return ESCB(oracle, tolerance=epsilon, **parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,13 +243,12 @@ class OLSUCB(JointlyOptimistic):
 
     sigma: ArrayLike = 0.5
     _: KW_ONLY
-    ridge: float = 1.0
+    ridge: float = field(default=1.0, metadata=real(0.0, inside=True))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         scales = real_array("sigma", self.sigma)
         check_vector("sigma", np.atleast_1d(scales), None if scales.ndim == 0 else self.oracle.n_arms, 0.0)
-        real("ridge", self.ridge, 0.0, inside=True)
 
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
         """Return the squared width of each arm."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.declared import integer
 from cmab.feedback import LARGEST, Feedback
-from cmab.oracle import Oracle, require_oracle
+from cmab.oracle import Oracle
 from cmab.policy import Policy
 from cmab.statistics import count
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, check_vector, integer, shown
+from cmab.validation import arm_indices, check_vector, shown
 
 
 @dataclass(eq=False)
@@ -108,11 +109,10 @@ class ETCG(Policy[GreedyTrials]):
     """
 
     oracle: Oracle
-    horizon: int
+    horizon: int = field(metadata=integer(1, 10**15))
 
     def __post_init__(self) -> None:
-        require_oracle(self.oracle)
-        integer("horizon", self.horizon, 1, 10**15)
+        super().__post_init__()
         k, n = getattr(self.oracle, "k", None), self.oracle.n_choices
         if self.oracle.sense != "max" or not isinstance(k, int):
             raise ValueError(f"oracle must have the sets of k entries and rewards, got {self.oracle!r}")
@@ -132,7 +132,6 @@ class ETCG(Policy[GreedyTrials]):
         return int(self.oracle.k)  # type: ignore[attr-defined]
 
     def initial_state(self) -> GreedyTrials:
-        """Return the empty set."""
         n = self.oracle.n_choices
         return GreedyTrials(np.empty(0, np.int64), np.zeros(n), np.zeros(n, np.int64))
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.declared import interval, real
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.rules import compiled_rule
-from cmab.validation import interval, per_arm, real
+from cmab.validation import per_arm
 
 #: Places in `reals`; the shares begin at SHARES, and as many values follow.
 ETA, SIGN, LOW, HIGH, SHARES = range(5)
@@ -107,14 +108,13 @@ class LFG(CompiledIndexPolicy):
 
     shares: ArrayLike
     _: KW_ONLY
-    eta: float = 10.0
+    eta: float = field(default=10.0, metadata=real(0.0))
     values: ArrayLike = 1.0
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     #: Values and costs of a round would weigh the queues, too.
     understood: ClassVar[tuple[str, ...]] = ("available",)
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         return fair_indices()
 
     def learning_rule(self) -> Any:
@@ -126,11 +126,9 @@ class LFG(CompiledIndexPolicy):
         return self._reals[SHARES : SHARES + self.oracle.n_arms].copy()
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         if not self.oracle.is_linear:
             raise ValueError(f"oracle must be a LinearOracle for LFG, got {self.oracle!r}")
-        low, high = interval("support", self.support)
         shares = per_arm("shares", self.shares, self.oracle.n_arms, 0.0, 1.0)
         values = per_arm("values", self.values, self.oracle.n_arms, 0.0)
-        numbers = [real("eta", self.eta, 0.0), self.oracle.sign, low, high]
+        numbers = [self.eta, self.oracle.sign, *self.support]
         return np.concatenate([numbers, shares, values])

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
+from cmab.declared import integer, interval
 from cmab.feedback import Feedback
 from cmab.guards import Takes, generator
 from cmab.oracle import LinearOracle
 from cmab.policy import IndexPolicy, best_within, fits
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, integer, interval, shown
+from cmab.validation import arm_indices, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,16 +66,14 @@ class FTPL(IndexPolicy):
     """
 
     _: KW_ONLY
-    horizon: int | None = None
-    support: tuple[float, float] = (0.0, 1.0)
+    horizon: int | None = field(default=None, metadata=integer(1, optional=True))
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     # Its indices are no means: they cannot be turned into what arms are worth.
     understood: ClassVar[tuple[str, ...]] = ("available",)
 
     def __post_init__(self) -> None:
-        interval("support", self.support)
-        if self.horizon is not None:
-            integer("horizon", self.horizon, 1)
+        super().__post_init__()
         oracle = self.oracle
         if not (isinstance(oracle, LinearOracle) and oracle.is_linear and oracle.least_mean == -np.inf):
             raise ValueError(

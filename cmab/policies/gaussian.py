@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.declared import interval, one_of, real
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.validation import interval, one_of, real
 
 Coupling = Literal["independent", "shared", "boosted"]
 #: The factor of each coupling where none is given.
 _FACTORS: dict[str, float] = {"independent": 1.1, "shared": 0.4, "boosted": 1.0}
-_COUPLINGS: tuple[Coupling, ...] = ("independent", "shared", "boosted")
 #: In place of infinity, as in the code of Hu et al.
 _HUGE = 1e8
 
@@ -82,15 +81,14 @@ class GaussianCTS(CompiledIndexPolicy):
     Sampling Paradox, NeurIPS 2024, arXiv:2410.05441 (abstract; f and g from the code of Hu et al.).
     """
 
-    coupling: Coupling = "shared"
+    coupling: Coupling = field(default="shared", metadata=one_of(*_FACTORS))
     _: KW_ONLY
-    sigma: float | None = None
-    factor: float | None = None
-    support: tuple[float, float] | None = (0.0, 1.0)
+    sigma: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
+    factor: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
+    support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=interval(optional=True))
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies import _kernels_gaussian as kernels
 
         if self.coupling == "shared":
@@ -98,16 +96,13 @@ class GaussianCTS(CompiledIndexPolicy):
         return kernels.boosted_indices if self.coupling == "boosted" else kernels.independent_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
-        one_of("coupling", self.coupling, _COUPLINGS)
-        default = _FACTORS[self.coupling]
-        factor = default if self.factor is None else real("factor", self.factor, 0.0, inside=True)
+        factor = _FACTORS[self.coupling] if self.factor is None else self.factor
         if self.coupling == "boosted" and factor < 1.0:
             raise ValueError(f"factor must be at least 1 with coupling='boosted', got {self.factor!r}")
-        low, high = (-np.inf, np.inf) if self.support is None else interval("support", self.support)
+        low, high = self.support or (-np.inf, np.inf)
         if self.sigma is None and self.support is None:
             raise ValueError("sigma must be given where support is None, got None")
-        sigma = (high - low) / 2 if self.sigma is None else real("sigma", self.sigma, 0.0, inside=True)
+        sigma = (high - low) / 2 if self.sigma is None else self.sigma
         sign, best, worst = self.oracle.sign, *((high, low) if self.oracle.sense == "max" else (low, high))
         # Where arms have bounds, one without outcomes counts as the worst, as in the code of CL-SG, and its
         # width leads to it; where they have none, it comes first, but for BG-CTS, whose width is huge.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.declared import interval, one_of
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.validation import as_array, interval, one_of, shown, vector
+from cmab.validation import as_array, shown, vector
 
-_MODES: tuple[Literal["sample", "mean"], ...] = ("sample", "mean")
 # Denser where means are small: in graphs and lists most of what could happen hardly ever does.
 _MEANS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 _WEIGHTS = (1.0, 4.0, 16.0, 64.0)
@@ -51,11 +51,6 @@ class HierarchicalCTS(CompiledIndexPolicy):
     support : tuple of float
         Interval of the outcomes; others count as its nearest end.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import HierarchicalCTS, simulate
@@ -80,13 +75,12 @@ class HierarchicalCTS(CompiledIndexPolicy):
     _: KW_ONLY
     means: ArrayLike | None = None
     weights: ArrayLike | None = None
-    mode: Literal["sample", "mean"] = "sample"
-    support: tuple[float, float] = (0.0, 1.0)
+    mode: Literal["sample", "mean"] = field(default="sample", metadata=one_of("sample", "mean"))
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         if self.mode == "mean":
             from cmab.policies._kernels_hierarchical_means import hierarchical_means
 
@@ -107,9 +101,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
         return np.zeros(n_groups * n_points + 2 * self.oracle.n_arms)
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
-        one_of("mode", self.mode, _MODES)
-        low, high = interval("support", self.support)
+        low, high = self.support
         means = vector(
             "means", [low + (high - low) * mean for mean in _MEANS] if self.means is None else self.means
         )

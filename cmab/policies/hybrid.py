@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.declared import interval, real
 from cmab.oracle import LinearOracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.renamed import find as __getattr__  # noqa: F401
-from cmab.validation import interval, real
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,8 @@ class HybridFTRL(CompiledIndexPolicy):
     """
 
     _: KW_ONLY
-    gamma: float | None = None
-    support: tuple[float, float] = (0.0, 1.0)
+    gamma: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...]] = ("gamma", "support")
 
@@ -85,8 +85,6 @@ class HybridFTRL(CompiledIndexPolicy):
         return np.concatenate([np.zeros(m), np.full(m, k / m), [0.0]])
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rules."""
-        low, high = interval("support", self.support)
         if not isinstance(self.oracle, LinearOracle) or self.oracle.uniform_size is None:
             raise ValueError(
                 f"oracle must have all sets of k arms for HybridFTRL (uniform_size), got {self.oracle!r}"
@@ -94,5 +92,5 @@ class HybridFTRL(CompiledIndexPolicy):
         m, k = self.oracle.n_arms, self.oracle.uniform_size
         # Zimmert et al. (2019), section 4.2 (from memory): 1 up to m / 2.
         default = 1.0 if 2 * k <= m or k == m else min(1.0, 1.0 / math.sqrt(math.log(m / (m - k))))
-        gamma = default if self.gamma is None else real("gamma", self.gamma, 0.0, inside=True)
-        return np.array([k, gamma, self.oracle.sign, low, high])
+        gamma = default if self.gamma is None else self.gamma
+        return np.array([k, gamma, self.oracle.sign, *self.support])

@@ -101,7 +101,6 @@ class OfflineCUCB(CompiledIndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), init=False, repr=False)
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         return hybrid_bounds()
 
     def parameters(self) -> FloatArray:

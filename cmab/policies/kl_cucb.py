@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.declared import interval, real
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.validation import interval, real
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +29,6 @@ class KLCUCB(CompiledIndexPolicy):
     support : tuple of float
         Interval of the outcomes.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import KLCUCB, Feedback, Session
@@ -52,17 +47,14 @@ class KLCUCB(CompiledIndexPolicy):
     (there the bound is on the sum over a super arm, ESCB-1).
     """
 
-    loglog: float = 0.0
+    loglog: float = field(default=0.0, metadata=real(0.0))
     _: KW_ONLY
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_confidence import entropy_indices
 
         return entropy_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
-        low, high = interval("support", self.support)
-        return np.array([self.oracle.sign, low, high, real("loglog", self.loglog, 0.0)])
+        return np.array([self.oracle.sign, *self.support, self.loglog])

@@ -10,14 +10,15 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
+from cmab.declared import interval, real
 from cmab.feedback import Feedback, check_arrays
 from cmab.guards import verb
 from cmab.linear.features import checked_features, checked_groups
 from cmab.linear.statistics import LinearStatistics, check_size
-from cmab.oracle import Oracle, require_oracle
+from cmab.oracle import Oracle
 from cmab.policy import Policy, best_within, refuse_parts
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, interval, real, shown
+from cmab.validation import arm_indices, shown
 
 #: Squares of longer features, and their sums over all rounds, would overflow.
 MAX_NORM = 1e100
@@ -73,33 +74,29 @@ class LinearPolicy(Policy[LinearStatistics]):
     _: KW_ONLY
     dimension: int | None = None
     group: ArrayLike | None = None
-    ridge: float = 1.0
-    norm: float = 1.0
-    sigma: float | None = None
-    support: tuple[float, float] | None = (0.0, 1.0)
+    ridge: float = field(default=1.0, metadata=real(0.0, inside=True))
+    norm: float = field(default=1.0, metadata=real(0.0, MAX_NORM, inside=True))
+    sigma: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
+    support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=interval(optional=True))
     _groups: IntArray | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        require_oracle(self.oracle)
-        keep = object.__setattr__
-        n_arms, norm = self.oracle.n_arms, real("norm", self.norm, 0.0, MAX_NORM, inside=True)
+        super().__post_init__()
+        keep, n_arms = object.__setattr__, self.oracle.n_arms
         keep(self, "_groups", checked_groups(self.group, n_arms))
         if self.dimension is not None:
             check_size(self.dimension, self._n_groups)
         if self.features is not None:
-            own = np.array(checked_features("features", self.features, n_arms, self.dimension, norm))
+            own = np.array(
+                checked_features("features", self.features, n_arms, self.dimension, float(self.norm))
+            )
             own.setflags(write=False)
             keep(self, "features", own)
             keep(self, "dimension", check_size(own.shape[1], self._n_groups))
         if self.dimension is None:
             raise ValueError("dimension must be given where features are not, got None")
-        if self.support is not None:
-            interval("support", self.support)
-        elif self.sigma is None:
+        if self.support is None and self.sigma is None:
             raise ValueError("sigma must be given where support is None, got None")
-        if self.sigma is not None:
-            real("sigma", self.sigma, 0.0, inside=True)
-        real("ridge", self.ridge, 0.0, inside=True)
 
     @abstractmethod
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -118,7 +115,6 @@ class LinearPolicy(Policy[LinearStatistics]):
         return self.oracle.max_size if self.oracle.is_linear else self.oracle.n_arms
 
     def initial_state(self) -> LinearStatistics:
-        """Return the regressions before the first outcome."""
         return LinearStatistics.empty(*self._shape[::-1], ridge=self.ridge)
 
     @verb

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.declared import real
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
-from cmab.validation import real
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,11 +60,7 @@ class CombLinTS(LinearPolicy):
     """
 
     _: KW_ONLY
-    factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("factor", self.factor, 0.0, inside=True)
+    factor: float = field(default=1.0, metadata=real(0.0, inside=True))
 
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return ``x . theta`` of each arm, theta drawn anew."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
+from cmab import declared
 from cmab.arrays import FloatArray
 from cmab.confidence.radii import LogRadius
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
-from cmab.validation import integer, real
+from cmab.validation import real
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,11 +40,10 @@ class LinearUCB(LinearPolicy):
 
     _: KW_ONLY
     radius: float | LogRadius | None = None
-    bound: float = 1.0
+    bound: float = field(default=1.0, metadata=declared.real(0.0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("bound", self.bound, 0.0)
         if self.radius is not None and not isinstance(self.radius, LogRadius):
             real("radius", self.radius, 0.0)
 
@@ -126,11 +126,7 @@ class C2UCB(LinearUCB):
     """
 
     _: KW_ONLY
-    delta: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("delta", self.delta, 0.0, 1.0, inside=True)
+    delta: float = field(default=0.1, metadata=declared.real(0.0, 1.0, inside=True))
 
     def proven_radius(self, t: int) -> float:
         """Return alpha_t."""
@@ -186,12 +182,7 @@ class CombLinUCB(LinearUCB):
     """
 
     _: KW_ONLY
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.horizon is not None:
-            integer("horizon", self.horizon, 1)
+    horizon: int | None = field(default=None, metadata=declared.integer(1, optional=True))
 
     def proven_radius(self, t: int) -> float:
         """Return the theorem's factor."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.declared import integer, interval
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.validation import integer, interval, shown
+from cmab.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,21 +56,17 @@ class LLR(CompiledIndexPolicy):
     transcription of it).
     """
 
-    max_super_arm_size: int | None = None
+    max_super_arm_size: int | None = field(default=None, metadata=integer(1, optional=True))
     _: KW_ONLY
-    support: tuple[float, float] = (0.0, 1.0)
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         from cmab.policies._kernels_llr import llr_indices
 
         return llr_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         if not self.oracle.is_linear:
             raise ValueError(f"oracle must be a LinearOracle, got {shown(self.oracle)}")
-        low, high = interval("support", self.support)
-        size = self.max_super_arm_size
-        size = self.oracle.max_size if size is None else integer("max_super_arm_size", size, 1)
-        return np.array([size, self.oracle.sign, low, high])
+        size = self.oracle.max_size if self.max_super_arm_size is None else self.max_super_arm_size
+        return np.array([size, self.oracle.sign, *self.support])

@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.declared import one_of, real
 from cmab.linear.logistic import expected
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
-from cmab.validation import frozen, one_of, per_arm, real
+from cmab.validation import frozen, per_arm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,21 +72,18 @@ class LogisticTS(LinearPolicy):
 
     _: KW_ONLY
     prior_mean: ArrayLike = 0.0
-    factor: float = 1.0
-    covariance: Literal["full", "diagonal"] = "full"
+    factor: float = field(default=1.0, metadata=real(0.0, inside=True))
+    covariance: Literal["full", "diagonal"] = field(default="full", metadata=one_of("full", "diagonal"))
     sigma: float | None = field(init=False, default=None, repr=False)
     support: tuple[float, float] | None = field(init=False, default=(0.0, 1.0), repr=False)
     _prior: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("factor", self.factor, 0.0, inside=True)
-        one_of("covariance", self.covariance, ("full", "diagonal"))
         centre = per_arm("prior_mean", self.prior_mean, self._shape[1], -1e100, 1e100)
         object.__setattr__(self, "_prior", frozen(centre))
 
     def initial_state(self) -> LinearStatistics:
-        """Return the regressions before the first outcome."""
         state = super().initial_state()
         state.moment[:] = float(self.ridge) * self._prior
         return state

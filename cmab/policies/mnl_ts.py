@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.oracle import Oracle
+from cmab.declared import integer, real
 from cmab.policies._epochs import KEYS, Epochs, EpochStatistics, bought
-from cmab.validation import integer, real
 
 #: The largest change of an attraction that breaks a tie, as a share of the largest attraction.
 SHARE = 2.0**-40
@@ -44,11 +43,6 @@ class MNLTS(Epochs):
     max_attraction : float
         Largest v, at least 0: that of the oracle.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import MNLTS, simulate
@@ -67,16 +61,9 @@ class MNLTS(Epochs):
     memory. In place of its first rounds, one item at a time, unseen items have the largest attraction.
     """
 
-    oracle: Oracle
-    horizon: int
+    horizon: int = field(metadata=integer(1))
     _: KW_ONLY
-    factor: float = 1.0
-    max_attraction: float = 1.0
-
-    def __post_init__(self) -> None:
-        integer("horizon", self.horizon, 1)
-        real("factor", self.factor, 0.0)
-        self._check_attraction()
+    factor: float = field(default=1.0, metadata=real(0.0))
 
     def initial_state(self, rng: np.random.Generator | None = None) -> EpochStatistics:
         """Return empty statistics, with the key of the run if there is a generator."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.oracle import Oracle
+from cmab.declared import real
 from cmab.policies._epochs import Epochs, EpochStatistics, bought
-from cmab.validation import real
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +35,6 @@ class MNLUCB(Epochs):
     max_attraction : float
         Largest v, at least 0: that of the oracle.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import MNLUCB, simulate
@@ -58,14 +52,8 @@ class MNLUCB(Epochs):
     Selection, Operations Research 67 (2019), Algorithm 1. The constants were read in a public implementation.
     """
 
-    oracle: Oracle
     _: KW_ONLY
-    factor: float = 48.0
-    max_attraction: float = 1.0
-
-    def __post_init__(self) -> None:
-        real("factor", self.factor, 0.0)
-        self._check_attraction()
+    factor: float = field(default=48.0, metadata=real(0.0))
 
     def attractions(self, state: EpochStatistics) -> FloatArray:
         """Return the bound on each item's attraction, shape (n_arms,); `state` is left unchanged."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab import declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.feedback import Feedback
 from cmab.policies._wrapped import WrappedPolicy
@@ -15,7 +16,7 @@ from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
 from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, check_vector, integer, interval, shown
+from cmab.validation import arm_indices, check_vector, integer, shown
 
 #: How many windows there are unless said otherwise.
 _WINDOWS = 4
@@ -175,21 +176,21 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
     windows there are, is ours.
     """
 
-    horizon: int
+    horizon: int = field(metadata=declared.integer(2))
     _: KW_ONLY
     windows: ArrayLike | None = None
-    block: int | None = None
-    rewards: tuple[float, float] | None = None
+    block: int | None = field(default=None, metadata=declared.integer(1, optional=True))
+    rewards: tuple[float, float] | None = field(default=None, metadata=declared.interval(optional=True))
     _lengths: IntArray = field(init=False, repr=False)
     _size: int = field(init=False, repr=False)
     _ends: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        horizon = integer("horizon", self.horizon, 2)
+        horizon = self.horizon
         SlidingWindow(self.policy, window=horizon)  # which says what is wrong with the policy
         root = math.ceil(math.sqrt(horizon))
-        size = root if self.block is None else integer("block", self.block, 1)
+        size = root if self.block is None else self.block
         if self.windows is None:
             spread = np.geomspace(min(size, horizon - 1), horizon, _WINDOWS)
             lengths = np.unique(np.round(spread).astype(np.int64))
@@ -262,7 +263,7 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
     def _range(self) -> tuple[float, float]:
         """Return the interval that rewards of a round are taken to lie in."""
         if self.rewards is not None:
-            return interval("rewards", self.rewards)
+            return self.rewards
         oracle, support = self.policy.oracle, self.policy.support
         if not oracle.is_linear or support is None or not np.isfinite(support).all():
             raise ValueError(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.declared import real
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.rules import compiled_rule
-from cmab.validation import arm_indices, per_arm, real
+from cmab.validation import arm_indices, per_arm
 
 #: Places in `reals`; the chances of examination begin at EXAMINED. As many arms follow, sorted by item, and
 #: the item of each of these.
@@ -75,11 +76,6 @@ class PBMUCB(CompiledIndexPolicy):
     factor : float
         The ``1 + epsilon`` of the paper, whose bound on the regret asks for more than 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import PBMUCB, simulate
@@ -100,14 +96,12 @@ class PBMUCB(CompiledIndexPolicy):
     examination: ArrayLike = 1.0
     items: ArrayLike | None = None
     _: KW_ONLY
-    factor: float = 1.0
+    factor: float = field(default=1.0, metadata=real(0.0))
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         return position_based_indices()
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
         m = self.oracle.n_arms
         examined = per_arm("examination", self.examination, m, float(np.finfo(float).tiny), 1.0)
         items = np.arange(m) if self.items is None else self.items
@@ -115,5 +109,5 @@ class PBMUCB(CompiledIndexPolicy):
         if len(numbers) != m:
             raise ValueError(f"items must have one number for each of {m} arms, got {len(numbers)}")
         ordered = np.argsort(numbers, kind="stable")
-        scalars = [real("factor", self.factor, 0.0), self.oracle.sign]
+        scalars = [self.factor, self.oracle.sign]
         return np.concatenate([scalars, examined, ordered, numbers[ordered]])

@@ -9,12 +9,12 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence.radii import LogRadius
+from cmab.declared import interval, real
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policies._in_play import InPlay, InPlayStatistics
 from cmab.policies.cucb import CUCB
 from cmab.statistics import count
-from cmab.validation import real
 
 # Keys are drawn once a run, and kept in files as JSON's numbers.
 _KEYS = 2**53
@@ -51,7 +51,6 @@ class SwitchingStatistics(InPlayStatistics):
     key: int = 0
 
     def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to."""
         super().check(fresh)
         if self.solved_counters.shape != self.counters.shape or self.solved_counters.dtype != np.int64:
             raise ValueError(f"solved_counters must be {len(self.counters)} integers")
@@ -95,11 +94,6 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
     radius, radius_factor, support
         As for `CUCB`; the argument above is for the defaults.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import RarelySwitchingCUCB, simulate
@@ -118,15 +112,15 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
     """
 
     oracle: Oracle
-    growth: float = 1.0
+    growth: float = field(default=1.0, metadata=real(0.0))
     _: KW_ONLY
     radius: LogRadius = field(default_factory=LogRadius)
-    radius_factor: float = 1.0
-    support: tuple[float, float] = (0.0, 1.0)
+    radius_factor: float = field(default=1.0, metadata=real(0.0))
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     _plain: CUCB = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        real("growth", self.growth, 0.0)
+        super().__post_init__()
         plain = CUCB(self.oracle, radius=self.radius, radius_factor=self.radius_factor, support=self.support)
         object.__setattr__(self, "_plain", plain)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.declared import interval, one_of
 from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.validation import interval, one_of, per_arm, shown
-
-_COUPLINGS: tuple[Literal["independent", "shared"], ...] = ("independent", "shared")
+from cmab.validation import per_arm, shown
 
 # Jöhnk's algorithm for Beta(a, b) with a, b <= 1 rejects what underflows: all but about 1500 max(a, b) of its
 # draws. So the lighter the prior the longer an arm without outcomes takes, and beyond this for ever.
@@ -55,11 +54,6 @@ class CTS(CompiledIndexPolicy):
     support : tuple of float
         Interval of the outcomes.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import CTS, simulate
@@ -83,12 +77,13 @@ class CTS(CompiledIndexPolicy):
     prior_mean: ArrayLike | None = None
     _: KW_ONLY
     prior_weight: ArrayLike = 2.0
-    coupling: Literal["independent", "shared"] = "independent"
-    support: tuple[float, float] = (0.0, 1.0)
+    coupling: Literal["independent", "shared"] = field(
+        default="independent", metadata=one_of("independent", "shared")
+    )
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        """Return the compiled rule."""
         if self.coupling == "shared":
             from cmab.policies._kernels_shared import shared_indices
 
@@ -98,8 +93,6 @@ class CTS(CompiledIndexPolicy):
         return thompson_indices
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule."""
-        one_of("coupling", self.coupling, _COUPLINGS)
         return pack_beta(self.oracle, self.support, self.prior_mean, self.prior_weight)
 
 
@@ -107,7 +100,7 @@ def pack_beta(
     oracle: Oracle, support: tuple[float, float], prior_mean: ArrayLike | None, prior_weight: ArrayLike
 ) -> FloatArray:
     """Return the ends of the support, then the successes and failures of each arm's Beta prior."""
-    low, high = interval("support", support)
+    low, high = support
     centre = (low + high) / 2 if prior_mean is None else prior_mean
     means = per_arm("prior_mean", centre, oracle.n_arms, low, high)
     weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)

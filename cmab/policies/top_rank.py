@@ -7,14 +7,15 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
+from cmab import declared
 from cmab.arrays import ArrayLike, BoolArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
-from cmab.oracle import Oracle, require_oracle
+from cmab.oracle import Oracle
 from cmab.policies._comparisons import Comparisons
 from cmab.policy import Policy, refuse_parts
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, integer, real, shown
+from cmab.validation import arm_indices, integer, shown
 
 #: The paper's c, from memory: 4 sqrt(2 / pi) / erf(sqrt(2)), which is 3.34, is printed there as 3.43.
 _C = 3.43
@@ -78,7 +79,7 @@ class TopRank(Policy[Comparisons]):
     """
 
     oracle: Oracle
-    delta: float
+    delta: float = field(metadata=declared.real(0.0, 1.0, inside=True))
     _: KW_ONLY
     lists: ArrayLike | None = None
     _table: IntArray = field(init=False, repr=False)
@@ -86,8 +87,7 @@ class TopRank(Policy[Comparisons]):
     support = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        require_oracle(self.oracle)
-        real("delta", self.delta, 0.0, 1.0, inside=True)
+        super().__post_init__()
         m = self.oracle.n_arms
         if self.oracle.n_choices != m:
             raise ValueError(f"oracle must have base arms as the entries of its lists, got {self.oracle!r}")
@@ -113,7 +113,6 @@ class TopRank(Policy[Comparisons]):
         object.__setattr__(self, "_items", items)
 
     def initial_state(self) -> Comparisons:
-        """Return no comparisons."""
         shape = (len(self._table), len(self._table))
         return Comparisons(
             np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.int64)

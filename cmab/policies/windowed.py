@@ -244,7 +244,6 @@ class SlidingWindow(WrappedPolicy[WindowStatistics]):
         return WindowStatistics.empty(self.policy.initial_state(rng), window=self.window)
 
     def update(self, state: WindowStatistics, feedback: Feedback) -> None:
-        """Take in one round of feedback."""
         state.update(feedback)
 
 

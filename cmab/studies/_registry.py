@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from cmab.namespaces import FORMER, renamed
+from cmab.namespaces import FORMER, REPLACED, place_of_former, renamed
 from cmab.renamed import present_name
 from cmab.spelling import nearest
 from cmab.validation import shown
@@ -61,6 +61,8 @@ def entry_of(name: str, groups: Sequence[str] = CLASSES) -> metadata.EntryPoint 
     """
     if ":" in name:
         return metadata.EntryPoint(name, name, "cmab.own")
+    if name in REPLACED:
+        return metadata.EntryPoint(name, place_of_former(name), "cmab.own")
     known = _found.get((name, *groups))
     if known is not None:
         return known

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab import CLUCB
 from cmab.arrays import FloatArray, IntArray
-from cmab.exploration.aggregate import AdaptiveTopKBudget, OptMAI
+from cmab.exploration.aggregate import AdaptiveTopK, OptMAI
 from cmab.goals import best_k
 from cmab.running.compiled_exploration import explore_compiled
 from cmab.seeding import Purpose, stream
@@ -50,10 +50,10 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
     rows = []
     for budget, own in zip(budgets, seed.spawn(len(budgets)), strict=True):
         explorers = {
-            "AdaptiveTopK": AdaptiveTopKBudget(N_ARMS, k, budget=budget),
+            "AdaptiveTopK": AdaptiveTopK(N_ARMS, k, delta=0.01, budget=budget),
             # With the literal constant the first round costs 49 pulls of each arm: up
             # to there it is uniform sampling.
-            "AdaptiveTopK scaled": AdaptiveTopKBudget(N_ARMS, k, budget=budget, pulls_factor=0.02),
+            "AdaptiveTopK scaled": AdaptiveTopK(N_ARMS, k, delta=0.01, budget=budget, pulls_factor=0.02),
             "OptMAI": OptMAI(N_ARMS, k, budget=budget),
         }
         told = play_shuffled(explorers, means, is_wrong=judge, seed=own, replication=replication)

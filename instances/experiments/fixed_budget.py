@@ -8,7 +8,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.gap_based import UCBE
 from cmab.exploration.halving import SequentialHalving, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.exploration.ugape_budget import UGapEb
+from cmab.exploration.ugape import UGapEb
 from cmab.explorer import AnyExplorer
 from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
 from instances.best_k import audibert_bubeck_munos

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import AESCB, CTS, CUCB, ESCB, LinearOracle, LogRadius
+from cmab import CTS, CUCB, ESCB, LinearOracle, LogRadius
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
@@ -53,7 +53,7 @@ def learners(family: BruteForce) -> dict[str, AnyPolicy]:
         # In the authors' code CUCB has the radius sqrt(ln t / 2T), ESCB the root of the sum of its squares.
         "CUCB, ln t": CUCB(family, LogRadius(coefficient=0.5)),
         "ESCB, ln t": ESCB(family, loglog=0.0),
-        "AESCB, ln t": AESCB(Searched(family.n_arms, family.super_arms), loglog=0.0),
+        "AESCB, ln t": ESCB(Searched(family.n_arms, family.super_arms), loglog=0.0, tolerance=None),
         "CTS": CTS(family),
     }
 

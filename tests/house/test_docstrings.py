@@ -33,3 +33,11 @@ def test_every_parameter_is_documented(thing):
     documented = {name.strip().lstrip("*") for names in listed for name in names.split(",")}
     missing = set(inspect.signature(thing).parameters) - documented - {"args", "kwargs"}
     assert not missing
+
+
+def test_public_methods_have_a_docstring_of_their_own_or_of_a_base():
+    for parameter in PUBLIC:
+        (thing,) = parameter.values
+        for name, method in vars(thing).items() if inspect.isclass(thing) else ():
+            if not name.startswith("_") and inspect.isfunction(method):
+                assert inspect.getdoc(getattr(thing, name)), f"{thing.__name__}.{name}"

@@ -10,7 +10,9 @@ import pytest
 
 import cmab
 from cmab import CUCB, ArmStatistics, Campaign, Greedy, Session, Study
-from cmab.namespaces import FORMER
+from cmab.namespaces import FORMER, REPLACED
+from cmab.renamed import up_to_date
+from cmab.studies._registry import class_of
 from oracles import TopK
 
 ORACLE = TopK(3, 1)
@@ -46,6 +48,29 @@ def test_former_names_are_the_classes(former):
     for home in (cmab, import_module(kind.__module__)):
         with pytest.warns(DeprecationWarning, match=f"{former} is now called {kind.__name__}"):
             assert getattr(home, former) is kind
+
+
+FORMER_CALLS = {
+    "AESCB": (lambda kind: kind(ORACLE, loglog=0.0, epsilon=2.0), {"epsilon": 2.0, "loglog": 0.0}),
+    "AdaptiveTopKBudget": (lambda kind: kind(4, 2, budget=50), {"n_arms": 4, "k": 2, "budget": 50}),
+    "MultiBanditUGapEb": (lambda kind: kind((2, 3), 1, budget=50), {"arms_per_bandit": [2, 3], "budget": 50}),
+    "MultiBanditUGapEc": (lambda kind: kind((2, 3), 1, delta=0.1), {"arms_per_bandit": [2, 3], "delta": 0.1}),
+}
+
+
+@pytest.mark.parametrize("former", REPLACED)
+def test_former_classes_make_the_class_with_a_parameter(former):
+    call, kept = FORMER_CALLS[former]
+    present = REPLACED[former].partition(":")[2]
+    for kind in (getattr(cmab, former), class_of(former, "here")):
+        with pytest.warns(DeprecationWarning, match=f"{former} is now {present}"):
+            made = call(kind)
+        assert type(made).__name__ == present
+    assert former not in cmab.__all__
+    # What a file of the former class says is what the object has.
+    for name, value in up_to_date({"class": former, **kept}).items():
+        mine = present if name == "class" else getattr(made, name)
+        assert (list(mine) if isinstance(mine, tuple) else mine) == value
 
 
 def test_a_misspelt_name_is_not_found():

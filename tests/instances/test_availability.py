@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cases import JOINT, ORACLES, POLICIES, UNIFORM
 
-from cmab import AESCB, CUCB, ESCB, OLSUCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
+from cmab import CUCB, ESCB, OLSUCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
 from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
 from oracles import BruteForce, Knapsack, PartitionMatroid, TopK, UniformMatroid
 
@@ -116,7 +116,7 @@ def test_what_is_no_mask_is_refused():
 # Policies ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", [ESCB, AESCB, OLSUCB])
+@pytest.mark.parametrize("rule", [ESCB, OLSUCB])
 def test_joint_optimism_is_for_what_is_available(rule):
     """Against the index of each set of at most two arms, written out; what was never seen comes first."""
     oracle, rng = Knapsack([1] * N_ARMS, 2), np.random.default_rng(0)

@@ -8,7 +8,7 @@ from scipy.stats import binom
 from cmab import (
     CSAR,
     SAR,
-    AdaptiveTopKBudget,
+    AdaptiveTopK,
     Feedback,
     OptMAI,
     SequentialHalving,
@@ -27,8 +27,10 @@ BUDGETED = {
     "sar": lambda n, budget: SAR(n, 2, budget=budget),
     "csar": lambda n, budget: CSAR(TopK(n, 2), budget=budget),
     "uniform": lambda n, budget: UniformAllocation(n, 2, budget=budget),
-    "adaptive_top_k": lambda n, budget: AdaptiveTopKBudget(n, 2, budget=budget),
-    "adaptive_top_k_scaled": lambda n, budget: AdaptiveTopKBudget(n, 2, budget=budget, pulls_factor=0.05),
+    "adaptive_top_k": lambda n, budget: AdaptiveTopK(n, 2, delta=0.01, budget=budget),
+    "adaptive_top_k_scaled": lambda n, budget: AdaptiveTopK(
+        n, 2, delta=0.01, budget=budget, pulls_factor=0.05
+    ),
     "opt_mai": lambda n, budget: OptMAI(n, 2, budget=budget),
 }
 
@@ -147,7 +149,7 @@ def literal_removals(means, k, width):
 def test_adaptive_top_k_decides_as_the_printed_loop(seed):
     rng = np.random.default_rng(seed)
     n_arms = int(rng.integers(2, 15))
-    explorer = AdaptiveTopKBudget(n_arms, int(rng.integers(1, n_arms)), budget=10**9)
+    explorer = AdaptiveTopK(n_arms, int(rng.integers(1, n_arms)), delta=0.01, budget=10**9)
     state = explorer.initial_state()
     state.phase = int(rng.integers(1, 6))
     state.stats.means[:] = rng.integers(0, 9, n_arms) / 8 if seed % 2 else rng.random(n_arms)
@@ -165,9 +167,9 @@ def two_groups(seed):
 @pytest.mark.parametrize(
     ("explorer", "low", "high"),
     [
-        (AdaptiveTopKBudget(1000, 100, budget=30_000), 0.3, 0.99),  # measured elsewhere: .69
-        (AdaptiveTopKBudget(1000, 100, budget=50_000), 0.0, 0.13),  # 0
-        (AdaptiveTopKBudget(1000, 100, budget=30_000, pulls_factor=0.01), 0.0, 0.35),  # .05
+        (AdaptiveTopK(1000, 100, delta=0.01, budget=30_000), 0.3, 0.99),  # measured elsewhere: .69
+        (AdaptiveTopK(1000, 100, delta=0.01, budget=50_000), 0.0, 0.13),  # 0
+        (AdaptiveTopK(1000, 100, delta=0.01, budget=30_000, pulls_factor=0.01), 0.0, 0.35),  # .05
         (OptMAI(1000, 100, budget=50_000), 0.02, 0.55),  # .21
         (OptMAI(1000, 100, budget=20_000), 0.85, 1.0),  # 1
     ],

@@ -24,7 +24,6 @@ from cmab import (
     LilUCB,
     LUCB1Halving,
     LUCBPlusPlus,
-    MultiBanditUGapEc,
     StudentLUCB,
     UGapEc,
     UGapEcV,
@@ -88,7 +87,7 @@ def test_errors_over_many_runs(name, difficulty):
 @pytest.mark.slow
 @pytest.mark.parametrize("means", [[0.9, 0.3, 0.2, 0.8, 0.1], [0.6, 0.4, 0.7, 0.5, 0.5]])
 def test_errors_of_several_bandits(means):
-    explorer = MultiBanditUGapEc((2, 3), 1, delta=0.1)
+    explorer = UGapEc((2, 3), 1, delta=0.1)
     found = identify(explorer, BernoulliArms(means), replications=RUNS, rng=1, max_samples=1_000_000)
     assert found.certified.all()
     assert (~found.correct).sum() < TOO_MANY

@@ -38,7 +38,7 @@ def unproven(explorer):
         yield replace(explorer, pulls_factor=0.01)
     if "max_pulls" in names:
         yield replace(explorer, max_pulls=1)
-    if "budget" in names:
+    if getattr(explorer, "budget", None):
         yield explorer
     if isinstance(explorer, cmab.LilUCB):
         yield replace(explorer, mode="faithful")  # the ratio of the stop is not the theorem's

@@ -7,7 +7,7 @@ import pytest
 from exploring import explore
 from scipy.stats import binom
 
-from cmab import UCBE, Feedback, GapE, MultiBanditUGapEb, MultiBanditUGapEc, UGapEb, UGapEc, identify
+from cmab import UCBE, Feedback, GapE, UGapEb, UGapEc, identify
 from cmab.exploration._kernels_ugape import least_gaps
 from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
 from instances import BernoulliArms
@@ -61,7 +61,7 @@ def test_budget_is_used_exactly_and_errors_are_rare(name):
 @pytest.mark.parametrize("a", [None, 2.0])
 def test_one_bandit_of_several_is_ugapeb(a):
     for seed in range(3):
-        one, several = UGapEb(6, 2, budget=300, a=a), MultiBanditUGapEb([6], 2, budget=300, a=a)
+        one, several = UGapEb(6, 2, budget=300, a=a), UGapEb([6], 2, budget=300, a=a)
         runs = [explore(rule, BernoulliArms(MEANS), np.random.default_rng(seed)) for rule in (one, several)]
         assert np.array_equal(runs[0][0], runs[1][0])
 
@@ -81,7 +81,7 @@ def test_gape_with_one_bandit_follows_ucbe_but_for_the_best_arm():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
-    [MultiBanditUGapEb([3, 2], 1, budget=1500), GapE([3, 2], budget=1500, a=10.0)],
+    [UGapEb([3, 2], 1, budget=1500), GapE([3, 2], budget=1500, a=10.0)],
     ids=["ugapeb", "gape"],
 )
 def test_several_bandits(rule):
@@ -91,7 +91,7 @@ def test_several_bandits(rule):
 
 
 def test_the_harder_bandit_gets_more_samples():
-    rule, rng = MultiBanditUGapEb([2, 2], 1, budget=2000), np.random.default_rng(1)
+    rule, rng = UGapEb([2, 2], 1, budget=2000), np.random.default_rng(1)
     state, arms = rule.initial_state(), BernoulliArms([0.9, 0.1, 0.5, 0.4])
     while not rule.is_done(state):
         chosen = rule.select(state, rng)
@@ -116,8 +116,7 @@ def test_estimated_parameters_by_definition(seed, k):
     widths = gaps + 2.0 * np.sqrt(0.5 / counts)
     a = (500 - 9) / (4 * ugape_hardness(widths, epsilon=0.1, support=(0.0, 2.0)))
     told, own = (
-        MultiBanditUGapEb((4, 5), k, budget=500, a=value, epsilon=0.1, support=(-1.0, 1.0))
-        for value in (a, None)
+        UGapEb((4, 5), k, budget=500, a=value, epsilon=0.1, support=(-1.0, 1.0)) for value in (a, None)
     )
     states = [heard(rule, means, counts) for rule in (told, own)]
     assert told.select(states[0], rng) == own.select(states[1], rng)
@@ -164,7 +163,7 @@ def test_ugapeb_returns_the_surest_answer_of_all_steps():
 def test_one_bandit_of_several_is_ugapec(epsilon):
     one, several = (
         UGapEc(6, 2, delta=0.1, epsilon=epsilon),
-        MultiBanditUGapEc([6], 2, delta=0.1, epsilon=epsilon),
+        UGapEc([6], 2, delta=0.1, epsilon=epsilon),
     )
     runs = [identify(rule, BernoulliArms(MEANS), rng=3, replications=3) for rule in (one, several)]
     assert runs[0].samples.tolist() == runs[1].samples.tolist()
@@ -176,7 +175,7 @@ def test_ugapec_of_several_bandits_by_definition():
     rng = np.random.default_rng(5)
     for _ in range(30):
         sizes, k = rng.integers(3, 6, 3), int(rng.integers(1, 3))
-        rule = MultiBanditUGapEc(sizes.tolist(), k, delta=0.1)
+        rule = UGapEc(sizes.tolist(), k, delta=0.1)
         state = heard(rule, rng.random(sizes.sum()), rng.integers(1, 50, sizes.sum()))
         radii = np.sqrt(0.5 * np.log(4 * sizes.sum() * state.counts.sum() ** 3.0 / 0.1) / state.counts)
         answers, bounds, pulls = [], [], []
@@ -196,14 +195,14 @@ def test_ugapec_of_several_bandits_by_definition():
 @pytest.mark.parametrize(("sizes", "k"), [((), 1), ((3, 1), 1), ((3, 2), 2)])
 def test_bandits_that_are_too_small_are_refused(sizes, k):
     with pytest.raises(ValueError, match=r"n_arms of each bandit|number of arms|k must"):
-        MultiBanditUGapEc(sizes, k, delta=0.1)
+        UGapEc(sizes, k, delta=0.1)
     with pytest.raises(ValueError, match=r"n_arms of each bandit|number of arms|k must"):
-        MultiBanditUGapEb(sizes, k, budget=100)
+        UGapEb(sizes, k, budget=100)
 
 
 @pytest.mark.parametrize(
     "make", [lambda: UGapEb(6, 1, budget=6), lambda: UCBE(6, budget=5), lambda: GapE((3, 3), budget=6, a=1.0)]
 )
 def test_too_small_a_budget_is_refused(make):
-    with pytest.raises(ValueError, match="budget must exceed 6"):
+    with pytest.raises(ValueError, match="budget must be at least 7"):
         make()

@@ -229,19 +229,15 @@ def test_points_are_drawn_as_often_as_they_are_likely():
 
 
 test_wrong_parameters_are_refused = refused(
-    (lambda oracle: CTS(oracle, coupling="half"), "coupling must be one of"),
-    (lambda oracle: GaussianCTS(oracle, "half"), "coupling must be one of"),
     (lambda oracle: GaussianCTS(oracle, support=None), "sigma must be given where support is None"),
-    (lambda oracle: GaussianCTS(oracle, sigma=0.0), "sigma must be a finite number"),
     (lambda oracle: GaussianCTS(oracle, "boosted", factor=0.9), "factor must be at least 1"),
+    (lambda oracle: GaussianCTS(oracle, sigma=0.0), "sigma must be a finite number"),
+    (lambda oracle: ForcedExploration(Greedy(oracle), c=0.0), "c must be a finite number"),
     (lambda oracle: HierarchicalCTS(oracle, [1, 2]), "groups must be 12 integers"),
     (lambda oracle: HierarchicalCTS(oracle, np.ones(12)), "groups must be 12 integers"),
     (lambda oracle: HierarchicalCTS(oracle, means=[0.0]), "means must lie strictly inside"),
     (lambda oracle: HierarchicalCTS(oracle, means=[]), "means must lie strictly inside"),
     (lambda oracle: HierarchicalCTS(oracle, weights=[0.0]), "weights must be finite"),
-    (lambda oracle: HierarchicalCTS(oracle, mode="median"), "mode must be one of"),
-    (lambda oracle: ForcedExploration(Greedy(oracle), c=0.0), "c must be a finite number"),
-    (lambda oracle: ForcedExploration(Greedy(oracle), form="first"), "form must be one of"),
     by=lambda make: make(TopK(12, 3)),
 )
 
