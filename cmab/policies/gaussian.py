@@ -9,6 +9,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.renamed import former_parameters
 from cmab.validation import interval, one_of, real
 
 Coupling = Literal["independent", "shared", "boosted"]
@@ -19,12 +20,13 @@ _COUPLINGS: tuple[Coupling, ...] = ("independent", "shared", "boosted")
 _HUGE = 1e8
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class GaussianCTS(CompiledIndexPolicy):
     """Thompson sampling with Gaussian posteriors, for arms of any scale and outcomes that may be correlated.
 
-    Write N for the count of an arm, Z for a standard normal number, f for `factor`, L for `max_size` of the
-    oracle. The index of an arm is its mean plus
+    Write N for the count of an arm, Z for a standard normal number, f for `variance_factor`, L for `max_size`
+    of the oracle. The index of an arm is its mean plus
 
     - ``"independent"`` (CTS-Gaussian): ``Z_i sigma sqrt(f / N)``, f > 1; arms never seen come first. Regret
       ``O(m log(L)^2 log(T) / gap)`` for independent sub-Gaussian outcomes, and a constant that is
@@ -48,7 +50,7 @@ class GaussianCTS(CompiledIndexPolicy):
         Which of the rules.
     sigma : float, optional
         Sub-Gaussian scale of the outcomes; half the length of `support` if left out.
-    factor : float, optional
+    variance_factor : float, optional
         The f above, positive. If left out: 1.1 for ``"independent"`` (any above 1 has the bound), 0.4 for
         ``"shared"`` (with sigma 1/2 the gamma = 0.1 of the authors' figures), 1 for ``"boosted"``, where it
         is ``1 + lambda`` and at least 1.
@@ -85,7 +87,7 @@ class GaussianCTS(CompiledIndexPolicy):
     coupling: Coupling = "shared"
     _: KW_ONLY
     sigma: float | None = None
-    factor: float | None = None
+    variance_factor: float | None = None
     support: tuple[float, float] | None = (0.0, 1.0)
     is_random: ClassVar[bool] = True
 
@@ -101,9 +103,10 @@ class GaussianCTS(CompiledIndexPolicy):
         """Return the checked parameters of the rule."""
         one_of("coupling", self.coupling, _COUPLINGS)
         default = _FACTORS[self.coupling]
-        factor = default if self.factor is None else real("factor", self.factor, 0.0, inside=True)
+        given = self.variance_factor
+        factor = default if given is None else real("variance_factor", given, 0.0, inside=True)
         if self.coupling == "boosted" and factor < 1.0:
-            raise ValueError(f"factor must be at least 1 with coupling='boosted', got {self.factor!r}")
+            raise ValueError(f"variance_factor must be at least 1 with coupling='boosted', got {given!r}")
         low, high = (-np.inf, np.inf) if self.support is None else interval("support", self.support)
         if self.sigma is None and self.support is None:
             raise ValueError("sigma must be given where support is None, got None")

@@ -9,16 +9,18 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.renamed import former_parameters
 from cmab.statistics import ArmStatistics
 from cmab.validation import as_array, interval, one_of, shown, vector
 
-_MODES: tuple[Literal["sample", "mean"], ...] = ("sample", "mean")
+_ESTIMATES: tuple[Literal["sample", "mean"], ...] = ("sample", "mean")
 # Denser where means are small: in graphs and lists most of what could happen hardly ever does.
 _MEANS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 _WEIGHTS = (1.0, 4.0, 16.0, 64.0)
 _LEAST = 1e-6
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class HierarchicalCTS(CompiledIndexPolicy):
     """Thompson sampling that learns the prior of each group of arms from the group's own outcomes.
@@ -45,7 +47,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
         Means of the priors, strictly inside `support`; 16 from 0.002 to 0.97 of it if left out.
     weights : array_like
         Numbers of outcomes that the priors are worth, from 1e-6 on; 1, 4, 16, 64 if left out.
-    mode : {"sample", "mean"}
+    estimate : {"sample", "mean"}
         Whether indices are draws, or means of the posterior: then it only exploits, and has no guarantee
         unless something else explores (`ForcedExploration`).
     support : tuple of float
@@ -80,14 +82,14 @@ class HierarchicalCTS(CompiledIndexPolicy):
     _: KW_ONLY
     means: ArrayLike | None = None
     weights: ArrayLike | None = None
-    mode: Literal["sample", "mean"] = "sample"
+    estimate: Literal["sample", "mean"] = "sample"
     support: tuple[float, float] = (0.0, 1.0)
     is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
         """Return the compiled rule."""
-        if self.mode == "mean":
+        if self.estimate == "mean":
             from cmab.policies._kernels_hierarchical_means import hierarchical_means
 
             return hierarchical_means
@@ -108,7 +110,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         """Return the checked parameters of the rule."""
-        one_of("mode", self.mode, _MODES)
+        one_of("estimate", self.estimate, _ESTIMATES)
         low, high = interval("support", self.support)
         means = vector(
             "means", [low + (high - low) * mean for mean in _MEANS] if self.means is None else self.means

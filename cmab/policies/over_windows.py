@@ -15,6 +15,7 @@ from cmab.oracle import Oracle
 from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
 from cmab.policy import AnyPolicy, Policy
 from cmab.renamed import find as __getattr__  # noqa: F401
+from cmab.renamed import former_parameters
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, interval, shown
@@ -117,6 +118,7 @@ class BlockState:
             raise ValueError(f"earned must be shares of {self.told} rounds, got {shown(self.earned)}")
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class BanditOverBandit(Policy[BlockState]):
     """Another rule in a window, whose length a second bandit chooses: EXP3, anew for each block of rounds.
@@ -140,7 +142,7 @@ class BanditOverBandit(Policy[BlockState]):
         many times as long as the one before.
     block : int, optional
         Rounds with one window; the square root of the horizon if left out.
-    rewards : tuple of float, optional
+    reward_range : tuple of float, optional
         Interval that is taken for the rewards of a round; those outside are cut to it, and the narrower it is
         the sooner windows are told apart. From all arms of a super arm at one end of the support to all at
         the other if left out, for rewards that are sums.
@@ -150,8 +152,8 @@ class BanditOverBandit(Policy[BlockState]):
     TypeError
         If `policy` is no policy.
     ValueError
-        As `SlidingWindow`; if a parameter is out of its range; or if `rewards` is left out though they are no
-        sums, or the rule has no bounded support.
+        As `SlidingWindow`; if a parameter is out of its range; or if `reward_range` is left out though they
+        are no sums, or the rule has no bounded support.
 
     Examples
     --------
@@ -182,7 +184,7 @@ class BanditOverBandit(Policy[BlockState]):
     _: KW_ONLY
     windows: ArrayLike | None = None
     block: int | None = None
-    rewards: tuple[float, float] | None = None
+    reward_range: tuple[float, float] | None = None
     oracle: Oracle = field(init=False, repr=False)
     support: tuple[float, float] | None = field(init=False, repr=False)
     _lengths: IntArray = field(init=False, repr=False)
@@ -285,11 +287,11 @@ class BanditOverBandit(Policy[BlockState]):
 
     def _range(self) -> tuple[float, float]:
         """Return the interval that rewards of a round are taken to lie in."""
-        if self.rewards is not None:
-            return interval("rewards", self.rewards)
+        if self.reward_range is not None:
+            return interval("reward_range", self.reward_range)
         oracle, support = self.policy.oracle, self.policy.support
         if not oracle.is_linear or support is None or not np.isfinite(support).all():
             raise ValueError(
-                f"rewards must be given where they are no sums of bounded outcomes, got {oracle!r}"
+                f"reward_range must be given where they are no sums of bounded outcomes, got {oracle!r}"
             )
         return min(oracle.max_size * support[0], 0.0), max(oracle.max_size * support[1], 0.0)

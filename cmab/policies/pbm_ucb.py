@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.renamed import former_parameters
 from cmab.rules import compiled_rule
 from cmab.validation import arm_indices, per_arm, real
 
@@ -53,6 +54,7 @@ def position_based_indices(
         first = end
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class PBMUCB(CompiledIndexPolicy):
     """Optimism in the position-based model: an item is clicked if its position is looked at and it attracts.
@@ -60,9 +62,9 @@ class PBMUCB(CompiledIndexPolicy):
     Base arms are pairs of an item and a position, with mean ``examination * attraction``. How often positions
     are looked at is known; what items attract is learned from all positions together: an item with N shows,
     S clicks and the sum N' of its examination chances has the bound
-    ``min(S/N' + sqrt(N/N') sqrt(factor ln t / 2 N'), 1)``, and 1 if it was never shown. The oracle is given
-    the bound times the examination chance of the pair's position. Where examination is not known, `CUCB`
-    on the pairs learns each by itself.
+    ``min(S/N' + sqrt(N/N') sqrt(radius_factor ln t / 2 N'), 1)``, and 1 if it was never shown. The oracle is
+    given the bound times the examination chance of the pair's position. Where examination is not known,
+    `CUCB` on the pairs learns each by itself.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ class PBMUCB(CompiledIndexPolicy):
         Probability that the position of each pair is looked at, in (0, 1].
     items : array_like of int, shape (n_arms,), optional
         Item of each pair, numbered from 0; each pair an item of its own if left out.
-    factor : float
+    radius_factor : float
         The ``1 + epsilon`` of the paper, whose bound on the regret asks for more than 1.
 
     Raises
@@ -100,7 +102,7 @@ class PBMUCB(CompiledIndexPolicy):
     examination: ArrayLike = 1.0
     items: ArrayLike | None = None
     _: KW_ONLY
-    factor: float = 1.0
+    radius_factor: float = 1.0
 
     def rule(self) -> Any:
         """Return the compiled rule."""
@@ -115,5 +117,5 @@ class PBMUCB(CompiledIndexPolicy):
         if len(numbers) != m:
             raise ValueError(f"items must have one number for each of {m} arms, got {len(numbers)}")
         ordered = np.argsort(numbers, kind="stable")
-        scalars = [real("factor", self.factor, 0.0), self.oracle.sign]
+        scalars = [real("radius_factor", self.radius_factor, 0.0), self.oracle.sign]
         return np.concatenate([scalars, examined, ordered, numbers[ordered]])

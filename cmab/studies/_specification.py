@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cmab.renamed import first_name
+from cmab.renamed import PARAMETERS, first_name, present_name
 from cmab.spelling import nearest
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
 from cmab.studies._registry import class_of
@@ -102,7 +102,8 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
         # networkx's generators take any keyword for their backends (`orig_func` is the plain one), so a
         # misspelt argument would do nothing.
         any_name = any(p.kind == p.VAR_KEYWORD for p in parameters) and not hasattr(maker, "orig_func")
-        unknown = sorted(set(arguments) - set(known)) if not any_name else []
+        former = PARAMETERS.get(getattr(maker, "__name__", ""), {}).values()
+        unknown = sorted(set(arguments) - {*known, *former}) if not any_name else []
     except (TypeError, ValueError):  # compiled ones may have no signature
         unknown, known = [], []
     if unknown:
@@ -143,12 +144,14 @@ def classes(value: Any) -> Iterator[str]:
 
 
 def unnamed(value: Any, key: str = "") -> Any:
-    """Return a specification without the names of files, and with the first names of classes.
+    """Return a specification without the names of files, and with the first names of classes and parameters.
 
     Graphs count, and not where they lie. A class that was renamed keeps its results.
     """
     if isinstance(value, Mapping):
-        return {key: "" if key == "file" else unnamed(entry, key) for key, entry in value.items()}
+        first = PARAMETERS.get(present_name(str(value.get("class"))), {})
+        parts = {first.get(key, key): (key, entry) for key, entry in value.items()}
+        return {name: "" if key == "file" else unnamed(entry, key) for name, (key, entry) in parts.items()}
     if isinstance(value, list):
         return [unnamed(entry) if isinstance(entry, Mapping | list) else entry for entry in value]
     return first_name(value) if key == "class" and isinstance(value, str) else value
