@@ -23,7 +23,7 @@ def choose(
     policy: Policy[State], state: State, rng: np.random.Generator, context: Context | None = None
 ) -> tuple[IntArray, int]:
     """Return what a policy wants to play now, checked, and how often."""
-    super_arm = policy.select_for(state, context, rng)
+    super_arm = policy.select(state, rng, context)
     n_choices, source = range_of_choices(policy)
     pulls = policy.pulls(state) if isinstance(policy, Explorer) else 1
     chosen = arm_indices(source, super_arm, n_choices)

@@ -6,8 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
-from types import FunctionType
 from typing import Any
 
 
@@ -41,45 +39,21 @@ class Meter:
             self._is_running = False
 
 
-# Of a thread, for replications run in several at once and share the oracle.
+# Of a thread, for replications run in several at once and share the oracle. Classes that no module defines
+# travel with their methods, which therefore find it in this module.
 class _Active(threading.local):
     meter: Meter | None = None
 
 
-_ACTIVE = _Active()
+ACTIVE = _Active()
 
 
 @contextmanager
 def metered(oracle: object) -> Iterator[Meter]:
     """Meter `oracle`, or with None nothing, in this thread: the object itself, and all around it, stays."""
-    outer, meter = _ACTIVE.meter, Meter(oracle)
-    _ACTIVE.meter = meter
+    outer, meter = ACTIVE.meter, Meter(oracle)
+    ACTIVE.meter = meter
     try:
         yield meter
     finally:
-        _ACTIVE.meter = outer
-
-
-def _watch(solve: Callable[..., Any], oracle: object, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Apart from `watched`, which travels with classes that no module defines, without what threads have."""
-    meter = _ACTIVE.meter
-    if meter is None or meter.oracle is not oracle:
-        return solve(oracle, *given, **named)
-    return meter.measure(solve, (oracle, *given), named)
-
-
-def meter_solve(cls: type) -> None:
-    """Let what a class defines of these methods be metered; unmetered, that costs two calls."""
-    for name in ("solve", "solve_within", "solve_root"):
-        solve = vars(cls).get(name)
-        # What is no plain function, as a wrapper by somebody else, stays as it is.
-        if isinstance(solve, FunctionType):
-            setattr(cls, name, _watched(solve))
-
-
-def _watched(solve: FunctionType) -> Callable[..., Any]:
-    @wraps(solve)
-    def watched(self: Any, *arguments: Any, **named: Any) -> Any:
-        return _watch(solve, self, arguments, named)
-
-    return watched
+        ACTIVE.meter = outer

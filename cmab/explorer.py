@@ -10,7 +10,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel
 from cmab.goals import Goal
-from cmab.policy import Policy, State
+from cmab.guards import Takes, generator, verb
+from cmab.policy import Policy, State, fits
 
 
 class Explorer(Policy[State]):
@@ -65,8 +66,20 @@ class Explorer(Policy[State]):
     #: What the compiled loop does by itself: a subclass that overrides one of these, but not `kernel`, means
     #: its own method, and is run in Python.
     in_kernel: ClassVar[tuple[str, ...]] = (
-        *("select", "step", "is_done", "update", "learn", "initial_state", "pulls", "unseen"),
+        *("select", "step", "is_done", "update", "initial_state", "pulls", "unseen"),
     )
+
+    _takes: ClassVar[Takes] = {
+        **dict.fromkeys(("step", "critical"), (fits, generator)),
+        **dict.fromkeys(
+            (
+                *("pulls", "unseen", "is_certified", "intervals", "witness", "recommend"),
+                *("can_stop", "radii", "rivals", "bounds", "pair", "seen", "best_and_gaps", "widths"),
+                *("affordable", "decide", "least_pulls", "pulls_per_arm"),
+            ),
+            (fits,),
+        ),
+    }
 
     @property
     def is_proven(self) -> bool:
@@ -130,6 +143,7 @@ class Explorer(Policy[State]):
         """Return the arms that the explorer would name now, in increasing order."""
 
     @abstractmethod
+    @verb
     def select(self, state: State, rng: np.random.Generator) -> IntArray:
         """Return the distinct base arms to sample next; `state` is left unchanged."""
 

@@ -1,23 +1,48 @@
 """Arguments of public methods, checked before the method runs: compiled code reads wherever it is told.
 
-A base class names what its methods take, and every subclass, a user's too, is guarded by that one table. Code
-that hands on what it checked itself calls the method without its guard.
+A base class names by method and position what its methods take. `guard` puts one frame around each of these
+methods of every subclass, a user's too. Code that hands on what it checked itself calls `unguarded` methods.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from cmab import _metering
 from cmab.seeding import root
 
 # Takes the object, the argument and all arguments, those before it checked already.
 Check = Callable[[Any, Any, tuple[Any, ...]], Any]
+#: By method, a check of each argument in order, or None for one that the method checks by itself.
+Takes = Mapping[str, tuple[Check | None, ...]]
 Method = TypeVar("Method", bound=Callable[..., Any])
+Result = TypeVar("Result")
+# The code of the one frame, by which methods are known that have it already.
+_GUARDED: set[Any] = set()
+
+
+class Verb(NamedTuple):
+    """A method of which a subclass may leave out trailing arguments that it does not need.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The arguments, in order.
+    required : int
+        How many of them a caller must give; the others are None where he does not.
+    dropped : callable or None
+        Called with the object and the last argument that a method does not take, to refuse it.
+    """
+
+    names: tuple[str, ...]
+    required: int
+    dropped: Callable[[Any, Any], None] | None = None
 
 
 def unguarded(method: Method) -> Method:
@@ -32,47 +57,111 @@ def checks_itself(method: Method) -> Method:
     return method
 
 
-def guard(cls: type, table: Mapping[str, tuple[Check | None, ...]]) -> None:
-    """Give the methods that `cls` itself defines the checks of `table`, one for each argument (or None)."""
+def verb(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Tell type checkers that a subclass may leave out trailing arguments of a method."""
+    return method
+
+
+def guard(
+    cls: type,
+    table: Takes,
+    verbs: Mapping[str, Verb] | None = None,
+    metered: tuple[str, ...] = (),
+) -> None:
+    """Give the methods of `cls` the checks of `table`, one for each argument (or None).
+
+    Methods that it inherits from classes without guards are guarded, too. What is no plain function, as a
+    wrapper by somebody else, stays as it is.
+    """
     for name, checks in table.items():
-        method = vars(cls).get(name)
-        if inspect.isfunction(method) and not hasattr(method, "checks_itself"):
-            setattr(cls, name, _guarded(method, checks))
+        method = inspect.getattr_static(cls, name, None)
+        is_open = inspect.isfunction(method) and method.__code__ not in _GUARDED
+        if is_open and not hasattr(method, "checks_itself"):
+            form = None if verbs is None else verbs.get(name)
+            setattr(cls, name, _guarded(cls, method, checks, form, name in metered))
 
 
-def _guarded(method: Callable[..., Any], checks: tuple[Check | None, ...]) -> Callable[..., Any]:
-    # The method's own arguments without self: what comes by name is put in its place, so that it is checked.
-    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
-    steps = [(i, check) for i, check in enumerate(checks) if check]
+def _guarded(
+    cls: type,
+    method: Callable[..., Any],
+    checks: tuple[Check | None, ...],
+    form: Verb | None,
+    is_metered: bool,
+) -> Callable[..., Any]:
+    code = method.__code__
+    own = code.co_varnames[1 : code.co_argcount]
+    takes = len(own) if form is None else _taken(cls, method, form)
+    steps = [(i, check) for i, check in enumerate(checks) if check not in (None, generator)]
+    place = checks.index(generator) if generator in checks else sys.maxsize
 
     @functools.wraps(method)
-    def checked(self: Any, *args: Any, **named: Any) -> Any:
+    def guarded(self: Any, *args: Any, **named: Any) -> Any:
         if named:
-            args, named = _in_order(names, args, named)
+            args = _in_order(own, args, named) if form is None else _in_place(form, own, args, named)
         for i, check in steps:
             if i < len(args):
                 value = check(self, args[i], args)
                 # The tuple is made anew only where a check has converted something.
                 if value is not args[i]:
                     args = (*args[:i], value, *args[i + 1 :])
+        if place < len(args) and type(args[place]) is not np.random.Generator:
+            args = (*args[:place], generator(self, args[place], args), *args[place + 1 :])
+        if form is not None and len(args) != takes and form.required <= len(args) <= len(form.names):
+            if form.dropped is not None and takes < len(form.names) == len(args):
+                form.dropped(self, args[-1])
+            args = (*args, *(None,) * takes)[:takes]
+        if is_metered:
+            meter = _metering.ACTIVE.meter
+            if meter is not None and meter.oracle is self:
+                return meter.measure(method, (self, *args), named)
         return method(self, *args, **named)
 
-    return checked
+    _GUARDED.add(guarded.__code__)  # type: ignore[attr-defined]
+    guarded.takes = takes  # type: ignore[attr-defined]
+    return guarded
 
 
-def _in_order(
-    names: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with those in place that were given by name and follow without a gap."""
+def _taken(cls: type, method: Callable[..., Any], form: Verb) -> int:
+    """Return how many arguments a method takes, refused unless they stand in the order of its verb."""
+    code = method.__code__
+    own = code.co_varnames[1 : code.co_argcount]
+    by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    misplaced = any(name in form.names and form.names.index(name) != i for i, name in enumerate(own))
+    if misplaced or set(by_name) & set(form.names):
+        raise TypeError(
+            f"{cls.__name__}.{method.__name__} must take ({', '.join(form.names)}) in this order and by"
+            f" position, or the first of them, got ({', '.join((*own, *by_name))})"
+        )
+    return len(form.names) if code.co_flags & inspect.CO_VARARGS else len(own)
+
+
+def _in_order(names: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the arguments and those of `named`, which loses them, that follow without a gap."""
     placed = list(args)
     while len(placed) < len(names) and names[len(placed)] in named:
-        placed.append(named[names[len(placed)]])
-    taken = names[len(args) : len(placed)]
-    return tuple(placed), {name: value for name, value in named.items() if name not in taken}
+        placed.append(named.pop(names[len(placed)]))
+    return tuple(placed)
+
+
+def _in_place(
+    form: Verb, own: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Return the arguments of a verb, those of `named`, which loses them, in place, and None in gaps.
+
+    They may have the names of the verb or those of the method's own arguments.
+    """
+    placed, last = [*args, *(None,) * len(form.names)], len(args)
+    for i in range(len(args), len(form.names)):
+        for name in {form.names[i], *own[i : i + 1]} & named.keys():
+            placed[i], last = named.pop(name), i + 1
+    return tuple(placed[:last])
 
 
 def generator(_: object, rng: Any, __: object) -> np.random.Generator:
     """Return `rng` if it is a generator, the one that belongs to a seed otherwise."""
-    if type(rng) is np.random.Generator:
-        return rng
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
+
+
+def generator_or_none(_: object, rng: Any, __: object) -> np.random.Generator | None:
+    """Return `rng` if it is a generator or None, which draws nothing; the one of a seed otherwise."""
+    return rng if rng is None else generator(_, rng, __)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from types import FunctionType
+from contextlib import suppress
+from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from cmab._old_verbs import OldVerbs, adopt
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel, is_current
+from cmab.compiled.forms import Kernel
 from cmab.context import Context
 from cmab.declared import Declared
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.guards import Check, checks_itself, generator, guard, unguarded
+from cmab.guards import (
+    Check,
+    Takes,
+    Verb,
+    generator,
+    generator_or_none,
+    guard,
+    unguarded,
+    verb,
+)
 from cmab.oracle import Oracle, require_oracle
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
@@ -25,12 +36,16 @@ from cmab.validation import shown
 State = TypeVar("State")
 
 
-class Policy(Declared, ABC, Generic[State]):
+class Policy(OldVerbs, Declared, ABC, Generic[State]):
     """A rule that chooses a super arm from what was observed so far.
 
     It holds parameters only. What it learns is in the state, a plain dataclass of arrays and numbers,
-    which `learn` alone, by default `update`, may change. A state may define ``check(fresh)``, which raises
-    ``ValueError`` if no feedback leads from the fresh state to it: `Session.load` calls it.
+    which `update` alone may change. A state may define ``check(fresh)``, which raises ``ValueError`` if no
+    feedback leads from the fresh state to it: `Session.load` calls it.
+
+    A subclass defines `initial_state`, `select` and `update`, and leaves out the last arguments that it does
+    not need: ``select(self, state, rng)`` is right for a rule that knows of no context, and a context is then
+    refused.
 
     Attributes
     ----------
@@ -72,11 +87,17 @@ class Policy(Declared, ABC, Generic[State]):
     support: tuple[float, float] | None = None
     learns: ClassVar[bool] = True
     may_rest: ClassVar[bool] = False
+    #: By method, the checks of its arguments, in order: those of all classes above, and of the class itself.
+    _takes: ClassVar[Takes] = {}
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Guard all methods that take a state, or a generator after it."""
+        """Guard the methods that take a state or a generator."""
         super().__init_subclass__(**named)
-        guard(cls, {name: takes for name, method in vars(cls).items() if (takes := _takes(name, method))})
+        if "__init__" in vars(cls):
+            cls.__init__ = _told_of_dataclasses(vars(cls)["__init__"])  # type: ignore[method-assign]
+        cls._takes = {name: checks for base in reversed(cls.__mro__) for name, checks in _own_table(base)}
+        guard(cls, cls._takes, VERBS)
+        guard(cls, {name: cls._takes[name] for name in adopt(cls)}, VERBS)
 
     def __post_init__(self) -> None:
         """Check the declared parameters, and that the oracle is one."""
@@ -88,37 +109,29 @@ class Policy(Declared, ABC, Generic[State]):
         return described(self)
 
     @abstractmethod
-    def initial_state(self) -> State:
-        """Return the state before the first round."""
+    @verb
+    def initial_state(self, rng: np.random.Generator | None = None) -> State:
+        """Return the state before the first round.
 
-    def start(self, rng: np.random.Generator) -> State:  # noqa: ARG002
-        """Return the state before the first round of a run, with what the rule draws for all of it at once.
-
-        `Session` and `simulate` begin with it. The default is `initial_state`, and draws nothing.
+        Parameters
+        ----------
+        rng : numpy.random.Generator, optional
+            The stream of a run, for what the rule draws for all of it at once. Without it nothing is drawn.
         """
-        return self.initial_state()
 
     @abstractmethod
-    def select(self, state: State, rng: np.random.Generator) -> IntArray:
-        """Return the super arm to play; `state` is left unchanged."""
-
-    @abstractmethod
-    def update(self, state: State, feedback: Feedback) -> None:
-        """Take in one round of feedback, changing `state`."""
-
-    def select_for(self, state: State, context: Context | None, rng: np.random.Generator) -> IntArray:
-        """Return the super arm to play in a round of which `context` is known; `state` is left unchanged.
-
-        This is what `Session` and `simulate` call. The default is `select` where nothing is known.
+    @verb
+    def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
+        """Return the super arm to play; `state` is left unchanged.
 
         Parameters
         ----------
         state : State
             What was learned.
-        context : Context or None
-            What is known of the round; a super arm may have its `available` entries only.
         rng : numpy.random.Generator
             The policy's stream.
+        context : Context, optional
+            What is known of the round; a super arm may have its `available` entries only.
 
         Returns
         -------
@@ -129,8 +142,33 @@ class Policy(Declared, ABC, Generic[State]):
         ValueError
             If the rule does not understand a part of the context: to play on without it would be silent.
         """
-        refuse_parts(self, context)
-        return self.select(state, rng)
+
+    @abstractmethod
+    @verb
+    def update(
+        self,
+        state: State,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        """Take in one round of feedback, changing `state`.
+
+        `Session` and `simulate` give the ticket and the generator too, for rules that must know what was
+        played (where rewards alone are shown, or feedback comes late), what was known of the round, or that
+        draw random numbers to learn.
+
+        Parameters
+        ----------
+        state : State
+            What was learned.
+        feedback : Feedback
+            What was observed.
+        ticket : Ticket, optional
+            What was asked for: its `super_arm` and `context`, neither to be written to.
+        rng : numpy.random.Generator, optional
+            The policy's stream.
+        """
 
     def is_done(self, state: State) -> bool:  # noqa: ARG002
         """Return whether nothing will be played any more; false unless overridden."""
@@ -150,38 +188,11 @@ class Policy(Declared, ABC, Generic[State]):
         super_arm: IntArray,  # noqa: ARG002
         context: Context | None,  # noqa: ARG002
     ) -> float | None:
-        """Return the probability with which `select_for` chooses this super arm; None, the default: unknown.
+        """Return the probability with which `select` chooses this super arm; None, the default: unknown.
 
         A `Campaign` writes it down with each ask, for estimates of what other policies would have earned.
         """
         return None
-
-    def learn(
-        self,
-        state: State,
-        ticket: Ticket,  # noqa: ARG002
-        feedback: Feedback,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> None:
-        """Take in the feedback of a ticket, changing `state`.
-
-        This is what `Session` and `simulate` call. The default is `update`; override it for rules that must
-        know what was played (where rewards alone are shown, or feedback comes late), what was known of the
-        round, or that draw random numbers to learn.
-
-        Parameters
-        ----------
-        state : State
-            What was learned.
-        ticket : Ticket
-            What was asked for: its `super_arm` and `context`, neither to be written to.
-        feedback : Feedback
-            What was observed.
-        rng : numpy.random.Generator
-            The policy's stream.
-        """
-        # The guard has seen `state` in this very call.
-        unguarded(self.update)(state, feedback)
 
 
 def refuse_parts(policy: AnyPolicy, context: Context | None, understood: tuple[str, ...] = ()) -> None:
@@ -192,7 +203,7 @@ def refuse_parts(policy: AnyPolicy, context: Context | None, understood: tuple[s
         knows = f"have nothing but {' and '.join(understood)}" if understood else "be None"
         raise ValueError(
             f"context must {knows} for {type(policy).__name__}, which knows no more of a round, got"
-            f" {' and '.join(unknown)} besides; a policy for it defines select_for(state, context, rng)"
+            f" {' and '.join(unknown)} besides; a policy for it defines select(state, rng, context)"
         )
 
 
@@ -219,46 +230,82 @@ def best_within(
 
 AnyPolicy = Policy[Any]
 
-# Sizes of rules' memories by policy, as long as it lives.
-_MEMORY: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+# Numbers of arms and sizes of memories by policy, as long as it lives.
+_SIZES: WeakKeyDictionary[Any, tuple[int, int]] = WeakKeyDictionary()
 
 
-def _takes(name: str, method: object) -> tuple[Check | None, ...]:
-    if name.startswith("_") or not isinstance(method, FunctionType):
-        return ()
-    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
-    if names == ("rng",):
-        return (generator,)
-    if names[:1] not in (("state",), ("stats",)):
-        return ()
-    last = names.index("rng") if "rng" in names else 0
-    return (_state, *(None for _ in names[1:last]), generator) if last else (_state,)
+def fits(policy: Any, state: Any, _: object) -> Any:
+    """Return `state`, refused if it has statistics of another number of arms or kind of array.
 
-
-def _state(policy: Any, state: Any, _: object) -> Any:
-    """Refuse statistics of another number of arms or kind of array, which compiled code goes by."""
+    Compiled code goes by them.
+    """
     if isinstance(state, ArmStatistics):
         state.check_layout()
-        n_arms = getattr(policy, "n_arms", None)
-        n_arms = policy.oracle.n_arms if n_arms is None else n_arms
+        n_arms, memory = _sizes(policy)
         if len(state.means) != n_arms:
             raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
-        if len(state.memory) != _memory_size(policy):
+        if len(state.memory) != memory:
             raise ValueError(
                 f"state must be one of {policy!r}, got {state!r} with the memory of another rule"
             )
     return state
 
 
-def _memory_size(policy: Any) -> int:
-    """Return how much a rule keeps in mind; asked in every step, so remembered."""
+def draws_to_learn(policy: AnyPolicy) -> bool:
+    """Return whether the `update` of a policy takes a generator."""
+    return getattr(policy.update, "takes", 4) >= 4
+
+
+def _sizes(policy: Any) -> tuple[int, int]:
+    """Return how many arms a rule has, and how much it keeps in mind; asked in every step, so remembered."""
     try:
-        size = _MEMORY.get(policy)
-        if size is None:
-            size = _MEMORY[policy] = len(getattr(policy.initial_state(), "memory", ()))
+        sizes = _SIZES.get(policy)
     except TypeError:  # a policy of somebody's that has no hash
-        size = len(getattr(policy.initial_state(), "memory", ()))
-    return size
+        sizes = None
+    if sizes is None:
+        n_arms = getattr(policy, "n_arms", None)
+        n_arms = policy.oracle.n_arms if n_arms is None else n_arms
+        sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
+        with suppress(TypeError):
+            _SIZES[policy] = sizes
+    return sizes
+
+
+def _own_table(cls: type) -> list[tuple[str, tuple[Check | None, ...]]]:
+    return [*vars(cls).get("_takes", {}).items()]
+
+
+def _told_of_dataclasses(init: Any) -> Any:
+    """Return an ``__init__`` that says what to write if it assigns to a field of a frozen class."""
+
+    @functools.wraps(init)
+    def made(self: Any, *args: Any, **named: Any) -> None:
+        try:
+            init(self, *args, **named)
+        except FrozenInstanceError as error:
+            raise TypeError(
+                f"{type(self).__name__} must declare its parameters as fields of a dataclass instead of an"
+                " __init__ that assigns them, because policies are frozen: write @dataclass(frozen=True,"
+                f" eq=False) above the class and a line `name: type` for each parameter ({error})"
+            ) from error
+
+    return made
+
+
+VERBS = {
+    "initial_state": Verb(("rng",), 0),
+    "select": Verb(("state", "rng", "context"), 2, refuse_parts),
+    "update": Verb(("state", "feedback", "ticket", "rng"), 2),
+}
+Policy._takes = {
+    "initial_state": (generator_or_none,),
+    "select": (fits, generator, None),
+    "update": (fits, None, None, generator_or_none),
+    "is_done": (fits,),
+    "reserve": (fits,),
+    "propensity": (fits,),
+}
+guard(Policy, Policy._takes, VERBS)
 
 
 def check_policy_instance(policy: object) -> None:
@@ -267,14 +314,6 @@ def check_policy_instance(policy: object) -> None:
         raise TypeError(f"policy must be a Policy such as {policy.__name__}(oracle), got the class itself")
     if not isinstance(policy, Policy):
         raise TypeError(f"policy must be a Policy, got {shown(policy)}")
-
-
-def refuse_resting(policy: AnyPolicy) -> None:
-    """Raise ``ValueError`` if a policy may play nothing: one around it would play on, beyond its budgets."""
-    if policy.may_rest:
-        raise ValueError(
-            f"policy must be one without budgets, which another would not keep to, got {policy!r}"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,6 +348,7 @@ class IndexPolicy(Policy[ArmStatistics]):
     memory_parameters: ClassVar[tuple[str, ...] | None] = None
     #: Parts of a context that the rule knows what to do with, the last two where rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
+    _takes: ClassVar[Takes] = {"indices": (fits, generator)}
 
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
@@ -321,7 +361,7 @@ class IndexPolicy(Policy[ArmStatistics]):
     def memory(self) -> FloatArray:
         """Return what `stats.memory` holds before the first round; nothing unless overridden.
 
-        `learn`, or a compiled learning rule, may write to it: discounted means, windows, what was drawn.
+        `update`, or a compiled learning rule, may write to it: discounted means, windows, what was drawn.
         """
         return np.empty(0)
 
@@ -329,29 +369,24 @@ class IndexPolicy(Policy[ArmStatistics]):
         """Return empty arm statistics, with the memory of the rule."""
         return ArmStatistics.empty(self.oracle.n_arms, memory=self.memory())
 
-    def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the oracle's answer to the indices."""
-        return self.oracle.solve(unguarded(self.indices)(state, rng), rng)
-
-    @checks_itself
-    def select_for(self, state: ArmStatistics, context: Context | None, rng: np.random.Generator) -> IntArray:
+    @verb
+    def select(
+        self, state: ArmStatistics, rng: np.random.Generator, context: Context | None = None
+    ) -> IntArray:
         """Return the oracle's answer to the indices, among what is available, by what it is worth.
 
         Raises
         ------
         ValueError
             If the context has features, or values or costs where rewards are no sums, or leaves no super
-            arm; or if the policy has a `select` of its own, which does not know what is available.
+            arm.
         TypeError
             If the oracle cannot do without what is not available.
         """
-        if context is None or not context.parts:
-            return self.select(state, rng)
-        # Who overrides `select` alone has a rule that knows of no context.
-        if not is_current(self, "select", form="select_for"):
-            refuse_parts(self, context)
+        if context is None:
+            return self.oracle.solve(unguarded(self.indices)(state, rng), rng)
         refuse_parts(self, context, self.understood if self.oracle.is_linear else ("available",))
-        return best_within(self.oracle, self.indices(state, rng), context, rng)
+        return best_within(self.oracle, unguarded(self.indices)(state, rng), context, rng)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
         """Take in one round of feedback, changing `state`."""

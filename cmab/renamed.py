@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from functools import wraps
 from typing import Any, TypeVar
 
+from cmab.former_arguments import formerly
 from cmab.namespaces import FORMER, renamed
 
 _Class = TypeVar("_Class", bound=type)
@@ -52,52 +52,25 @@ def find(name: str) -> Any:
 
 def former_parameters(kind: _Class) -> _Class:
     """Let a dataclass take and show its parameters by their former names as well, and load old pickles."""
-    own = PARAMETERS[kind.__name__]
-    made: Callable[..., None] = vars(kind)["__init__"]
-
-    @wraps(made)
-    def init(self: Any, *args: Any, **given: Any) -> None:
-        for present, former in own.items():
-            if former in given:
-                _warn(kind, former, present, 3)
-        made(self, *args, **present_parameters(kind, given))
+    own = {former: present for present, former in PARAMETERS[kind.__name__].items()}
 
     def setstate(self: Any, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(present_parameters(kind, state))
+        self.__dict__.update({own.get(name, name): value for name, value in state.items()})
 
-    setattr(kind, "__init__", init)  # noqa: B010 (mypy: a method)
+    setattr(kind, "__init__", formerly(**own)(vars(kind)["__init__"]))  # noqa: B010 (mypy: a method)
     setattr(kind, "__setstate__", setstate)  # noqa: B010
-    for present, former in own.items():
+    for former, present in own.items():
         setattr(kind, former, property(_attribute(kind, former, present)))
     return kind
 
 
 def _attribute(kind: type, former: str, present: str) -> Callable[[Any], Any]:
     def get(self: Any) -> Any:
-        _warn(kind, former, present, 3)
+        text = f"{kind.__name__}: `{former}` is now `{present}`; the former name will be removed"
+        warnings.warn(f"{text} in the next version", DeprecationWarning, stacklevel=2)
         return getattr(self, present)
 
     return get
-
-
-def _warn(kind: type, former: str, present: str, depth: int) -> None:
-    text = f"{former} of {kind.__name__} is now called {present}; the former name will be removed in the next"
-    warnings.warn(f"{text} version", DeprecationWarning, stacklevel=depth)
-
-
-def present_parameters(kind: object, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments of a class by their present names.
-
-    Raises
-    ------
-    TypeError
-        If one is given by both names.
-    """
-    own = {former: present for present, former in PARAMETERS.get(getattr(kind, "__name__", ""), {}).items()}
-    for former, present in own.items():
-        if former in given and present in given:
-            raise TypeError(f"{present} must be given once, got {former}, its former name, as well")
-    return {own.get(name, name): value for name, value in given.items()}
 
 
 def up_to_date(described: Any) -> Any:

@@ -87,7 +87,7 @@ class Session(Generic[State]):
         check_policy_instance(policy)
         self.policy = policy
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
-        self.state = policy.start(self.rng)
+        self.state = policy.initial_state(self.rng)
         self._set_support(support)
         # By this a ticket of another session, or of another copy, is told from one's own.
         self._id = secrets.token_hex(8)
@@ -237,7 +237,7 @@ class Session(Generic[State]):
             # All or nothing: a rule that fails in the middle must not leave half an update.
             before, drawn = _state.copied(self.state), position_of(self.rng)
             try:
-                self.policy.learn(self.state, told, feedback, self.rng)
+                self.policy.update(self.state, feedback, told, self.rng)
             except BaseException:
                 self.state, self.rng = before, moved(self.rng, drawn)
                 raise

@@ -23,17 +23,13 @@ class ValuedByOracle(Environment):
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of what the oracle answers to the true means."""
         return self.expected_reward(self.oracle.solve(self.means, np.random.default_rng(0)))
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return a fresh outcome of each of `arms`: 1 with the probability that is its mean."""
         return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
 
     def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        """Return the probability of each base arm to be observed, as the oracle has it at the true means."""
         return self.oracle.triggering_probabilities(super_arm, self.means)
 
     def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the expected reward, as the oracle has it at the true means."""
         return unguarded(self.oracle.expected_reward)(super_arm, self.means)

@@ -7,6 +7,8 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.validation import arm_indices, integer, real
 
+__all__ = ["audibert_bubeck_munos", "lil_exponential", "lucb_lower_bound", "power_gap_means", "two_groups"]
+
 # Audibert et al. (2010), with their budgets: from public code, not from the paper's text.
 _PROBLEMS: dict[int, tuple[list[float], int]] = {
     1: ([0.5] + 19 * [0.4], 2000),

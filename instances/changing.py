@@ -27,11 +27,6 @@ class PiecewiseStationary(Environment):
     period : int, optional
         Rounds after which all begins anew; beyond the last of `changes`. None, the default, never.
 
-    Raises
-    ------
-    ValueError
-        If the environments differ in their base arms or super arms, or the changes do not fit.
-
     Examples
     --------
     >>> from cmab import CUCB, simulate
@@ -71,31 +66,24 @@ class PiecewiseStationary(Environment):
 
     @property
     def sigma(self) -> float:
-        """Sub-Gaussian scale of the outcomes: the largest of all environments."""
         return max(each.sigma for each in self.environments)
 
     @property
     def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of the best super arm of the first round."""
         return self.environments[0].optimum
 
     def in_round(self, t: int, rng: np.random.Generator) -> Environment:
-        """Return the environment of round `t`."""
         place = t - 1 if self.period is None else (t - 1) % self.period
         return self.environments[bisect_right(self.changes, place)].in_round(t, rng)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Play `super_arm` as in the first round."""
         return self.environments[0].play(super_arm, rng)
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh outcomes as in the first round."""
         return self.environments[0].pull(arms, rng)
 
     def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the expected reward of the first round."""
         return self.environments[0].expected_reward(super_arm)
 
     def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        """Return those of the first round."""
         return self.environments[0].triggering_probabilities(super_arm)

@@ -26,11 +26,6 @@ class Corrupted(Environment):
     budget : float
         What may be changed in all, at least 0.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the support is not bounded.
-
     Examples
     --------
     >>> import numpy as np
@@ -61,7 +56,6 @@ class Corrupted(Environment):
 
     @property
     def sigma(self) -> float:
-        """Sub-Gaussian scale of the outcomes."""
         return self.environment.sigma
 
     @property
@@ -71,24 +65,19 @@ class Corrupted(Environment):
         return int(self.budget / (high - low)) if high > low else 0
 
     def in_round(self, t: int, rng: np.random.Generator) -> Environment:
-        """Return the world as it shows itself in round `t`."""
         world = self.environment.in_round(t, rng)
         return _Mirrored(world) if t <= self.corrupted_rounds else world
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Play a round without lies."""
         return self.environment.play(super_arm, rng)
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh outcomes of `arms`, without lies."""
         return self.environment.pull(arms, rng)
 
     def expected_reward(self, super_arm: IntArray) -> float:
-        """Return what a super arm is truly worth."""
         return self.environment.expected_reward(super_arm)
 
     def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        """Return those of the environment."""
         return self.environment.triggering_probabilities(super_arm)
 
 

@@ -49,11 +49,6 @@ class Coverage(ValuedByOracle):
     oracle : MaxCoverage
         The family of super arms.
 
-    Raises
-    ------
-    ValueError
-        If the graph cannot be used, or a probability is missing or outside [0, 1].
-
     Examples
     --------
     >>> import networkx as nx
@@ -97,7 +92,6 @@ class Coverage(ValuedByOracle):
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of the best super arm (see the class)."""
         if not self.optimum_is_exact:
             return super().optimum
         choices = combinations(range(self.oracle.n_choices), self.oracle.k)

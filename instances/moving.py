@@ -32,11 +32,6 @@ class MovingMeans(SemiBandit):
         Rounds after which all begins anew, at least the last of `rounds`: from the last row the means go
         back to the first. None, the default, never.
 
-    Raises
-    ------
-    ValueError
-        If the path is no table of probabilities of the oracle's arms, or the rounds do not fit it.
-
     Examples
     --------
     >>> from instances import MovingMeans
@@ -83,5 +78,4 @@ class MovingMeans(SemiBandit):
         return mean
 
     def in_round(self, t: int, rng: np.random.Generator) -> Environment:  # noqa: ARG002
-        """Return the semi-bandit of round `t`."""
         return SemiBandit(BernoulliArms(self._means(t)), self.oracle)

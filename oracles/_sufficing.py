@@ -27,7 +27,6 @@ class Sufficing(LinearOracle):
         return -np.inf if self.is_exact else 0.0
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the edges."""
         return [self.edges[arm] for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -44,7 +43,6 @@ class Sufficing(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best set with all of `include` and none of `exclude`; None if there is none."""
         costs = self._check_means(means, self.least_mean)
         return self._best(costs, *self._check_constraints(include, exclude))
 

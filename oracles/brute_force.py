@@ -58,17 +58,14 @@ class BruteForce(LinearOracle):
 
     @property
     def max_size(self) -> int:
-        """The size of the largest super arm."""
         return max(map(len, self.super_arms))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` is in the list, in any order."""
         wanted = np.zeros(self.n_arms, bool)
         wanted[super_arm] = True
         return bool((self._contains == wanted).all(axis=1).any())
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the best super arm."""
         return self._best(self._check_means(means), np.ones(len(self.super_arms), bool))
 
     def solve_constrained(
@@ -78,7 +75,6 @@ class BruteForce(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best super arm with all of `include` and none of `exclude`; None if there is none."""
         required, banned = self._check_constraints(include, exclude)
         left = np.logical_and(self._contains[:, required].all(axis=1), ~self._contains[:, banned].any(axis=1))
         return self._best(self._check_means(means), left) if left.any() else None
@@ -160,19 +156,15 @@ class BruteForceReward(Oracle):
 
     @property
     def max_size(self) -> int:
-        """The size of the largest super arm."""
         return max(map(len, self.super_arms))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` is in the list, in any order."""
         return any(set(listed.tolist()) == set(super_arm.tolist()) for listed in self.super_arms)
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return `super_arm` itself."""
         return super_arm
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the reward function's value."""
         value = float(self.reward(means, super_arm))
         if math.isnan(value):
             raise ValueError(
@@ -181,11 +173,9 @@ class BruteForceReward(Oracle):
         return value
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the best super arm."""
         return self._best(means, self.super_arms)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the best super arm of available arms alone; raises ``ValueError`` if there is none."""
         left = [super_arm for super_arm in self.super_arms if available[super_arm].all()]
         if not left:
             raise self._none_within(available)

@@ -22,11 +22,6 @@ class TopK(LinearOracle):
     sense : {"max", "min"}
         Whether the k largest or the k smallest means are wanted.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -42,12 +37,10 @@ class TopK(LinearOracle):
 
     @property
     def max_size(self) -> int:
-        """The size of every super arm, k."""
         return self.k
 
     @property
     def uniform_size(self) -> int:
-        """The size of every super arm, k."""
         return self.k
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -55,14 +48,12 @@ class TopK(LinearOracle):
         return _best(self._check_means(means), self.k, self.sense)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the k best available arms; raises ``ValueError`` if fewer are available."""
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
         return free[_best(values[free], self.k, self.sense)]
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
         return self._solve_compiled(means, rng)
 
     def solve_constrained(
@@ -84,13 +75,11 @@ class TopK(LinearOracle):
         return np.sort(np.concatenate((required, free[_best(values[free], missing, self.sense)])))
 
     def kernel(self) -> Kernel:
-        """Return the compiled rule."""
         from cmab.kernels import solve_top_k
 
         return Kernel(solve_top_k, np.arange(self.k), np.empty(self.n_arms if self.sense == "min" else 0))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` has k entries."""
         return len(super_arm) == self.k
 
 

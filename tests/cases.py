@@ -5,7 +5,7 @@ rounds. ``slow`` names the checks, or the tests of `rows`, that take a row more 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import chain, combinations, permutations, product
 from typing import Any
 
@@ -125,6 +125,7 @@ from oracles import (
     UniformMatroid,
     VertexCover,
 )
+from oracles.influence.options import USUAL
 
 
 class Together(TriggeringModel):
@@ -214,8 +215,8 @@ INFLUENCE = [
     *(
         InfluenceCase(
             sampler,
-            lambda graph, k, sampler=sampler, **options: InfluenceMaximization(
-                graph, k, sampler=sampler, **options
+            lambda graph, k, sampler=sampler, search=USUAL, **options: InfluenceMaximization(
+                graph, k, search=replace(search, sampler=sampler), **options
             ),
         )
         for sampler in ("auto", "coins", "skips", "pairs", "sentinels")

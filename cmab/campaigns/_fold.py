@@ -18,7 +18,7 @@ from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
-from cmab.policy import Policy, State
+from cmab.policy import Policy, State, draws_to_learn
 from cmab.saving._fingerprint import fingerprint
 from cmab.saving._generators import generator_from, moved, position_of
 from cmab.session import Session
@@ -148,9 +148,9 @@ class Fold(Generic[State]):
         ticket = self.current._open[event["ticket"]]
         feedback = self.feedback(event)
         self._check_told(ticket, feedback)
-        if type(self.policy).learn is not Policy.learn:  # which does not draw
+        if draws_to_learn(self.policy):
             self._catch_up()
-        self.policy.learn(self.current.state, ticket, feedback, self.current.rng)
+        self.policy.update(self.current.state, feedback, ticket, self.current.rng)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
 

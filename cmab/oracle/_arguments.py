@@ -61,3 +61,5 @@ TAKES = {
     "labels": (_super_arm,),
     "feedback_of": (_super_arm,),
 }
+#: Methods whose calls and seconds are counted.
+METERED = ("solve", "solve_within", "solve_root")

@@ -9,13 +9,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from cmab._metering import meter_solve
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel, compiled_form, solve_rows
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import guard, unguarded
-from cmab.oracle._arguments import TAKES, entries_available, finite_means
+from cmab.oracle._arguments import METERED, TAKES, entries_available, finite_means
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, check_name, check_vector, listed, real_array, shown
 
@@ -40,6 +39,8 @@ class Oracle(ABC):
     those that take means besides get `n_arms` finite floats, whatever the caller handed over: anything else
     is refused with a ``ValueError`` before they run. Whether the super arm belongs to the family
     (`is_feasible`) is not asked.
+
+    A constructor raises ``ValueError`` for an argument that is not what its description asks for.
 
     Attributes
     ----------
@@ -103,8 +104,7 @@ class Oracle(ABC):
         it says otherwise: a wrapper passes on what the oracle behind it declares.
         """
         super().__init_subclass__(**named)
-        guard(cls, TAKES)
-        meter_solve(cls)
+        guard(cls, TAKES, metered=METERED)
         for method, (capability, value) in _DECLARED_BY.items():
             # By the class that defines the method, so that a subclass need not say
             # it again, and may say otherwise.
@@ -423,7 +423,7 @@ class Oracle(ABC):
         return rows
 
 
-guard(Oracle, TAKES)
+guard(Oracle, TAKES, metered=METERED)
 
 
 def require_oracle(oracle: object) -> None:

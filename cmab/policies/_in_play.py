@@ -9,9 +9,9 @@ from typing import Self, TypeVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import is_current
 from cmab.context import Context
 from cmab.feedback import MOST_ARMS
+from cmab.guards import verb
 from cmab.oracle import Oracle
 from cmab.policy import Policy, refuse_parts
 from cmab.statistics import ArmStatistics
@@ -56,12 +56,16 @@ class InPlay(Policy[State]):
     def _generator(self, state: State) -> np.random.Generator:
         """Return a generator that `state` alone determines: saving and loading in between change nothing."""
 
-    def select(self, state: State, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the super arm in play; before the first feedback, the oracle's answer to that state."""
-        return self._solve(state) if state.rounds == 0 else state.super_arm.copy()
-
-    def select_for(self, state: State, context: Context | None, rng: np.random.Generator) -> IntArray:
+    @verb
+    def select(
+        self,
+        state: State,
+        rng: np.random.Generator,  # noqa: ARG002
+        context: Context | None = None,
+    ) -> IntArray:
         """Return the super arm in play; where some of it is not available, the best of what is.
+
+        Before the first feedback, that is the oracle's answer to that state.
 
         Raises
         ------
@@ -70,10 +74,8 @@ class InPlay(Policy[State]):
         TypeError
             If the oracle cannot do without what is not available.
         """
-        # Who overrides `select` alone has a rule that knows of no context.
-        understood = ("available",) if is_current(self, "select", form="select_for") else ()
-        refuse_parts(self, context, understood)
-        chosen = self.select(state, rng)
+        refuse_parts(self, context, ("available",))
+        chosen = self._solve(state) if state.rounds == 0 else state.super_arm.copy()
         if context is None or context.available is None or context.available[chosen].all():
             return chosen
         return self._solve(state, context.available)

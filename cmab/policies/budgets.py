@@ -11,8 +11,9 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
+from cmab.guards import Takes
 from cmab.oracle import Oracle, require_oracle
-from cmab.policy import Policy, best_within, refuse_parts
+from cmab.policy import Policy, best_within, fits, refuse_parts
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import check_vector, integer, real, shown, vector
@@ -137,6 +138,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     rate: float = 1.0
     support: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
     may_rest: ClassVar[bool] = True
+    _takes: ClassVar[Takes] = {"budgets_left": (fits,)}
     #: Most that one round uses up of a resource.
     _worst: int = field(init=False, repr=False)
 
@@ -176,11 +178,9 @@ class PrimalDualCUCB(Policy[BudgetState]):
         """Count a ticket that is handed out: until it is told, it may use up the most; nothing is free."""
         state.pending += len(ticket) + ticket.gone
 
-    def select(self, state: BudgetState, rng: np.random.Generator) -> IntArray:
-        """Return the super arm that is worth most beyond its price; an empty one if none is."""
-        return self.select_for(state, None, rng)
-
-    def select_for(self, state: BudgetState, context: Context | None, rng: np.random.Generator) -> IntArray:
+    def select(
+        self, state: BudgetState, rng: np.random.Generator, context: Context | None = None
+    ) -> IntArray:
         """Return the super arm of what is available that is worth most beyond its price, or an empty one.
 
         Raises
@@ -196,18 +196,10 @@ class PrimalDualCUCB(Policy[BudgetState]):
         is_bought = self.oracle.sense == "min" or worth[chosen].sum() >= 0.0
         return chosen if is_bought else np.empty(0, np.int64)
 
-    def update(self, state: BudgetState, feedback: Feedback) -> None:
-        """Take in one round, in which nothing but the arms that were seen was played."""
-        self._learn(state, feedback, len(feedback.arms))
-
-    def learn(
-        self,
-        state: BudgetState,
-        ticket: Ticket,
-        feedback: Feedback,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> None:
+    def update(self, state: BudgetState, feedback: Feedback, ticket: Ticket | None = None) -> None:
         """Take in the feedback of a ticket: what it earned, and what it used up.
+
+        Without a ticket, nothing but the arms that were seen was played.
 
         Raises
         ------
@@ -215,6 +207,9 @@ class PrimalDualCUCB(Policy[BudgetState]):
             If a cost lies outside [0, 1], there are others than there are budgets, or more was used up than
             as many base arms can.
         """
+        if ticket is None:
+            self._learn(state, feedback, len(feedback.arms))
+            return
         size = len(ticket) + ticket.gone
         if feedback.used is not None and (feedback.used > size * (1.0 + 1e-9)).any():
             raise ValueError(

@@ -67,32 +67,19 @@ class ContextualMNL(LinearPolicy):
         """Return the mean of each comparison with nothing, ``v / (1 + v)``."""
         return expected(self.utilities(state, features, rng))
 
-    def learn(
-        self,
-        state: LinearStatistics,
-        ticket: Ticket,
-        feedback: Feedback,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> None:
+    def update(self, state: LinearStatistics, feedback: Feedback, ticket: Ticket | None = None) -> None:
         """Take in what the customer of a ticket chose, changing `state`.
 
-        `update`, which is not told what was offered, compares what the feedback shows alone: a purchase with
-        buying nothing.
-        """
-        whole = _with_the_rest(feedback, ticket.super_arm)
-        refuse_baskets(self.oracle, whole.outcomes)
-        self._learn(state, ticket.context, whole)
-
-    def update(self, state: LinearStatistics, feedback: Feedback) -> None:
-        """Take in what the feedback shows.
+        Without a ticket, what was offered is unknown: a purchase is compared with buying nothing alone.
 
         Raises
         ------
         ValueError
-            If it has several purchases, and the oracle's choices are of one item.
+            If the feedback has several purchases, and the oracle's choices are of one item.
         """
-        refuse_baskets(self.oracle, feedback.outcomes)
-        super().update(state, feedback)
+        whole = feedback if ticket is None else _with_the_rest(feedback, ticket.super_arm)
+        refuse_baskets(self.oracle, whole.outcomes)
+        super().update(state, whole, ticket)
 
     def _regress(
         self,

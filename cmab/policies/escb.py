@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import is_current
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
+from cmab.guards import verb
 from cmab.oracle import LinearOracle, require_oracle
 from cmab.policy import Policy, refuse_parts
 from cmab.statistics import ArmStatistics
@@ -64,11 +64,10 @@ class JointlyOptimistic(Policy[ArmStatistics]):
         """Return empty arm statistics."""
         return ArmStatistics.empty(self.oracle.n_arms)
 
-    def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the oracle's answer to means and squared widths."""
-        return self._best_within(state, None, rng)
-
-    def select_for(self, state: ArmStatistics, context: Context | None, rng: np.random.Generator) -> IntArray:
+    @verb
+    def select(
+        self, state: ArmStatistics, rng: np.random.Generator, context: Context | None = None
+    ) -> IntArray:
         """Return the oracle's answer to means and squared widths, among what is available.
 
         Raises
@@ -76,16 +75,8 @@ class JointlyOptimistic(Policy[ArmStatistics]):
         ValueError
             If a context has another part than `available`, or leaves no super arm.
         """
-        # Who overrides `select` alone has a rule that knows of no context.
-        understood = ("available",) if is_current(self, "select", form="select_for") else ()
-        refuse_parts(self, context, understood)
-        if context is None or context.available is None:
-            return self.select(state, rng)
-        return self._best_within(state, context.available, rng)
-
-    def _best_within(
-        self, state: ArmStatistics, available: BoolArray | None, rng: np.random.Generator
-    ) -> IntArray:
+        refuse_parts(self, context, ("available",))
+        available = None if context is None else context.available
         unseen, oracle = state.counts == 0, self.oracle
         within = {} if available is None else {"available": available}
         if unseen.any():

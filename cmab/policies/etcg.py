@@ -147,24 +147,17 @@ class ETCG(Policy[GreedyTrials]):
         trials[state.chosen] = np.iinfo(np.int64).max
         return np.array([np.argmin(trials)])
 
-    def update(self, state: GreedyTrials, feedback: Feedback) -> None:
-        """Take in the reward of what `select` returns.
+    def update(self, state: GreedyTrials, feedback: Feedback, ticket: Ticket | None = None) -> None:
+        """Take in the reward of a ticket, or of what `select` returns; one of a step that is over is ignored.
 
         Raises
         ------
         ValueError
             If there is no reward, or one beyond 1e100 in size, or an outcome is not finite.
         """
-        self._take(state, self._next(state), feedback)
-
-    def learn(
-        self,
-        state: GreedyTrials,
-        ticket: Ticket,
-        feedback: Feedback,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> None:
-        """Take in the reward of a ticket; one of a step that is over changes nothing."""
+        if ticket is None:
+            self._take(state, self._next(state), feedback)
+            return
         of_step = len(ticket.super_arm) == len(state.chosen) + 1 <= self._k
         is_grown = of_step and np.isin(state.chosen, ticket.super_arm).all()
         tried = np.setdiff1d(ticket.super_arm, state.chosen) if is_grown else np.empty(0, np.int64)

@@ -10,18 +10,13 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.context import Context
-from cmab.feedback import Feedback
-from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, Policy, check_policy_instance, refuse_resting
+from cmab.declared import one_of, real
+from cmab.policies._wrapped import WrappedPolicy
 from cmab.renamed import find as __getattr__  # noqa: F401
-from cmab.ticket import Ticket
-from cmab.validation import one_of, real, shown
-
-_FORMS: tuple[Literal["oracle", "last"], ...] = ("oracle", "last")
 
 
 @dataclass(frozen=True, eq=False)
-class ForcedExploration(Policy[Any]):
+class ForcedExploration(WrappedPolicy[Any]):
     """Another rule, with exploration in round t with probability ``min(1, c t^(-1/3))``.
 
     Rules with an informed prior, and rules that exploit, learn fast and have no frequentist guarantee: what
@@ -80,39 +75,17 @@ class ForcedExploration(Policy[Any]):
     array([ True,  True,  True,  True])
     """
 
-    policy: AnyPolicy
-    c: float = 0.3
+    c: float = field(default=0.3, metadata=real(0.0, inside=True))
     _: KW_ONLY
-    form: Literal["oracle", "last"] = "oracle"
-    oracle: Oracle = field(init=False, repr=False)
-    support: tuple[float, float] | None = field(init=False, repr=False)
+    form: Literal["oracle", "last"] = field(default="oracle", metadata=one_of("oracle", "last"))
 
     def __post_init__(self) -> None:
-        check_policy_instance(self.policy)
-        refuse_resting(self.policy)
-        if getattr(self.policy, "oracle", None) is None:
-            raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
-        real("c", self.c, 0.0, inside=True)
-        one_of("form", self.form, _FORMS)
+        super().__post_init__()
         rounds = getattr(self.policy.initial_state(), "rounds", None)
         if not isinstance(rounds, int):
             raise ValueError(f"policy must have a state that counts its `rounds`, got {self.policy!r}")
-        object.__setattr__(self, "oracle", self.policy.oracle)
-        object.__setattr__(self, "support", self.policy.support)
 
-    def initial_state(self) -> Any:
-        """Return the rule's."""
-        return self.policy.initial_state()
-
-    def start(self, rng: np.random.Generator) -> Any:
-        """Return the rule's."""
-        return self.policy.start(rng)
-
-    def select(self, state: Any, rng: np.random.Generator) -> IntArray:
-        """Return the rule's super arm, or one that explores."""
-        return self.select_for(state, None, rng)
-
-    def select_for(self, state: Any, context: Context | None, rng: np.random.Generator) -> IntArray:
+    def select(self, state: Any, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the rule's super arm, or one that explores, of what is available.
 
         Raises
@@ -127,22 +100,14 @@ class ForcedExploration(Policy[Any]):
         available = None if context is None else context.available
         if explores and self.form == "oracle":
             if context is not None:  # refused by the rule in any round or in none
-                self.policy.select_for(copy.deepcopy(state), context, copy.deepcopy(rng))
+                super().select(copy.deepcopy(state), copy.deepcopy(rng), context)
             low, high = self.support or (0.0, 1.0)
             means = low + (high - low) * rng.random(self.oracle.n_arms)
             if available is None:
                 return self.oracle.solve(means, rng)
             return self.oracle.solve_within(means, available, rng)
-        chosen = self.policy.select_for(state, context, rng)
+        chosen = super().select(state, rng, context)
         return self._exchanged(chosen, available, rng) if explores else chosen
-
-    def update(self, state: Any, feedback: Feedback) -> None:
-        """Take in one round of feedback, as the rule does."""
-        self.policy.update(state, feedback)
-
-    def learn(self, state: Any, ticket: Ticket, feedback: Feedback, rng: np.random.Generator) -> None:
-        """Take in the feedback of a ticket, as the rule does."""
-        self.policy.learn(state, ticket, feedback, rng)
 
     def _exchanged(self, chosen: IntArray, available: BoolArray | None, rng: np.random.Generator) -> IntArray:
         """Return a super arm with another last entry, or, if the oracle is linear, random entry."""

@@ -11,8 +11,9 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
+from cmab.guards import Takes, generator
 from cmab.oracle import LinearOracle
-from cmab.policy import IndexPolicy, best_within
+from cmab.policy import IndexPolicy, best_within, fits
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, interval, shown
@@ -79,6 +80,8 @@ class FTPL(IndexPolicy):
                 f"oracle must be linear for FTPL, for means of any sign, got {shown(self.oracle)}"
             )
 
+    _takes: ClassVar[Takes] = {"waits": (fits, None, generator)}
+
     def memory(self) -> FloatArray:
         """Return the estimated losses before the first round."""
         return np.zeros(self.oracle.n_arms)
@@ -103,17 +106,27 @@ class FTPL(IndexPolicy):
         indices: FloatArray = self.oracle.sign * (noise - self.rate(stats.rounds + 1) * stats.memory)
         return indices
 
-    def learn(
-        self, state: ArmStatistics, ticket: Ticket, feedback: Feedback, rng: np.random.Generator
+    def update(
+        self,
+        state: ArmStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
-        """Take in the feedback of a ticket: estimate each loss that was seen, then change the statistics."""
+        """Take in one round of feedback: estimate each loss that was seen, then change the statistics.
+
+        Without a generator nothing is drawn, and only the statistics change.
+        """
+        if rng is None:
+            super().update(state, feedback)
+            return
         if feedback.pulls is not None:
             raise ValueError("feedback.pulls must be None for FTPL, which learns outcome by outcome")
-        weights = self.waits(state, feedback.arms, rng, ticket.context)
+        weights = self.waits(state, feedback.arms, rng, None if ticket is None else ticket.context)
         low, high = self.support
         places = (feedback.outcomes - low) / (high - low)
         losses = 1.0 - places if self.oracle.sense == "max" else places
-        super().learn(state, ticket, feedback, rng)
+        super().update(state, feedback)
         state.memory[feedback.arms] += losses * weights
 
     def waits(

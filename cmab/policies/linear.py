@@ -11,6 +11,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback, check_arrays
+from cmab.guards import verb
 from cmab.linear.features import checked_features, checked_groups
 from cmab.linear.statistics import LinearStatistics, check_size
 from cmab.oracle import Oracle, require_oracle
@@ -120,12 +121,9 @@ class LinearPolicy(Policy[LinearStatistics]):
         """Return the regressions before the first outcome."""
         return LinearStatistics.empty(*self._shape[::-1], ridge=self.ridge)
 
-    def select(self, state: LinearStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the oracle's answer to the indices, from the policy's own features."""
-        return self.select_for(state, None, rng)
-
-    def select_for(
-        self, state: LinearStatistics, context: Context | None, rng: np.random.Generator
+    @verb
+    def select(
+        self, state: LinearStatistics, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
         """Return the oracle's answer to the indices, among what is available, by what it is worth.
 
@@ -142,19 +140,19 @@ class LinearPolicy(Policy[LinearStatistics]):
             np.clip(indices, *self.support, out=indices)
         return best_within(self.oracle, indices, context, rng)
 
-    def update(self, state: LinearStatistics, feedback: Feedback) -> None:
-        """Take in one round of feedback by the policy's own features, changing `state`."""
-        self._learn(state, None, feedback)
-
-    def learn(
+    @verb
+    def update(
         self,
         state: LinearStatistics,
-        ticket: Ticket,
         feedback: Feedback,
-        rng: np.random.Generator,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,  # noqa: ARG002
     ) -> None:
-        """Take in the feedback of a ticket by the features of its round, changing `state`."""
-        self._learn(state, ticket.context, feedback)
+        """Take in one round of feedback by the features of its ticket, or by the policy's own.
+
+        This changes `state`.
+        """
+        self._learn(state, None if ticket is None else ticket.context, feedback)
 
     def weights(
         self,

@@ -80,10 +80,10 @@ class MNLTS(Epochs):
         real("deviation_factor", self.deviation_factor, 0.0)
         self._check_attraction()
 
-    def start(self, rng: np.random.Generator) -> EpochStatistics:
-        """Return empty statistics with the key of the run."""
-        state = self.initial_state()
-        state.key = int(rng.integers(KEYS))
+    def initial_state(self, rng: np.random.Generator | None = None) -> EpochStatistics:
+        """Return empty statistics, with the key of the run if there is a generator."""
+        state = EpochStatistics.empty(self.oracle.n_arms)
+        state.key = 0 if rng is None else int(rng.integers(KEYS))
         return state
 
     def attractions(self, state: EpochStatistics) -> FloatArray:

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.context import Context
 from cmab.feedback import Feedback
-from cmab.oracle import Oracle
+from cmab.policies._wrapped import WrappedPolicy
 from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
-from cmab.policy import AnyPolicy, Policy
 from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.renamed import former_parameters
 from cmab.statistics import ArmStatistics
@@ -120,7 +118,7 @@ class BlockState:
 
 @former_parameters
 @dataclass(frozen=True, eq=False)
-class BanditOverBandit(Policy[BlockState]):
+class BanditOverBandit(WrappedPolicy[BlockState]):
     """Another rule in a window, whose length a second bandit chooses: EXP3, anew for each block of rounds.
 
     Nothing is known of how fast means move. It is an insurance: its regret is about the average over the
@@ -179,19 +177,17 @@ class BanditOverBandit(Policy[BlockState]):
     windows there are, is ours.
     """
 
-    policy: AnyPolicy
     horizon: int
     _: KW_ONLY
     windows: ArrayLike | None = None
     block: int | None = None
     reward_range: tuple[float, float] | None = None
-    oracle: Oracle = field(init=False, repr=False)
-    support: tuple[float, float] | None = field(init=False, repr=False)
     _lengths: IntArray = field(init=False, repr=False)
     _size: int = field(init=False, repr=False)
     _ends: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         horizon = integer("horizon", self.horizon, 2)
         SlidingWindow(self.policy, window=horizon)  # which says what is wrong with the policy
         root = math.ceil(math.sqrt(horizon))
@@ -203,47 +199,17 @@ class BanditOverBandit(Policy[BlockState]):
             lengths = arm_indices("windows", self.windows, 2**53)
         if len(lengths) < 2 or lengths[0] < 1 or (np.diff(lengths) <= 0).any():
             raise ValueError(f"windows must be two or more increasing lengths, got {shown(self.windows)}")
-        told = {"oracle": self.policy.oracle, "support": self.policy.support}
-        for name, value in (*told.items(), ("_lengths", lengths), ("_size", size), ("_ends", self._range())):
+        for name, value in (("_lengths", lengths), ("_size", size), ("_ends", self._range())):
             object.__setattr__(self, name, value)
 
-    def initial_state(self) -> BlockState:
-        """Return the rule's fresh statistics, with the longest window in the first block."""
-        return self._begun(self.policy.initial_state(), self.policy.initial_state(), len(self._lengths) - 1)
+    def _learned(self, state: BlockState) -> ArmStatistics:
+        return state.recent.recent
 
-    def start(self, rng: np.random.Generator) -> BlockState:
-        """Return what the rule starts with, and a window drawn for the first block."""
-        seen, recent = self.policy.start(rng), self.policy.start(rng)
-        return self._begun(seen, recent, int(rng.choice(len(self._lengths))))
-
-    def select(self, state: BlockState, rng: np.random.Generator) -> IntArray:
-        """Return the rule's choice by what was seen in the window of this block."""
-        return self.select_for(state, None, rng)
-
-    def select_for(self, state: BlockState, context: Context | None, rng: np.random.Generator) -> IntArray:
-        """Return the rule's choice by what was seen in the window, for a round of which `context` is known.
-
-        Raises
-        ------
-        ValueError
-            If the rule does not understand the context.
-        """
-        chosen: IntArray = self.policy.select_for(state.recent.recent, context, rng)
-        return chosen
-
-    def update(self, state: BlockState, feedback: Feedback) -> None:
-        """Take in one round of feedback; without a generator the next block has the likeliest window."""
-        self._take(state, feedback, None)
-
-    def learn(
-        self,
-        state: BlockState,
-        ticket: Ticket,  # noqa: ARG002
-        feedback: Feedback,
-        rng: np.random.Generator,
-    ) -> None:
-        """Take in the feedback of a ticket, and draw the next window when it ends a block."""
-        self._take(state, feedback, rng)
+    def initial_state(self, rng: np.random.Generator | None = None) -> BlockState:
+        """Return what the rule starts with, and a window drawn for the first block; else the longest one."""
+        seen, recent = self.policy.initial_state(rng), self.policy.initial_state(rng)
+        k = len(self._lengths)
+        return self._begun(seen, recent, k - 1 if rng is None else int(rng.choice(k)))
 
     def _begun(self, seen: Any, recent: Any, choice: int) -> BlockState:
         numbers = np.zeros(len(self._lengths), np.int64)
@@ -252,7 +218,17 @@ class BanditOverBandit(Policy[BlockState]):
         now = BlockStatistics.of(longest, recent, window=int(self._lengths[choice]))
         return BlockState(longest, now, np.zeros(len(numbers)), numbers, choice)
 
-    def _take(self, state: BlockState, feedback: Feedback, rng: np.random.Generator | None) -> None:
+    def update(
+        self,
+        state: BlockState,
+        feedback: Feedback,
+        ticket: Ticket | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        """Take in one round of feedback, and draw the next window when it ends a block.
+
+        Without a generator the next block has the likeliest window.
+        """
         state.recent.update(feedback)
         state.seen.update(feedback)
         low, high = self._ends
@@ -276,7 +252,7 @@ class BanditOverBandit(Policy[BlockState]):
         state.choice = int(np.argmax(chances)) if rng is None else int(rng.choice(k, p=chances))
         state.blocks[state.choice] += 1
         state.told, state.earned = 0, 0.0
-        fresh = self.policy.initial_state() if rng is None else self.policy.start(rng)
+        fresh = self.policy.initial_state(rng)
         state.recent = BlockStatistics.of(state.seen, fresh, window=int(self._lengths[state.choice]))
 
     @staticmethod

@@ -33,7 +33,7 @@ class SwitchingStatistics(InPlayStatistics):
     solved_rounds : int
         `rounds` at the last call of the oracle.
     key : int
-        Drawn for the whole run by `RarelySwitchingCUCB.start`; 0 in states of `initial_state`.
+        Drawn for the whole run by `RarelySwitchingCUCB.initial_state`; 0 without a generator.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
     oracle : Oracle
         The family of super arms. It is called when feedback comes in, where there is no generator: one that
         draws random numbers gets a generator of the round, keyed by a number that is drawn for the whole run
-        at its `start`, and thus independent of everything observed.
+        at its beginning, and thus independent of everything observed.
     growth : float
         The c above, at least 0. With 0 and if every arm in play is observed, this is plain CUCB.
     radius, radius_factor, support
@@ -130,16 +130,11 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
         plain = CUCB(self.oracle, radius=self.radius, radius_factor=self.radius_factor, support=self.support)
         object.__setattr__(self, "_plain", plain)
 
-    def initial_state(self) -> SwitchingStatistics:
-        """Return empty statistics."""
+    def initial_state(self, rng: np.random.Generator | None = None) -> SwitchingStatistics:
+        """Return empty statistics, with the key of the run if there is a generator."""
         state = SwitchingStatistics.empty(self.oracle.n_arms)
         state.solved_counters = state.counters.copy()
-        return state
-
-    def start(self, rng: np.random.Generator) -> SwitchingStatistics:
-        """Return empty statistics with the key of the run."""
-        state = self.initial_state()
-        state.key = int(rng.integers(_KEYS))
+        state.key = 0 if rng is None else int(rng.integers(_KEYS))
         return state
 
     def update(self, state: SwitchingStatistics, feedback: Feedback) -> None:

@@ -10,13 +10,13 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.confidence.change_points import change_threshold, largest_ratio
 from cmab.context import Context
+from cmab.declared import flag, integer, real
 from cmab.feedback import Feedback
-from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, Policy, check_policy_instance, refuse_resting
+from cmab.policies._wrapped import WrappedPolicy
 from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import alike, count
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, check_flag, integer, interval, real, shown
+from cmab.validation import arm_indices, interval, shown
 
 #: A smaller probability of an alarm, shared by the arms, may be none at all.
 LEAST_DELTA = 1e-300
@@ -116,7 +116,7 @@ class RestartState:
 
 
 @dataclass(frozen=True, eq=False)
-class GLRRestart(Policy[RestartState]):
+class GLRRestart(WrappedPolicy[RestartState]):
     """Another rule, which forgets everything once a test finds that the mean of a base arm has changed.
 
     ``GLRRestart(CUCB(oracle))`` is GLR-CUCB. The test is the generalised likelihood ratio of Bernoulli
@@ -172,41 +172,30 @@ class GLRRestart(Policy[RestartState]):
     Piecewise-Stationary Combinatorial Semi-Bandits, AAAI 2020, Algorithm 1 (GLR-CUCB).
     """
 
-    policy: AnyPolicy
-    delta: float = 0.01
+    delta: float = field(default=0.01, metadata=real(LEAST_DELTA, 1.0, inside=True))
     _: KW_ONLY
-    exploration: float = 0.05
-    every: int = 10
-    is_proven: bool = True
-    oracle: Oracle = field(init=False, repr=False)
+    exploration: float = field(default=0.05, metadata=real(0.0, 1.0))
+    every: int = field(default=10, metadata=integer(1))
+    is_proven: bool = field(default=True, metadata=flag())
     support: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_policy_instance(self.policy)
-        refuse_resting(self.policy)
-        real("delta", self.delta, LEAST_DELTA, 1.0, inside=True)
-        real("exploration", self.exploration, 0.0, 1.0)
-        integer("every", self.every, 1)
-        check_flag("is_proven", self.is_proven)
+        super().__post_init__()
         if self.policy.support is None:
             raise ValueError(f"policy must have a bounded support, which the test needs, got {self.policy!r}")
-        object.__setattr__(self, "oracle", self.policy.oracle)
         object.__setattr__(self, "support", interval("policy.support", self.policy.support))
 
-    def initial_state(self) -> RestartState:
-        """Return the rule's fresh state, without outcomes."""
-        return RestartState.empty(self.policy.initial_state(), self.oracle.n_arms)
+    def _learned(self, state: RestartState) -> Any:
+        return state.learned
 
-    def start(self, rng: np.random.Generator) -> RestartState:
+    def initial_state(self, rng: np.random.Generator | None = None) -> RestartState:
         """Return what the rule starts with, without outcomes."""
-        return RestartState.empty(self.policy.start(rng), self.oracle.n_arms)
+        return RestartState.empty(self.policy.initial_state(rng), self.oracle.n_arms)
 
-    def select(self, state: RestartState, rng: np.random.Generator) -> IntArray:
-        """Return the rule's choice, or one that explores."""
-        return self.select_for(state, None, rng)
-
-    def select_for(self, state: RestartState, context: Context | None, rng: np.random.Generator) -> IntArray:
-        """Return the rule's choice for a round of which `context` is known, or one that explores.
+    def select(
+        self, state: RestartState, rng: np.random.Generator, context: Context | None = None
+    ) -> IntArray:
+        """Return the rule's choice for a round, or one that explores.
 
         Raises
         ------
@@ -214,28 +203,23 @@ class GLRRestart(Policy[RestartState]):
             If the rule does not understand the context.
         """
         explores = rng.random() < self.exploration
-        chosen: IntArray = self.policy.select_for(state.learned, context, rng)
+        chosen = super().select(state, rng, context)
         if not explores:
             return chosen
         arm = int(rng.integers(self.oracle.n_arms))
         return _super_arm_with(self.oracle, arm, None if context is None else context.available, rng, chosen)
 
-    def update(self, state: RestartState, feedback: Feedback) -> None:
-        """Take in one round of feedback, then begin anew if an arm has changed."""
-        _refuse_sums(feedback)
-        self.policy.update(state.learned, feedback)
-        self._test(state, feedback, None)
-
-    def learn(
-        self, state: RestartState, ticket: Ticket, feedback: Feedback, rng: np.random.Generator
+    def update(
+        self,
+        state: RestartState,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
-        """Take in the feedback of a ticket, then begin anew if an arm has changed."""
-        _refuse_sums(feedback)
-        self.policy.learn(state.learned, ticket, feedback, rng)
-        self._test(state, feedback, rng)
-
-    def _test(self, state: RestartState, feedback: Feedback, rng: np.random.Generator | None) -> None:
-        """Keep the outcomes, and begin anew if one of the arms that were seen has changed."""
+        """Take in one round of feedback, then begin anew if an arm has changed."""
+        if getattr(feedback, "pulls", None) is not None:
+            raise ValueError("feedback.pulls must be None for GLRRestart, which tests outcome by outcome")
+        super().update(state, feedback, ticket, rng)
         state.rounds += 1
         low, high = self.support
         # Noise may leave the support: what is cut to it has a mean that moves with theirs.
@@ -243,8 +227,7 @@ class GLRRestart(Policy[RestartState]):
         state.keep(feedback.arms, outcomes, self.every)
         for arm in feedback.arms:
             if state.counts[arm] % self.every == 0 and self._has_changed(state, int(arm)):
-                fresh = self.policy.initial_state() if rng is None else self.policy.start(rng)
-                state.begin(fresh, self.oracle.n_arms)
+                state.begin(self.policy.initial_state(rng), self.oracle.n_arms)
                 state.restarts.append(state.rounds)
                 state.changed.append(int(arm))
                 return
@@ -258,11 +241,6 @@ class GLRRestart(Policy[RestartState]):
         # delta / m for each of m arms, so that all together are wrong with probability at most delta.
         delta = self.delta / self.oracle.n_arms
         return evidence >= change_threshold(n, delta=delta, is_proven=self.is_proven)
-
-
-def _refuse_sums(feedback: Feedback) -> None:
-    if getattr(feedback, "pulls", None) is not None:
-        raise ValueError("feedback.pulls must be None for GLRRestart, which tests outcome by outcome")
 
 
 def _super_arm_with(

@@ -8,10 +8,8 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, IntArray
-from cmab.compiled.forms import is_current
 from cmab.context import Context
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
 from cmab.oracle import Oracle, require_oracle
 from cmab.policies._comparisons import Comparisons
 from cmab.policy import Policy, refuse_parts
@@ -161,11 +159,9 @@ class TopRank(Policy[Comparisons]):
             raise ValueError(f"context.available must leave {k} items for a list, got {len(items)}")
         return items
 
-    def select(self, state: Comparisons, rng: np.random.Generator) -> IntArray:
-        """Return a list: each block in a uniformly random order."""
-        return self._shuffled(state, None, rng)
-
-    def select_for(self, state: Comparisons, context: Context | None, rng: np.random.Generator) -> IntArray:
+    def select(
+        self, state: Comparisons, rng: np.random.Generator, context: Context | None = None
+    ) -> IntArray:
         """Return a list of available items: each block in a uniformly random order.
 
         Raises
@@ -173,38 +169,31 @@ class TopRank(Policy[Comparisons]):
         ValueError
             If a context has another part than `available`, or leaves too few items.
         """
-        # Who overrides `select` alone has a rule that knows of no context.
-        is_own = is_current(self, "select", form="select_for")
-        refuse_parts(self, context, ("available",) if is_own else ())
-        return self._shuffled(state, context, rng) if is_own else self.select(state, rng)
-
-    def _shuffled(self, state: Comparisons, context: Context | None, rng: np.random.Generator) -> IntArray:
-        shuffled = [rng.permutation(block) for block in unguarded(self.blocks)(state, context)]
+        refuse_parts(self, context, ("available",))
+        shuffled = [rng.permutation(block) for block in self._ordered(state.better, context)]
         k = self._table.shape[1]
         chosen: IntArray = self._table[np.concatenate(shuffled)[:k], np.arange(k)]
         return chosen
 
-    def update(self, state: Comparisons, feedback: Feedback) -> None:
+    def update(self, state: Comparisons, feedback: Feedback, ticket: Ticket | None = None) -> None:
         """Take in the clicks on a list; arms that show nothing were not clicked.
+
+        The list of a ticket was shuffled in the blocks of the round in which it was handed out.
 
         Raises
         ------
         ValueError
             If the feedback has sums of several outcomes of an arm, or an arm that stands in no list.
         """
-        self._take(state, feedback, unguarded(self.blocks)(state))
+        if ticket is None:
+            self._take(state, feedback, self._ordered(state.better, None))
+        else:
+            known = state.better & (state.since <= ticket.number)
+            self._take(state, feedback, self._ordered(known, ticket.context))
 
     def reserve(self, state: Comparisons, ticket: Ticket) -> None:
         """Take note that this ticket knows of what is proven by now, and of no later proof."""
         state.asked = max(state.asked, ticket.number + 1)
-
-    def learn(self, state: Comparisons, ticket: Ticket, feedback: Feedback, rng: np.random.Generator) -> None:
-        """Take in the clicks of a ticket, in the blocks in which its list was shuffled."""
-        if is_current(self, "update", form="learn"):
-            known = state.better & (state.since <= ticket.number)
-            self._take(state, feedback, self._ordered(known, ticket.context))
-        else:
-            super().learn(state, ticket, feedback, rng)
 
     def _take(self, state: Comparisons, feedback: Feedback, blocks: list[IntArray]) -> None:
         if feedback.pulls is not None:
@@ -237,7 +226,7 @@ class TopRank(Policy[Comparisons]):
         k = self._table.shape[1]
         if arms.shape != (k,) or (self._table[self._items[arms], np.arange(k)] != arms).any():
             return 0.0
-        for block in unguarded(self.blocks)(state, context):
+        for block in self._ordered(state.better, context):
             shown_of = self._items[arms[place : place + len(block)]]
             if not np.isin(shown_of, block).all():
                 return 0.0

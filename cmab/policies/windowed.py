@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.context import Context
+from cmab.declared import integer
 from cmab.feedback import Feedback
-from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, IndexPolicy, Policy, check_policy_instance
+from cmab.policies._wrapped import WrappedPolicy
+from cmab.policy import IndexPolicy
 from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics, alike, count
-from cmab.validation import integer, shown
+from cmab.validation import shown
 
 #: Rows of the history.
 ROUND, ARM, OUTCOME = range(3)
@@ -182,7 +182,7 @@ class WindowStatistics:
 
 
 @dataclass(frozen=True, eq=False)
-class SlidingWindow(Policy[WindowStatistics]):
+class SlidingWindow(WrappedPolicy[WindowStatistics]):
     """Another rule, which sees the outcomes of the last `window` rounds alone.
 
     ``SlidingWindow(CUCB(oracle), window=w)`` is sliding-window CUCB. An arm that was not seen in the
@@ -228,46 +228,20 @@ class SlidingWindow(Policy[WindowStatistics]):
     Environment, UAI 2021 (CUCB-SW; its window from memory).
     """
 
-    policy: AnyPolicy
-    window: int
-    oracle: Oracle = field(init=False, repr=False)
-    support: tuple[float, float] | None = field(init=False, repr=False)
+    window: int = field(metadata=integer(1))
 
     def __post_init__(self) -> None:
-        check_policy_instance(self.policy)
-        integer("window", self.window, 1)
-        state, kind = self.policy.initial_state(), type(self.policy)
-        learns_itself = kind.learn is not Policy.learn or not _counts_plainly(self.policy)
-        if type(state) is not ArmStatistics or len(state.memory) or learns_itself:
+        super().__post_init__()
+        state = self.policy.initial_state()
+        if type(state) is not ArmStatistics or len(state.memory) or not _counts_plainly(self.policy):
             raise ValueError(f"policy must learn ArmStatistics, and nothing else, got {self.policy!r}")
-        object.__setattr__(self, "oracle", self.policy.oracle)
-        object.__setattr__(self, "support", self.policy.support)
 
-    def initial_state(self) -> WindowStatistics:
+    def _learned(self, state: WindowStatistics) -> ArmStatistics:
+        return state.recent
+
+    def initial_state(self, rng: np.random.Generator | None = None) -> WindowStatistics:
         """Return the rule's fresh statistics, and an empty window."""
-        return WindowStatistics.empty(self.policy.initial_state(), window=self.window)
-
-    def start(self, rng: np.random.Generator) -> WindowStatistics:
-        """Return what the rule starts with, and an empty window."""
-        return WindowStatistics.empty(self.policy.start(rng), window=self.window)
-
-    def select(self, state: WindowStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the rule's choice by what was seen in the window."""
-        chosen: IntArray = self.policy.select(state.recent, rng)
-        return chosen
-
-    def select_for(
-        self, state: WindowStatistics, context: Context | None, rng: np.random.Generator
-    ) -> IntArray:
-        """Return the rule's choice by what was seen in the window, for a round of which `context` is known.
-
-        Raises
-        ------
-        ValueError
-            If the rule does not understand the context.
-        """
-        chosen: IntArray = self.policy.select_for(state.recent, context, rng)
-        return chosen
+        return WindowStatistics.empty(self.policy.initial_state(rng), window=self.window)
 
     def update(self, state: WindowStatistics, feedback: Feedback) -> None:
         """Take in one round of feedback."""

@@ -16,7 +16,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, compiled_form
 from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, IndexPolicy, Policy
+from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.running._callbacks import Callback, OracleCallback
 from cmab.statistics import ArmStatistics
 
@@ -41,17 +41,9 @@ def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | N
     """
     if not isinstance(policy, IndexPolicy) or environment.context is not None or changes(environment):
         return None
-    if not _has_usual(policy, "select_for", IndexPolicy) or not _has_usual(policy, "learn", Policy):
-        return None
-    index = compiled_form(policy, "indices", "select", "update", "initial_state", "start")
+    index = compiled_form(policy, "indices", "select", "update", "initial_state")
     play = compiled_form(environment, "play", "expected_reward")
     return CompiledRun(index, compiled_form(policy.oracle, "solve"), play) if index and play else None
-
-
-def _has_usual(policy: AnyPolicy, method: str, base: type) -> bool:
-    """Return whether a policy's method is that of `base`."""
-    own = method in getattr(policy, "__dict__", ())
-    return not own and getattr(type(policy), method) is getattr(base, method)
 
 
 @contextmanager

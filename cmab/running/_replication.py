@@ -107,13 +107,13 @@ def _play(
                 feedback = environment.play(super_arm, coins)
                 check_answer("play", feedback, environment.support)
                 if mail is None:
-                    policy.learn(state, Ticket(t - 1, super_arm, context=context), feedback, rng)
+                    policy.update(state, feedback, Ticket(t - 1, super_arm, context=context), rng)
                 else:  # what is told late is what was played then, even if the policy uses its array again
                     sent = Ticket(t - 1, super_arm.copy(), context=context)
                     policy.reserve(state, sent)
                     mail.send(t, sent, feedback)
                     for ticket, told in mail.arrived(t):
-                        policy.learn(state, ticket, told, rng)
+                        policy.update(state, told, ticket, rng)
                 earned += referee.expected_reward(super_arm)
                 paid += feedback.reward
                 if t == rounds[position]:

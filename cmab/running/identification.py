@@ -241,7 +241,7 @@ def _explore(
             break
         feedback = environment.sample(arms, pulls, coins)
         check_answer("sample", feedback, environment.support)
-        explorer.learn(state, Ticket(steps, arms, pulls), feedback, rng)
+        explorer.update(state, feedback, Ticket(steps, arms, pulls), rng)
         samples, steps = samples + len(arms) * pulls, steps + 1
         counts[arms] += pulls
         watch.see(samples, _LONG)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module, metadata, util
 from pathlib import Path
@@ -31,6 +31,8 @@ GROUPS = (*_COMMANDS, *CLASSES)
 _PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 #: For each name the distributions that claim it, and for what.
 _Claims = dict[str, list[tuple[str, metadata.EntryPoint]]]
+#: What names were found to be, by the name and the groups in which it was looked for.
+_found: dict[tuple[str, ...], metadata.EntryPoint] = {}
 _kinds: WeakKeyDictionary[type, str | None] = WeakKeyDictionary()
 
 
@@ -46,9 +48,10 @@ def refresh() -> None:
     """Have the plug-ins looked for again at the next question."""
     _claims.cache_clear()
     _installed.cache_clear()
+    _found.clear()
 
 
-def entry_of(name: str, groups: Iterable[str] = CLASSES) -> metadata.EntryPoint | None:
+def entry_of(name: str, groups: Sequence[str] = CLASSES) -> metadata.EntryPoint | None:
     """Return the entry point of a name in one of the groups; None if there is none, even after a new look.
 
     Raises
@@ -58,11 +61,15 @@ def entry_of(name: str, groups: Iterable[str] = CLASSES) -> metadata.EntryPoint 
     """
     if ":" in name:
         return metadata.EntryPoint(name, name, "cmab.own")
+    known = _found.get((name, *groups))
+    if known is not None:
+        return known
     for look in (1, 2):
         for group in groups:
-            if (found := entries(group).get(present_name(name))) is not None:
-                check_unique(found.name, groups)
-                return found
+            if (entry := entries(group).get(present_name(name))) is not None:
+                check_unique(entry.name, groups)
+                _found[name, *groups] = entry
+                return entry
         if look == 1:
             refresh()  # its package may have been installed since
     return None

@@ -6,9 +6,11 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
+from cmab.former_arguments import former_arguments
 from cmab.renamed import PARAMETERS, first_name, present_name
 from cmab.spelling import nearest
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
@@ -46,8 +48,8 @@ class Builder:
         value : object
             A table with ``class``, a registered name, is a call with the table's other entries; one with
             ``networkx``, the name of one of networkx's generators, likewise; one with ``file`` is the graph
-            of an edge list; ``"$name"`` is one of `names`; lists are built entry by entry; everything else
-            is itself.
+            of an edge list; one for an argument whose default is a value object has the fields of that;
+            ``"$name"`` is one of `names`; lists are built entry by entry; everything else is itself.
         names : mapping
             What ``$`` refers to.
         where : str
@@ -81,9 +83,13 @@ class Builder:
                 raise ValueError(f"{where} must be given as an object, as it was: {shown(value.get('is'))}")
             return self.objects[value["object"]]
         given = {key: entry for key, entry in value.items() if key != kinds[0]}
+        maker = class_of(value["class"], where) if kinds == ["class"] else None
+        for key, group in _value_objects(maker).items():
+            if isinstance(given.get(key), Mapping) and not given[key].keys() & {*_MAKERS}:
+                given[key] = called(group, given[key], f"{where}.{key}")
         arguments = {key: self.build(entry, names, f"{where}.{key}") for key, entry in given.items()}
-        if kinds == ["class"]:
-            return called(class_of(value["class"], where), extra | arguments, where)
+        if maker is not None:
+            return called(maker, extra | arguments, where)
         name = value["networkx"]
         maker = generator(name, where, nearest(name, GENERATORS))
         check_generator(maker, arguments, where)
@@ -94,6 +100,15 @@ class Builder:
         return graph
 
 
+def _value_objects(maker: Any) -> dict[str, type]:
+    """Return the classes of the arguments whose defaults are value objects."""
+    try:
+        defaults = {p.name: p.default for p in inspect.signature(maker).parameters.values()}
+    except (TypeError, ValueError):
+        return {}
+    return {name: type(default) for name, default in defaults.items() if is_dataclass(default)}
+
+
 def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
     """Return what a class or function makes of arguments that anybody may have written."""
     try:
@@ -101,9 +116,9 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
         known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         # networkx's generators take any keyword for their backends (`orig_func` is the plain one), so a
         # misspelt argument would do nothing.
+        known += former_arguments(maker)
         any_name = any(p.kind == p.VAR_KEYWORD for p in parameters) and not hasattr(maker, "orig_func")
-        former = PARAMETERS.get(getattr(maker, "__name__", ""), {}).values()
-        unknown = sorted(set(arguments) - {*known, *former}) if not any_name else []
+        unknown = sorted(set(arguments) - set(known)) if not any_name else []
     except (TypeError, ValueError):  # compiled ones may have no signature
         unknown, known = [], []
     if unknown:

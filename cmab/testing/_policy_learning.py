@@ -31,7 +31,7 @@ def check_credit(subject: Subject) -> Finding:
     if not isinstance(policy.initial_state(), ArmStatistics):
         return Finding("not tried: the state is no ArmStatistics")
     ignored = -1
-    state: ArmStatistics = policy.start(rng)
+    state: ArmStatistics = policy.initial_state(rng)
     for number in range(_CREDITED):
         super_arm = subject.select(policy, state, rng)
         feedback = subject.place.play(super_arm, rng)
@@ -186,7 +186,7 @@ def check_optimism(subject: Subject) -> Finding:
 def _preference(subject: Subject, rare: IntArray, often: IntArray, shared: IntArray, mean: float) -> float:
     """Return how often the rarely seen arms are chosen rather than the others: 1 always, -1 never."""
     policy, oracle = subject.policy, subject.policy.oracle
-    state: Any = policy.start(np.random.default_rng(subject.rng))
+    state: Any = policy.initial_state(np.random.default_rng(subject.rng))
     low, high = subject.support
     fractions = np.full(oracle.n_arms, 0.0 if oracle.sense == "max" else 1.0)
     fractions[shared] = 1.0 - fractions[shared]

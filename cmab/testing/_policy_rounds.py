@@ -24,14 +24,14 @@ def check_availability(subject: Subject) -> Finding:
     """Where something is not available, it is not chosen; a policy that cannot tell refuses."""
     policy, rng = subject.policy, np.random.default_rng((21, subject.rng))
     known = subject.place.context or Context()
-    state, refused, chosen = policy.start(rng), 0, 0
+    state, refused, chosen = policy.initial_state(rng), 0, 0
     for number in range(_TRIED):
         usual = subject.select(policy, copy.deepcopy(state), np.random.default_rng(number))
         available = _without_some(usual, policy.oracle.n_choices, rng)
         context = replace(known, available=available)
         before = content(state)
         try:
-            super_arm = np.array(policy.select_for(state, context, np.random.default_rng(number)))
+            super_arm = np.array(policy.select(state, np.random.default_rng(number), context))
         except (ValueError, TypeError):  # it, its oracle, or what is left of the family
             refused += 1
         else:
@@ -43,7 +43,7 @@ def check_availability(subject: Subject) -> Finding:
             is_one = rests or _is_super_arm(policy.oracle, super_arm)
             require(is_one, "availability", text, super_arm, np.flatnonzero(available), number)
             chosen += 1
-        require(content(state) == before, "availability", "select_for must leave the state unchanged")
+        require(content(state) == before, "availability", "select must leave the state unchanged")
         subject.learn(state, usual, subject.place.play(usual, rng), rng)
     return Finding(f"{chosen} rounds with some entries not available, {refused} more refused")
 
@@ -68,7 +68,7 @@ def check_tickets(subject: Subject) -> Finding:
     """`learn` leaves the ticket, its super arm and its context, as it is."""
     policy, oracle = subject.policy, subject.policy.oracle
     rng = np.random.default_rng((22, subject.rng))
-    state = policy.start(rng)
+    state = policy.initial_state(rng)
     for number in range(_ROUNDS):
         super_arm = subject.select(policy, state, rng)
         known = subject.place.context
@@ -86,7 +86,7 @@ def check_tickets(subject: Subject) -> Finding:
         ticket = Ticket(number, super_arm.copy(), context=context)
         feedback = subject.place.play(super_arm.copy(), rng)
         before = content(ticket)
-        policy.learn(state, ticket, feedback, rng)
+        policy.update(state, feedback, ticket, rng)
         what = "learn must leave super arm and context of the ticket unchanged, in round {} it did not"
         require(content(ticket) == before, "tickets", what, number)
         told = content(state)

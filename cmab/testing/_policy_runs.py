@@ -75,7 +75,7 @@ def check_state(subject: Subject) -> Finding:
     for _ in range(subject.rounds):
         # The object itself, before and after: a copy of an equal object may be pickled into other bytes.
         before = parts(session.state)
-        subject.policy.select_for(session.state, context, copy.deepcopy(session.rng))
+        subject.policy.select(session.state, copy.deepcopy(session.rng), context)
         changed = [name for name in differing(before, parts(session.state)) if name not in strange]
         text = "select must leave the state unchanged, but pickled before and after it, {} differ"
         require(not changed, "state", text, ", ".join(f"state{name}" for name in changed))
@@ -114,7 +114,7 @@ def check_late_feedback(subject: Subject) -> None:
         batch = [(ticket, subject.place.play(ticket.super_arm, coins)) for ticket in tickets]
         state, rng = copy.deepcopy(session.state), np.random.default_rng(subject.rng)
         in_order = sum(
-            _changes(state, partial(subject.policy.learn, state, ticket, feedback, rng))
+            _changes(state, partial(subject.policy.update, state, feedback, ticket, rng))
             for ticket, feedback in batch
         )
         late = sum(
@@ -191,7 +191,7 @@ def check_global_randomness(subject: Subject) -> Finding:
 def check_feedback(subject: Subject) -> None:
     """Learning leaves the feedback alone and keeps no part of it: the caller may use its arrays again."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
-    state = policy.start(rng)
+    state = policy.initial_state(rng)
     for _ in range(30):
         super_arm = subject.select(policy, state, rng)
         feedback = subject.place.play(super_arm, rng)
@@ -217,7 +217,7 @@ def check_empty_feedback(subject: Subject) -> None:
     # As when no edge of a seed is tried.
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for rounds in (0, 20):
-        state = policy.start(rng)
+        state = policy.initial_state(rng)
         list(subject.game(policy, subject.environment, subject.rng, state, rounds))
         try:
             subject.learn(state, subject.select(policy, state, rng), nothing, rng)
@@ -232,7 +232,7 @@ def check_empty_feedback(subject: Subject) -> None:
 def check_growth(subject: Subject) -> Finding:
     """Rounds leave no more memory behind than notes of themselves."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
-    state = policy.start(rng)
+    state = policy.initial_state(rng)
 
     def play_round(number: int) -> None:  # noqa: ARG001
         super_arm = subject.select(policy, state, rng)

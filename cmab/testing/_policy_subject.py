@@ -89,18 +89,18 @@ class Subject:
             return False
         rng = np.random.default_rng(self.rng)
         try:
-            self.policy.select_for(self.policy.start(rng), None, rng)
+            self.policy.select(self.policy.initial_state(rng), rng)
         except Exception:  # however it says so
             return True
         return False
 
     def select(self, policy: AnyPolicy, state: Any, rng: np.random.Generator) -> IntArray:
         """Return what a policy chooses in the first round of the environment."""
-        return np.array(policy.select_for(state, self.place.context, rng))
+        return np.array(policy.select(state, rng, self.place.context))
 
     def learn(self, state: Any, super_arm: IntArray, feedback: Feedback, rng: np.random.Generator) -> None:
         """Tell the policy what it played in that round, and what was seen."""
-        self.policy.learn(state, Ticket(0, super_arm, context=self.place.context), feedback, rng)
+        self.policy.update(state, feedback, Ticket(0, super_arm, context=self.place.context), rng)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -140,14 +140,14 @@ class Subject:
         """Yield what was played, what was seen, and the state that has taken it in, round by round."""
         # The policy's stream, the coins and the rounds: none is moved by draws of another.
         rng, coins = np.random.default_rng(seed), np.random.default_rng((seed, 1))
-        state = policy.start(rng) if state is None else state
+        state = policy.initial_state(rng) if state is None else state
         drawn = np.random.default_rng((seed, 2))
         for t in range(1, rounds + 1):
             world = place.in_round(t, drawn) if isinstance(place, Environment) else place
             context = world.context if isinstance(place, Environment) else None
-            super_arm = np.array(policy.select_for(state, context, rng))
+            super_arm = np.array(policy.select(state, rng, context))
             feedback = world.play(super_arm, coins)
-            policy.learn(state, Ticket(t - 1, super_arm.copy(), context=context), feedback, rng)
+            policy.update(state, feedback, Ticket(t - 1, super_arm.copy(), context=context), rng)
             yield super_arm, feedback, state
 
     @cached_property

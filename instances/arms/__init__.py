@@ -1,1 +1,5 @@
-"""Distributions of outcomes, and the environment that plays sets of such arms."""
+"""Distributions of base arms. The usual ones are `instances.BernoulliArms` and `instances.GaussianArms`."""
+
+from cmab.namespaces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

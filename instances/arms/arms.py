@@ -57,7 +57,6 @@ class Arms(Environment):
         return Feedback(super_arm, outcomes, reward=sum_in_order(outcomes))
 
     def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the sum of the true means."""
         from instances.arms._kernels_bernoulli import sum_in_order
 
         return sum_in_order(self.means[super_arm])
@@ -71,11 +70,6 @@ class BernoulliArms(Arms):
     means : array_like, shape (n_arms,)
         Success probabilities, in [0, 1].
 
-    Raises
-    ------
-    ValueError
-        If a probability is missing or outside [0, 1].
-
     Examples
     --------
     >>> import numpy as np
@@ -88,21 +82,17 @@ class BernoulliArms(Arms):
         self.means = frozen(vector("means", means, low=0.0, high=1.0))
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh outcomes of `arms`."""
         return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-        """Return 1 where the uniform number lies below the mean."""
         return (uniforms < self.means[arms]).astype(np.float64)
 
     def kernel(self) -> Kernel:
-        """Return the compiled form of `play`."""
         from instances.arms._kernels_bernoulli import play_bernoulli
 
         return Kernel(play_bernoulli, reals=np.array(self.means))
 
     def pull_kernel(self) -> Kernel:
-        """Return the compiled form of `pull`."""
         from instances.arms._kernels_pulls import pull_bernoulli
 
         return Kernel(pull_bernoulli, reals=np.array(self.means))
@@ -126,11 +116,6 @@ class GaussianArms(Arms):
     sigma : float
         Standard deviation, positive.
 
-    Raises
-    ------
-    ValueError
-        If a mean is not finite or `sigma` not positive.
-
     Examples
     --------
     >>> from instances import GaussianArms
@@ -146,27 +131,22 @@ class GaussianArms(Arms):
 
     @property
     def sigma(self) -> float:
-        """Standard deviation of every arm."""
         return self._sigma
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh outcomes of `arms`."""
         return self.means[arms] + self._sigma * rng.standard_normal(len(arms))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-        """Return the normal quantiles."""
         from instances.arms._kernels_gaussian import normal_quantiles
 
         return self.means[arms] + self._sigma * normal_quantiles(uniforms)
 
     def kernel(self) -> Kernel:
-        """Return the compiled form of `play`."""
         from instances.arms._kernels_gaussian import play_gaussian
 
         return Kernel(play_gaussian, reals=np.append(self.means, self._sigma))
 
     def pull_kernel(self) -> Kernel:
-        """Return the compiled form of `pull`."""
         from instances.arms._kernels_pulls import pull_gaussian
 
         return Kernel(pull_gaussian, reals=np.append(self.means, self._sigma))

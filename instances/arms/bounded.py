@@ -21,11 +21,6 @@ class BetaArms(Arms):
     a, b : array_like, shape (n_arms,)
         Parameters of each distribution, positive; its mean is ``a / (a + b)``.
 
-    Raises
-    ------
-    ValueError
-        If the lengths differ or a parameter is not positive.
-
     Examples
     --------
     >>> from instances import BetaArms
@@ -40,11 +35,9 @@ class BetaArms(Arms):
         self.means = frozen(self.a / (self.a + self.b))
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh outcomes of `arms`."""
         return rng.beta(self.a[arms], self.b[arms])
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-        """Return the Beta quantiles."""
         from scipy.special import betaincinv
 
         return np.asarray(betaincinv(self.a[arms], self.b[arms], uniforms), np.float64)
@@ -59,11 +52,6 @@ class EmpiricalArms(Arms):
         The recorded outcomes of each arm, at least one of each.
     support : tuple of float
         An interval that holds all of them.
-
-    Raises
-    ------
-    ValueError
-        If an arm has no outcome, or an outcome is not finite or outside `support`.
 
     Examples
     --------
@@ -90,11 +78,9 @@ class EmpiricalArms(Arms):
         return described(self, outcomes=len(self._outcomes), means=self.means)
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh outcomes of `arms`."""
         return unguarded(self.quantile)(arms, rng.random(len(arms)))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-        """Return the recorded outcome at that share of the record."""
         # Uniform numbers are below 1, and products with a size round to less than it.
         position = (uniforms * self._sizes[arms]).astype(np.int64)
         return self._outcomes[self._starts[arms] + position]

@@ -59,7 +59,6 @@ class SemiBandit(Environment):
 
     @property
     def sigma(self) -> float:
-        """Sub-Gaussian scale of the outcomes."""
         return self.arms.sigma
 
     @cached_property
@@ -89,27 +88,22 @@ class SemiBandit(Environment):
         return Feedback(shown.arms, shown.outcomes, reward=reward)
 
     def kernel(self) -> Kernel | None:
-        """Return the compiled form of the arms, if they have one: the reward is linear."""
         compiled: Kernel | None = compiled_form(self.arms, "play", "quantile", "expected_reward")
         return compiled
 
     def pull_kernel(self) -> Kernel | None:
-        """Return the compiled form of the arms' `pull`, if they have one."""
         compiled: Kernel | None = compiled_form(self.arms, "pull", "sample", form="pull_kernel")
         return compiled
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh outcomes of `arms`."""
         return self.arms.pull(arms, rng)
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums and sums of squares of fresh outcomes."""
         return self.arms.pull_many(arms, pulls, rng)
 
     def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        """Return those of the oracle: base arms are triggered with certainty or never."""
         return self.oracle.triggering_probabilities(super_arm, self.means)
 
     def expected_reward(self, super_arm: IntArray) -> float:

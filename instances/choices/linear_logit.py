@@ -28,11 +28,6 @@ class LinearMultinomialLogit(MultinomialLogit):
     oracle : Assortment
         The items' revenues, and how many may be offered.
 
-    Raises
-    ------
-    ValueError
-        If `oracle` is no `Assortment`, or `coefficients` are none or too long for it.
-
     Examples
     --------
     >>> from cmab import ContextualMNLUCB, simulate
@@ -62,7 +57,6 @@ class LinearMultinomialLogit(MultinomialLogit):
         return described(self, oracle=self.oracle, coefficients=self.coefficients)
 
     def in_round(self, t: int, rng: np.random.Generator) -> MultinomialLogit:  # noqa: ARG002
-        """Return the instance with features drawn anew."""
         features = rng.standard_normal((self.n_arms, len(self.coefficients)))
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         attraction = np.minimum(np.exp(features @ self.coefficients), self.oracle.max_attraction)

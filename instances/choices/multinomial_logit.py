@@ -29,11 +29,6 @@ class MultinomialLogit(ValuedByOracle):
     oracle : Assortment
         The items' revenues, and how many may be offered.
 
-    Raises
-    ------
-    ValueError
-        If `oracle` is no `Assortment`, or `attraction` does not fit it.
-
     Examples
     --------
     >>> import numpy as np
@@ -76,7 +71,6 @@ class MultinomialLogit(ValuedByOracle):
         return Feedback.unchecked(item, np.ones(1), float(self.oracle.revenues[item[0]]))
 
     def kernel(self) -> Kernel:
-        """Return the compiled form of `play` and `expected_reward`."""
         from instances.choices._kernels_logit import play_customer
 
         largest = np.array([self.oracle.max_attraction])

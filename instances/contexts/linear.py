@@ -26,11 +26,6 @@ class LinearSemiBandit(SemiBandit):
     oracle : LinearOracle
         The family of super arms.
 
-    Raises
-    ------
-    ValueError
-        If a coefficient is negative, their norm is above 1, or the oracle is not linear.
-
     Examples
     --------
     >>> from cmab import C2UCB, simulate
@@ -57,7 +52,6 @@ class LinearSemiBandit(SemiBandit):
         super().__init__(BernoulliArms(means), oracle)
 
     def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
-        """Return the instance with features drawn anew."""
         features = _directions(self.n_arms, len(self.coefficients), rng)
         today = SemiBandit(BernoulliArms(np.minimum(features @ self.coefficients, 1.0)), self.oracle)
         today.context = Context(features=features)

@@ -27,11 +27,6 @@ class SleepingSemiBandit(SemiBandit):
     availability : float or array_like of shape (n_arms,)
         Probabilities that arms are available.
 
-    Raises
-    ------
-    ValueError
-        If a probability lies outside [0, 1], the oracle is not linear, or arms and oracle differ in number.
-
     Examples
     --------
     >>> from cmab import CUCB, simulate
@@ -53,7 +48,6 @@ class SleepingSemiBandit(SemiBandit):
         self.availability = per_arm("availability", availability, self.n_arms, 0.0, 1.0)
 
     def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
-        """Return the instance with the arms that are available."""
         today = SemiBandit(self.arms, self.oracle)
         today.context = Context(available=rng.random(self.n_arms) < self.availability)
         return today

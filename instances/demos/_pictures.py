@@ -81,6 +81,27 @@ def draw_ranked(rates: FloatArray, chosen: IntArray, unit: str, title: str) -> A
     return axes
 
 
+def draw_worth(
+    x: FloatArray, y: FloatArray, chosen: IntArray, best: IntArray, *, word: str, title: str, **labels: str
+) -> Any:
+    """Draw arms as points, coloured by whether they are chosen and whether the best super arm has them."""
+    taken, wanted = (np.isin(np.arange(len(x)), arms) for arms in (chosen, best))
+    groups = (
+        (~taken & ~wanted, "0.8", "Others"),
+        (taken & wanted, "#0072B2", f"{word}, as in the best"),
+        (taken & ~wanted, "#D55E00", f"{word} instead"),
+        (wanted & ~taken, "#009E73", "In the best only"),
+    )
+    with style():
+        axes = pyplot().figure(figsize=(5.4, 4.2)).add_subplot()
+        for group, colour, name in groups:
+            axes.scatter(x[group], y[group], color=colour, label=name, s=25)
+        axes.set(**labels)
+        axes.set_title(title, loc="left")
+        axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return axes
+
+
 def apart(chosen: Collection[Edge], best: Collection[Edge]) -> dict[str, list[Edge]]:
     """Return three groups of edges by name: in both, chosen only, in the best only."""
     wanted, taken = ({frozenset(edge) for edge in edges} for edges in (best, chosen))

@@ -16,6 +16,8 @@ from instances.datasets import film_lists, movielens, travel_offers, travel_surv
 from instances.datasets.choices import FARES, MODES
 from instances.demos._command import command
 from instances.demos._demo import LEADER, LEADING, Learners, Problem, refuse
+from instances.demos._pictures import draw_worth
+from instances.demos.linear import NONLINEAR
 from instances.lists.cascade_model import CascadeModel
 from oracles import Assortment, RankedTopK
 
@@ -28,20 +30,6 @@ _RANKING: Learners = {
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
     "Random probabilities": {"class": "RandomPolicy"},
 }
-_ASSORTMENT: Learners = {
-    **LEADING,
-    "Thompson": {"class": "CTS"},
-    "CUCB": {"class": "CUCB"},
-    "CUCB, radius / 4": {"class": "CUCB", "radius_factor": 0.25},
-    "Epsilon-greedy": {"class": "EpsilonGreedy"},
-    "Random probabilities": {"class": "RandomPolicy"},
-}
-_GROUPS = (
-    ("Others", "0.8"),
-    ("Offered, as in the best", "#0072B2"),
-    ("Offered instead", "#D55E00"),
-    ("In the best only", "#009E73"),
-)
 
 
 @command(
@@ -119,7 +107,7 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None,
 
 
 @command(
-    learners=_ASSORTMENT,
+    learners=NONLINEAR,
     reward="revenue",
     unit="per customer",
     sentence="a customer brings {value} to {whole} as {who} fills it, {random} to the best for"
@@ -165,16 +153,12 @@ def assortment(
     best = world.oracle.solve(world.means, np.random.default_rng(0))
 
     def draw(chosen: IntArray) -> Any:
-        taken, wanted = (np.isin(np.arange(count), arms) for arms in (chosen, best))
-        masks = (~taken & ~wanted, taken & wanted, taken & ~wanted, wanted & ~taken)
-        with style():
-            axes = pyplot().figure(figsize=(5.4, 4.2)).add_subplot()
-            for mask, (name, colour) in zip(masks, _GROUPS, strict=True):
-                axes.scatter(attraction[mask], revenues[mask], color=colour, label=name, s=25)
-            axes.set(xlabel="True attraction: sales for each customer who buys nothing", ylabel="Revenue")
-            axes.set_title(f"Offered by {LEADER.name}, at most {k} of {count:,}", loc="left")
-            axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
-        return axes
+        labels = {
+            "xlabel": "True attraction: sales for each customer who buys nothing",
+            "ylabel": "Revenue",
+            "title": f"Offered by {LEADER.name}, at most {k} of {count:,}",
+        }
+        return draw_worth(attraction, revenues, chosen, best, word="Offered", **labels)
 
     told = [f"{count:,} {what} from {revenues.min():.1f} to {revenues.max():.1f}; at most {k} are offered"]
     return Problem(

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.plotting import pyplot, style
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
 from instances.arms.arms import BernoulliArms
 from instances.arms.semi_bandit import SemiBandit
 from instances.demos._command import command
 from instances.demos._demo import Problem
+from instances.demos._pictures import draw_worth
 from instances.demos.linear import LINEAR
 from oracles import Knapsack
 
@@ -54,20 +54,9 @@ def knapsack(*, projects: int = 40, budget: int = 100, rng: int = 0) -> Problem:
     best = oracle.solve(chances, np.random.default_rng(0))
 
     def draw(chosen: IntArray) -> Any:
-        taken, wanted = (np.isin(np.arange(count), arms) for arms in (chosen, best))
-        with style():
-            axes = pyplot().figure(figsize=(5.4, 4.2)).add_subplot()
-            for group, colour, name in (
-                (~taken & ~wanted, "0.8", "Others"),
-                (taken & wanted, "#0072B2", "Chosen, as in the best"),
-                (taken & ~wanted, "#D55E00", "Chosen instead"),
-                (wanted & ~taken, "#009E73", "In the best only"),
-            ):
-                axes.scatter(prices[group], chances[group], color=colour, label=name, s=25)
-            axes.set(xlabel="Price", ylabel="True chance of success")
-            axes.set_title(f"{prices[chosen].sum()} of {budget} spent", loc="left")
-            axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
-        return axes
+        title = f"{prices[chosen].sum()} of {budget} spent"
+        labels = {"xlabel": "Price", "ylabel": "True chance of success"}
+        return draw_worth(prices, chances, chosen, best, word="Chosen", title=title, **labels)
 
     told = [f"{count:,} projects at prices of {prices.min()} to {prices.max()}; {budget:,} are to be spent"]
     return Problem(

@@ -29,11 +29,6 @@ class CascadeModel(ValuedByOracle):
     oracle : RankedTopK
         The lists, and which of the two rewards it is.
 
-    Raises
-    ------
-    ValueError
-        If `oracle` is no `RankedTopK`, or `means` does not fit it.
-
     Examples
     --------
     >>> import numpy as np
@@ -77,7 +72,6 @@ class CascadeModel(ValuedByOracle):
         return Feedback.unchecked(chosen[:seen], successes[:seen].astype(np.float64), reward)
 
     def kernel(self) -> Kernel:
-        """Return the compiled form of `play` and `expected_reward`."""
         from instances.lists._kernels_cascade_model import play_list
 
         return Kernel(play_list, np.array([int(self.oracle.reward == "disjunctive")]), self.means.copy())

@@ -33,11 +33,6 @@ class DependentClickModel(Environment):
     oracle : DependentClickLists
         The lists, and how easily users are satisfied at each position.
 
-    Raises
-    ------
-    ValueError
-        If `oracle` is no `DependentClickLists`, or `means` does not fit it.
-
     Examples
     --------
     >>> import numpy as np
@@ -67,7 +62,6 @@ class DependentClickModel(Environment):
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of the best list."""
         return self.expected_reward(self.oracle.solve(self.means, np.random.default_rng(0)))
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
@@ -83,13 +77,10 @@ class DependentClickModel(Environment):
         return Feedback.unchecked(chosen[:seen], clicks[:seen].astype(np.float64), float(len(ends) > 0))
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return a fresh coin of each of `arms`."""
         return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
 
     def triggering_probabilities(self, super_arm: IntArray) -> FloatArray:
-        """Return the probability that the user comes to each arm."""
         return self.oracle.triggering_probabilities(super_arm, self.means)
 
     def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the probability that the user leaves satisfied."""
         return unguarded(self.oracle.expected_reward)(super_arm, self.means)

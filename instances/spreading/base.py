@@ -154,7 +154,6 @@ class SpreadingInfluence(Environment):
         return self._draws()
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return fresh coins of `arms`."""
         return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
 
     def pull_many(

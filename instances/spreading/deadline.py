@@ -40,12 +40,6 @@ class DeadlineCascade(IndependentCascade):
     n_rr_sets : int
         Reverse-reachable sets that expected rewards are read from.
 
-    Raises
-    ------
-    ValueError
-        If the graph cannot be used, a number is missing or out of its range, or both laws of delays are
-        given.
-
     Examples
     --------
     >>> import numpy as np

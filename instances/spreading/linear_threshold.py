@@ -60,12 +60,6 @@ class LinearThreshold(SpreadingInfluence):
         Reverse-reachable sets that expected rewards are read from (fewer where they would hold more than
         2**25 nodes together).
 
-    Raises
-    ------
-    ValueError
-        If the graph cannot be used, a weight is missing or outside [0, 1], the weights into a node sum to
-        more than 1, or `feedback` is unknown.
-
     Examples
     --------
     >>> import numpy as np

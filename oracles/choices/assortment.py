@@ -36,11 +36,6 @@ class Assortment(Oracle):
         No item is bought more than this many times as often as nothing: 1, the literature's assumption, where
         most customers buy nothing. Larger means are taken for it.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -73,7 +68,6 @@ class Assortment(Oracle):
 
     @property
     def max_size(self) -> int:
-        """Most items in an assortment, k."""
         return self.k
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -81,7 +75,6 @@ class Assortment(Oracle):
         return self._best(self._check_means(means), self.revenues)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the best assortment of available items; raises ``ValueError`` if none is."""
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) == 0:
             raise self._none_within(available)
@@ -97,18 +90,15 @@ class Assortment(Oracle):
         return chosen[:size]
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
         return self._solve_compiled(means, rng)
 
     def kernel(self) -> Kernel:
-        """Return the compiled rule."""
         from oracles.choices._kernels_assortment import solve_assortment
 
         reals = np.concatenate([[self.max_attraction], self.revenues, np.empty(self.n_arms)])
         return Kernel(solve_assortment, np.array([self.k]), reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return what a customer is expected to pay."""
         from oracles.choices._kernels_assortment import revenue_of
 
         values, revenues = self._check_means(means), np.array(self.revenues)
@@ -138,11 +128,9 @@ class Assortment(Oracle):
         return np.where(values >= most / (1.0 + most), most, odds / (1.0 - odds))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether there are from 1 to k items."""
         return 1 <= len(super_arm) <= self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return the items that are offered."""
         return super_arm
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:

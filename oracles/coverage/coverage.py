@@ -43,12 +43,6 @@ class MaxCoverage(Oracle):
     left, right : list of node
         The nodes of each side, in the order of the graph.
 
-    Raises
-    ------
-    ValueError
-        If a node has no side, an edge joins two nodes of one side, the graph has parallel edges or no edge,
-        a weight is missing or negative, or `k` is out of its range.
-
     Examples
     --------
     >>> import networkx as nx
@@ -110,12 +104,10 @@ class MaxCoverage(Oracle):
 
     @property
     def n_choices(self) -> int:
-        """Number of left nodes."""
         return len(self.left)
 
     @property
     def max_size(self) -> int:
-        """Largest number of edges at k left nodes."""
         return int(np.sort(np.diff(self._offsets))[-self.k :].sum())
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -123,7 +115,6 @@ class MaxCoverage(Oracle):
         return self._cover(self._sides(), self._check_means(means, 0.0, 1.0))
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the greedy choice among available left nodes; raises ``ValueError`` if fewer than k are."""
         free = np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
@@ -141,7 +132,6 @@ class MaxCoverage(Oracle):
         return chosen
 
     def kernel(self) -> Kernel:
-        """Return the compiled rule."""
         from oracles.coverage._kernels_coverage import solve_coverage
 
         n, scratch = len(self.left), np.empty(2 * len(self.left), np.int64)
@@ -150,7 +140,6 @@ class MaxCoverage(Oracle):
         return Kernel(solve_coverage, integers, reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the expected weight of the right nodes covered."""
         from oracles.coverage._kernels_coverage import covered
 
         return float(covered(super_arm, self._sides(), self._check_means(means, 0.0, 1.0)))
@@ -161,7 +150,6 @@ class MaxCoverage(Oracle):
         return Sides(self._offsets, self._arms, self._heads, self.node_weights)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` has k left nodes."""
         return len(super_arm) == self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
@@ -184,11 +172,9 @@ class MaxCoverage(Oracle):
         return Smoothness.coverage(max(total, tiny), max(float(self.node_weights.max()), tiny))
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the left nodes."""
         return [self.left[entry] for entry in super_arm]
 
     def arm_labels(self) -> list[Hashable]:
-        """Return the edges, from left to right."""
         return list(self.edges)
 
 

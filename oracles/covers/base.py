@@ -45,7 +45,6 @@ class Cover(PuLPOracle):
         return 0.0 if self.method == "greedy" else -np.inf
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether every element is met."""
         return bool(self._meets[super_arm].any(axis=0).all())
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -69,7 +68,6 @@ class Cover(PuLPOracle):
         return chosen
 
     def labels(self, super_arm: IntArray) -> list[Any]:
-        """Return the names of the arms."""
         return [self._arm_names[arm] for arm in super_arm]
 
     _arm_names: list[Any]

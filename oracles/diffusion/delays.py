@@ -134,7 +134,6 @@ class TimedSets(ReverseGraph):
         pool: AnyArray,
         stamps: AnyArray,
     ) -> tuple[int, int, int]:
-        """Draw sets; see `draw_timed_sets`."""
         from oracles.diffusion._kernels_deadlines import draw_timed_sets
 
         assert self.backwards is not None

@@ -49,11 +49,6 @@ class DirectedGraph:
     n_arcs : int
         Number of arcs.
 
-    Raises
-    ------
-    ValueError
-        If lengths differ, a number is out of range, an arc is a self-loop or a probability not in [0, 1].
-
     Examples
     --------
     >>> from oracles import DirectedGraph

@@ -49,7 +49,6 @@ class Flows(LinearOracle):
         return -np.inf if self.is_acyclic else 0.0
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the edges."""
         return [self.edges[arm] for arm in super_arm]
 
     def is_feasible(self, super_arm: IntArray) -> bool:

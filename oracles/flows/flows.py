@@ -102,7 +102,6 @@ class DisjointPaths(Flows):
 
     @property
     def is_undirected(self) -> bool:  # type: ignore[override]
-        """Whether the edges have no direction."""
         return not self._is_directed
 
     @property

@@ -33,11 +33,6 @@ class MinimumCut(Sufficing):
     source, target : node
         What is to be parted.
 
-    Raises
-    ------
-    ValueError
-        If a node is unknown, source and target are the same, or no path leads from one to the other.
-
     Examples
     --------
     >>> import networkx as nx
@@ -67,11 +62,9 @@ class MinimumCut(Sufficing):
 
     @property
     def is_undirected(self) -> bool:  # type: ignore[override]
-        """Whether the edges have no direction."""
         return not self._is_directed
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether no path is left without these edges."""
         costs = np.full(self.n_arms, np.inf)
         costs[super_arm] = 0.0
         return self._cheapest(costs) is not None

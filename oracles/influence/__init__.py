@@ -1,1 +1,5 @@
-"""Choosing seeds: greedy on reverse sets with a certificate, a budget, repaired sets, heuristics."""
+"""Influence maximisation: seeds with certificates, under budgets, deadlines and reports of people."""
+
+from cmab.namespaces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -137,13 +137,12 @@ class FirstSets(SetCollection):
         self._sample = sample
 
     def index(self) -> tuple[IntArray, AnyArray]:
-        """Return the sets that hold each component, as (offsets, sets)."""
         whole = self.n_sets == self._sample.n_sets
         return (self._sample.holders, self._sample.sets) if whole else super().index()
 
 
 def search_with(plan: Plan, first_sets: Callable[[int], SetCollection], k: int, allowed: BoolArray) -> Found:
-    """Return `k` components as `search` does, from sets that stay from call to call.
+    """Return `k` components as `find` does, from sets that stay from call to call.
 
     `first_sets` gives sets to choose from, which may have had a part in the probabilities. The keys are new:
     sets of the second bound both the choice and the optimum, which do not depend on them. At the last size

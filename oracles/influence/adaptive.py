@@ -9,12 +9,13 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, IntArray
 from cmab.description import described
 from cmab.feedback import Feedback
+from cmab.former_arguments import formerly
 from cmab.validation import arm_indices, integer, vector
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
 from oracles.diffusion.spread import node_worths
 from oracles.influence.certificate import Certificate, greedy_ratio
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.quality import Quality
+from oracles.influence.options import FORMERLY, USUAL, Search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -43,7 +44,7 @@ class AdaptiveInfluence:
         Number of waves; all their seeds must be candidates.
     delta : float, optional
         Probability that an answer of one of the waves lacks its ratio; as in `InfluenceMaximization`.
-    epsilon, node_weights, candidates, quality, threads
+    epsilon, node_weights, candidates, search
         As in `InfluenceMaximization`.
 
     Attributes
@@ -87,6 +88,7 @@ class AdaptiveInfluence:
     Maximization, PVLDB 11 (2018), for waves of several seeds.
     """
 
+    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -97,13 +99,12 @@ class AdaptiveInfluence:
         epsilon: float | None = None,
         node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
-        quality: Quality | float | None = None,
-        threads: int = 1,
+        search: Search = USUAL,
     ) -> None:
         graph = as_directed_graph(graph)
         self.waves = integer("waves", waves, 1)
         # What each wave asks; of its own, because the weights and candidates change from wave to wave.
-        self._options: dict[str, Any] = {"epsilon": epsilon, "quality": quality, "threads": threads}
+        self._options: dict[str, Any] = {"epsilon": epsilon, "search": search}
         whole = InfluenceMaximization(
             graph, k, delta=delta, node_weights=node_weights, candidates=candidates, **self._options
         )

@@ -29,7 +29,7 @@ from oracles.diffusion.spread import (
     triggering_probabilities,
 )
 from oracles.influence._uncertified import UncertifiedOnce
-from oracles.influence.quality import Quality, hits_per_unit
+from oracles.influence.options import OPTIONS, USUAL, Search, hits_per_unit
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -106,25 +106,36 @@ class InfluenceOracle(Oracle):
         # For the regret bounds. Under linear thresholds, edges out of a node are not seen together.
         self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
 
-    def _promise(
-        self,
-        ratio: float,
-        epsilon: float | None,
-        delta: float | None,
-        max_rr_sets: int | None,
-        quality: Quality | float | None,
-        first_rr_sets: int | None = None,
-    ) -> None:
+    #: The options of `Search` that this class does not take, with what they are for it.
+    _fixed: ClassVar[Mapping[str, Any]] = {}
+
+    def _promise(self, ratio: float, epsilon: float | None, delta: float | None, search: Search) -> None:
         """Set what `alpha` and `beta` are made of, for oracles that certify their answers, and `quality`."""
-        unasked = epsilon is None and first_rr_sets is None and max_rr_sets is None
-        self.quality: Quality | float = ("good" if unasked else "fast") if quality is None else quality
+        if not isinstance(search, Search):
+            raise ValueError(f"search must be a Search, got {shown(search)}")
+        for name in self._fixed:
+            if (given := getattr(search, name)) != getattr(Search, name):
+                raise ValueError(f"search.{name} must be left out for {type(self).__name__}, got {given!r}")
+        self.max_rr_sets, self.first_rr_sets = search.max_rr_sets, search.first_rr_sets
+        unasked = epsilon is None and search.first_rr_sets is None and search.max_rr_sets is None
+        self.quality = search.quality_if(unasked)
         self._hits_per_unit = hits_per_unit(self.quality)
-        self.first_rr_sets = None if first_rr_sets is None else integer("first_rr_sets", first_rr_sets, 1)
         self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
-        self.max_rr_sets = None if max_rr_sets is None else integer("max_rr_sets", max_rr_sets, 2)
         self.alpha, self.beta = ratio - self.epsilon, 1.0 - self.delta
         _ = self._uncertified  # made now, so that what `_restricted` copies is the same object
+
+    @property
+    def search(self) -> Search:
+        """The options of the search, where those that are as usual are left out."""
+        kept = {name: self.__dict__[name] for name in OPTIONS if name in self.__dict__}
+        kept |= {name: getattr(Search, name) for name in self._fixed}
+        unasked = self.__dict__.get("epsilon") == _EPSILON and not (
+            kept.get("first_rr_sets") or kept.get("max_rr_sets")
+        )
+        if kept.get("quality") == USUAL.quality_if(unasked):
+            kept["quality"] = None
+        return Search(**kept)
 
     @cached_property
     def _uncertified(self) -> UncertifiedOnce:
@@ -155,21 +166,12 @@ class InfluenceOracle(Oracle):
     def __repr__(self) -> str:
         candidates = None if self.candidates.all() else int(self.candidates.sum())
         # What is as if it were left out says nothing.
-        kept = self.__dict__
-        unasked = kept.get("epsilon") == _EPSILON and not (
-            kept.get("first_rr_sets") or kept.get("max_rr_sets")
-        )
-        usual = {
-            "delta": 1 / max(2, self.n_arms),
-            "epsilon": _EPSILON,
-            "quality": "good" if unasked else "fast",
-        }
-        hidden = {name: None for name, value in usual.items() if kept.get(name) == value}
-        return described(self, candidates=candidates, **hidden)
+        usual = {"delta": 1 / max(2, self.n_arms), "epsilon": _EPSILON, "search": USUAL}
+        hidden = {name: None for name, value in usual.items() if getattr(self, name, None) == value}
+        return described(self, **({"search": self.search, "candidates": candidates} | hidden))
 
     @property
     def n_choices(self) -> int:
-        """Number of nodes."""
         return self.graph.n_nodes
 
     @property
@@ -245,7 +247,6 @@ class InfluenceOracle(Oracle):
         return probabilities
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` has k nodes, all of them candidates."""
         return len(super_arm) == self.k and bool(self.candidates[super_arm].all())
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
@@ -296,7 +297,6 @@ class InfluenceOracle(Oracle):
         return replace(found, modulated=None) if self.model == "lt" else found
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the user's names of the nodes."""
         return [self.graph.label(node) for node in super_arm]
 
     def arm_labels(self) -> list[Hashable]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.former_arguments import formerly
 from cmab.validation import frozen, real, vector
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import BUDGET_RATIO, GREEDY_RATIO, Certificate, Schedule, upper_bound
-from oracles.influence.quality import Quality
-from oracles.influence.search import Found, Plan, search
+from oracles.influence.options import FORMERLY, OPTIONS, USUAL, Search
+from oracles.influence.search import Found, Plan, find
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -50,14 +52,8 @@ class BudgetedInfluence(InfluenceOracle):
         What seeds may cost together; enough for one node at least.
     node_weights : array_like, optional
         What each node is worth when active, not negative; 1 each if left out.
-    max_rr_sets : int, optional
-    quality : {"fast", "good", "best"} or float, optional
-        As in `InfluenceMaximization`.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its range or the graph cannot be used.
+    search : Search
+        As in `InfluenceMaximization`; `max_rr_sets` and `quality` alone.
 
     Examples
     --------
@@ -75,6 +71,9 @@ class BudgetedInfluence(InfluenceOracle):
     Submodular Maximization with a Knapsack Constraint, SIGMETRICS 2021.
     """
 
+    _fixed: ClassVar[Mapping[str, Any]] = dict.fromkeys({*OPTIONS} - {"max_rr_sets", "quality"})
+
+    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -84,8 +83,7 @@ class BudgetedInfluence(InfluenceOracle):
         epsilon: float | None = None,
         budget: float,
         node_weights: ArrayLike | None = None,
-        max_rr_sets: int | None = None,
-        quality: Quality | float | None = None,
+        search: Search = USUAL,
     ) -> None:
         prices = vector("costs", costs, low=0.0)
         if not (prices > 0.0).all():
@@ -95,7 +93,7 @@ class BudgetedInfluence(InfluenceOracle):
         affordable = np.flatnonzero(self._parts <= _PARTS)
         super().__init__(graph, _most_within(self._parts), node_weights=node_weights, candidates=affordable)
         self.costs = frozen(vector("costs", costs, self.graph.n_nodes))
-        self._promise(BUDGET_RATIO, epsilon, delta, max_rr_sets, quality)
+        self._promise(BUDGET_RATIO, epsilon, delta, search)
 
     def _restricted(self, available: BoolArray) -> Self:
         restricted = super()._restricted(available)
@@ -107,7 +105,6 @@ class BudgetedInfluence(InfluenceOracle):
         return 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the seeds' costs are within the budget."""
         return bool(sum(self._parts[super_arm].tolist()) <= _PARTS)
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -150,7 +147,7 @@ class BudgetedInfluence(InfluenceOracle):
             patient_sets=_PATIENCE * schedule.first,
             least_hits=self._least_hits(log_choices),
         )
-        found = search(plan, lambda sets, log_term, _: self._choose(sets, costs, log_term))
+        found = find(plan, lambda sets, log_term, _: self._choose(sets, costs, log_term))
         answer = found.certificate(cheapest[found.chosen], self.alpha, n)
         return self._uncertified.see(answer, self.alpha, type(self).__name__)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.former_arguments import formerly
 from cmab.validation import integer
 from oracles.diffusion.delays import Delays, TimedSets
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import MOST_CASCADES, node_worths
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.quality import Quality
+from oracles.influence.options import FORMERLY, USUAL, Search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -49,13 +51,8 @@ class DeadlineInfluence(InfluenceMaximization):
         Probability of failure of a call; one over the number of arms if left out, at most 1/2.
     epsilon : float, optional
         Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
-    node_weights, candidates, max_rr_sets, first_rr_sets, quality, time_limit, threads
-        As in `InfluenceMaximization`.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its range, the graph cannot be used or both laws of delays are given.
+    node_weights, candidates, search
+        As in `InfluenceMaximization`, but for a sampler.
 
     Examples
     --------
@@ -78,7 +75,9 @@ class DeadlineInfluence(InfluenceMaximization):
 
     #: Which messages were still under way, people do not tell.
     _people_tell_coins: ClassVar[bool] = False
+    _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins"}
 
+    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -91,11 +90,7 @@ class DeadlineInfluence(InfluenceMaximization):
         epsilon: float | None = None,
         node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
-        max_rr_sets: int | None = None,
-        first_rr_sets: int | None = None,
-        quality: Quality | float | None = None,
-        time_limit: float | None = None,
-        threads: int = 1,
+        search: Search = USUAL,
     ) -> None:
         super().__init__(
             graph,
@@ -104,12 +99,7 @@ class DeadlineInfluence(InfluenceMaximization):
             epsilon=epsilon,
             node_weights=node_weights,
             candidates=candidates,
-            max_rr_sets=max_rr_sets,
-            first_rr_sets=first_rr_sets,
-            quality=quality,
-            time_limit=time_limit,
-            sampler="coins",
-            threads=threads,
+            search=search,
         )
         self.delays = Delays.of(self.graph, deadline, meeting, rates)
         self.deadline, self.meeting, self.rates = deadline, self.delays.meeting, self.delays.rates

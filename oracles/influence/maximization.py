@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.validation import integer, real, shown
+from cmab.former_arguments import formerly
 from oracles.diffusion.directed_graph import DirectedGraph
-from oracles.diffusion.reverse_sets import SAMPLERS, Model, ReverseGraph, Sampler, SetCollection
+from oracles.diffusion.reverse_sets import Model, ReverseGraph, SetCollection
 from oracles.influence._choosing import choose_some
 from oracles.influence._sentinels import place_sentinels
 from oracles.influence._time_limit import sets_until
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import Certificate, Schedule, greedy_ratio, log_binomial
-from oracles.influence.quality import Quality
-from oracles.influence.search import Found, Plan, search
+from oracles.influence.options import FORMERLY, USUAL, Search
+from oracles.influence.search import Found, Plan, find
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -74,33 +74,12 @@ class InfluenceMaximization(InfluenceOracle):
         What each node is worth when active, not negative; 1 each if left out (targeted influence).
     candidates : array_like of int, optional
         Nodes that may be seeds; all of them if left out.
-    max_rr_sets : int, optional
-        Largest number of sets in both samples together. A call that stops there has its own, lower ratio
-        (`Certificate.ratio`): the declared ``alpha`` is then what was aimed at, and no longer certain.
-        The same holds for a call whose next sample does not fit into the free memory. The first such answer
-        of an oracle gives a ``RuntimeWarning``.
-    first_rr_sets : int, optional
-        Sets in each sample of the first attempt; OPIM-C's own if left out. The size at which earlier calls
-        stopped saves the steps up to there.
-    quality : {"fast", "good", "best"} or float, optional
-        How good seeds shall be beyond what is certified: `Certificate.ratio` then tells what was shown of
-        them. ``"fast"`` takes no more sets than the certificate does, ``"good"`` so many that seeds were
-        within 3 % of the best known on seven networks, ``"best"`` seven times as many, for 0.5 %; a number
-        stands for a multiple of those of ``"good"``. Left out it is ``"good"``, or ``"fast"`` where
-        `epsilon`, `max_rr_sets` or `first_rr_sets` says how much is wanted.
-    time_limit : float, optional
-        Seconds that a call may take, about: as many sets as that allows, up to what `quality` asks for where
-        it is given. How many that are is up to the clock, so answers are not reproducible; budgets that are
-        reproducible are `quality` and `max_rr_sets`. A call that stops early has its own ratio, as there.
-        The first call of a process loads or compiles code besides.
-    sampler : {"auto", "coins", "skips", "pairs", "sentinels"}
-        ``"auto"`` chooses as above; the others force single coins everywhere, skipping where (2) says,
-        leaving out sets of one node, or (2) with sentinels.
-    threads : int
-        Threads to draw sets on.
     model : {"ic", "lt"}
         Independent cascade, or linear threshold: then means are weights, those of the edges into a node must
-        sum to at most 1 (which optimistic bounds do not), and sets are walks, for which `sampler` is ignored.
+        sum to at most 1 (which optimistic bounds do not), and sets are walks, for which `Search.sampler` is
+        ignored.
+    search : Search
+        How many reverse-reachable sets are drawn, in which way, and how good seeds shall be: see `Search`.
 
     Raises
     ------
@@ -126,6 +105,7 @@ class InfluenceMaximization(InfluenceOracle):
     J. Tang, X. Tang, X. Xiao, J. Yuan: Online Processing Algorithms for Influence Maximization, SIGMOD 2018.
     """
 
+    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -135,21 +115,13 @@ class InfluenceMaximization(InfluenceOracle):
         epsilon: float | None = None,
         node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
-        max_rr_sets: int | None = None,
-        first_rr_sets: int | None = None,
-        quality: Quality | float | None = None,
-        time_limit: float | None = None,
-        sampler: Sampler = "auto",
-        threads: int = 1,
         model: Model = "ic",
+        search: Search = USUAL,
     ) -> None:
         super().__init__(graph, k, node_weights=node_weights, candidates=candidates, model=model)
-        self._promise(greedy_ratio(self.k), epsilon, delta, max_rr_sets, quality, first_rr_sets)
-        if sampler not in SAMPLERS:
-            raise ValueError(f"sampler must be one of {SAMPLERS}, got {shown(sampler)}")
-        self.time_limit = None if time_limit is None else real("time_limit", time_limit, 0.0, inside=True)
-        self._uses_all_time = quality is None
-        self.sampler, self.threads = sampler, integer("threads", threads, 1)
+        self._promise(greedy_ratio(self.k), epsilon, delta, search)
+        self.time_limit, self._uses_all_time = search.time_limit, search.quality is None
+        self.sampler, self.threads = self._fixed.get("sampler", search.sampler), search.threads
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""
@@ -195,7 +167,7 @@ class InfluenceMaximization(InfluenceOracle):
         def choose(sets: SetCollection, log_term: float, is_last: bool) -> tuple[IntArray, int, float]:
             return choose_some(sets, k, allowed, log_term, is_last, least_share)
 
-        return search(
+        return find(
             plan,
             choose,
             partial(place_sentinels, k=k, allowed=allowed, always=forced) if may_stop else None,

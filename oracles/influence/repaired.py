@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.former_arguments import formerly
 from cmab.validation import integer
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import SetCollection
 from oracles.influence._reused_sets import FirstSets, Sample, sample_under, search_with, trimmed
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.quality import Quality
+from oracles.influence.options import FORMERLY, USUAL, Search
 from oracles.influence.search import Found, Plan
 
 if TYPE_CHECKING:
@@ -29,24 +31,24 @@ _TOO_MANY = 4
 class RepairedInfluence(InfluenceMaximization):
     """`InfluenceMaximization` that chooses from the sets of the last call, repaired for the new means.
 
-    The sample that chooses the seeds belongs to `seed`, not to a call: the coin of an edge in a set is a hash
+    The sample that chooses the seeds belongs to `rng`, not to a call: the coin of an edge in a set is a hash
     of (seed, set, edge), compared with the edge's mean. From one call to the next only those sets change in
     which such a coin lies between an old and a new mean; they are found among the sets that hold the edge's
     head, and drawn again. That gives, set for set, what drawing all of them would: an answer depends on the
-    means, `rng` and `seed`. Calls before make it faster, and leave it as it is; a copy, or a worker process,
+    means, `rng` and `rng`. Calls before make it faster, and leave it as it is; a copy, or a worker process,
     starts without sets.
 
     **What is guaranteed.** In every call, given all that happened before it, the seeds are worth
     `Certificate.ratio` times the optimum and at least ``alpha`` times, with probability ``beta`` or more. The
-    means may depend on answers, on `seed` and on the kept sets, but not on the random numbers that `rng`
+    means may depend on answers, on `rng` and on the kept sets, but not on the random numbers that `rng`
     still holds: hand every call a generator that goes on from call to call, never one made from the round,
-    the means or `seed`, whose numbers the past may know. OPIM-C bounds the optimum from the sample that
+    the means or `rng`, whose numbers the past may know. OPIM-C bounds the optimum from the sample that
     chose, which takes it to be independent of the means; here that is only a hint. A second sample, new in
     every call, bounds the optimum and what the seeds are worth; where OPIM-C needs no test any more, the
     choice is from a new sample, too.
 
     **What is not.** Calls share a sample: what it gets wrong comes back in the next round, and in each
-    replication with the same `seed`. Answers then vary less, and explore less by chance, than those of
+    replication with the same `rng`. Answers then vary less, and explore less by chance, than those of
     `InfluenceMaximization`.
 
     This pays, modestly, where sets are small and most means hardly move from call to call; not under Thompson
@@ -64,17 +66,11 @@ class RepairedInfluence(InfluenceMaximization):
         Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
     epsilon : float, optional
         Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
-    seed : int
+    rng : int
         What the sets that choose are a function of, not negative.
-    node_weights, candidates, max_rr_sets, first_rr_sets, quality
-        As in `InfluenceMaximization`.
-    threads : int
-        Threads to draw the sets that do not stay on.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its range or the graph cannot be used.
+    node_weights, candidates, search
+        As in `InfluenceMaximization`, but for a time limit and a sampler; its threads draw the sets that
+        do not stay.
 
     Examples
     --------
@@ -94,6 +90,9 @@ class RepairedInfluence(InfluenceMaximization):
     section 4. Repair, and the bound on the optimum from the second sample, are our derivation.
     """
 
+    _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "auto", "time_limit": None}
+
+    @formerly(**FORMERLY, seed="rng")
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -101,13 +100,10 @@ class RepairedInfluence(InfluenceMaximization):
         *,
         delta: float | None = None,
         epsilon: float | None = None,
-        seed: int = 0,
+        rng: int = 0,
         node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
-        max_rr_sets: int | None = None,
-        first_rr_sets: int | None = None,
-        quality: Quality | float | None = None,
-        threads: int = 1,
+        search: Search = USUAL,
     ) -> None:
         super().__init__(
             graph,
@@ -116,20 +112,20 @@ class RepairedInfluence(InfluenceMaximization):
             epsilon=epsilon,
             node_weights=node_weights,
             candidates=candidates,
-            max_rr_sets=max_rr_sets,
-            first_rr_sets=first_rr_sets,
-            quality=quality,
-            threads=threads,
+            search=search,
         )
-        self.seed = integer("seed", seed, 0)
+        self.rng = integer("rng", rng, 0)
         # Samples are never changed, only replaced: threads that share this object do not disturb each other.
         self._sample: Sample | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_sample": None}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Files of version 0.2 call it the seed.
+        self.__dict__ |= {"rng" if name == "seed" else name: value for name, value in state.items()}
+
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return what `solve` gives where the candidates are those that are available."""
         restricted = self._restricted(available)
         seeds = restricted.solve(means, rng)
         self._sample = restricted._sample  # sets are the same for any candidates
@@ -151,10 +147,10 @@ class RepairedInfluence(InfluenceMaximization):
         def first_sets(n_sets: int) -> SetCollection:
             nonlocal sample, used, examined
             if sample is None or sample.limits is not limits or n_sets > sample.n_sets:
-                sample = sample_under(world, self.seed, n_sets, sample)
+                sample = sample_under(world, self.rng, n_sets, sample)
                 examined += sample.edges_examined
             used = n_sets
-            return FirstSets(reverse, self.seed, sample, n_sets)
+            return FirstSets(reverse, self.rng, sample, n_sets)
 
         try:
             is_ordinary = any(first_sets(few).ends[-1] > _MOST_NODES for few in _PROBES)

@@ -135,7 +135,7 @@ class Plan:
         return Found(chosen, ratio, spread, error, n_sets + tested, edges, secured, max(optimum, secured))
 
 
-def search(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None = None) -> Found:
+def find(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None = None) -> Found:
     """Return components whose certified ratio is at least ``plan.ratio``.
 
     If ``plan.max_sets`` sets are reached first, or the next sample does not fit into memory, return the

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.former_arguments import formerly
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, shown
 from oracles.diffusion._triggering_sets import TriggeringSets, WholeWorlds, keyed_generator
@@ -15,7 +17,7 @@ from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import KEY, MOST_CASCADES, node_worths, standard_error, summable
 from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel, checked
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.quality import Quality
+from oracles.influence.options import FORMERLY, USUAL, Search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -44,8 +46,8 @@ class TriggeringInfluence(InfluenceMaximization):
         Probability of failure of a call; one over the number of arms if left out, at most 1/2.
     epsilon : float, optional
         Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
-    node_weights, candidates, max_rr_sets, first_rr_sets, quality, threads
-        As in `InfluenceMaximization`.
+    node_weights, candidates, search
+        As in `InfluenceMaximization`, but for a time limit and a sampler.
 
     Raises
     ------
@@ -75,7 +77,9 @@ class TriggeringInfluence(InfluenceMaximization):
 
     #: Which coins people tell is not known of any triggering model.
     _people_tell_coins: ClassVar[bool] = False
+    _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins", "time_limit": None}
 
+    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -86,10 +90,7 @@ class TriggeringInfluence(InfluenceMaximization):
         epsilon: float | None = None,
         node_weights: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
-        max_rr_sets: int | None = None,
-        first_rr_sets: int | None = None,
-        quality: Quality | float | None = None,
-        threads: int = 1,
+        search: Search = USUAL,
     ) -> None:
         super().__init__(
             graph,
@@ -98,11 +99,7 @@ class TriggeringInfluence(InfluenceMaximization):
             epsilon=epsilon,
             node_weights=node_weights,
             candidates=candidates,
-            max_rr_sets=max_rr_sets,
-            first_rr_sets=first_rr_sets,
-            quality=quality,
-            sampler="coins",
-            threads=threads,
+            search=search,
         )
         if not isinstance(triggering, TriggeringModel):
             raise ValueError(f"triggering must be a TriggeringModel, got {shown(triggering)}")

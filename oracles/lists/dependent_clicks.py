@@ -33,11 +33,6 @@ class DependentClickLists(Oracle):
         Probability that a user who clicks at a position is satisfied, in [0, 1], one of them positive. Lists
         have k arms. Only the order of these numbers matters for the best list.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -70,7 +65,6 @@ class DependentClickLists(Oracle):
 
     @property
     def max_size(self) -> int:
-        """The length of every list, k."""
         return self.k
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -78,7 +72,6 @@ class DependentClickLists(Oracle):
         return self._placed(np.argsort(-self._check_means(means), kind="stable"))
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the best list of available arms; raises ``ValueError`` if fewer than k are available."""
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
@@ -92,7 +85,6 @@ class DependentClickLists(Oracle):
         return chosen
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the probability that the user leaves satisfied."""
         satisfied = self.termination[: len(super_arm)] * self._check_means(means, 0.0, 1.0)[super_arm]
         worth = 0.0
         for chance in satisfied.tolist():
@@ -101,7 +93,6 @@ class DependentClickLists(Oracle):
         return worth
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` has k entries."""
         return len(super_arm) == self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:

@@ -38,11 +38,6 @@ class RankedTopK(Oracle):
     reward : {"disjunctive", "conjunctive"}
         Whether one entry must succeed, or all.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -69,7 +64,6 @@ class RankedTopK(Oracle):
 
     @property
     def max_size(self) -> int:
-        """The length of every list, k."""
         return self.k
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -84,11 +78,9 @@ class RankedTopK(Oracle):
         return free[self._ranked(values[free])]
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
         return self._solve_compiled(means, rng)
 
     def kernel(self) -> Kernel:
-        """Return the compiled rule."""
         from oracles.lists._kernels_lists import solve_ranked
 
         return Kernel(solve_ranked, np.array([self.k]))
@@ -101,14 +93,12 @@ class RankedTopK(Oracle):
         return chosen
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the probability that one entry succeeds, or that all do."""
         from oracles.lists._kernels_lists import list_worth
 
         chances = self._check_means(means, 0.0, 1.0)
         return float(list_worth(super_arm, len(super_arm), chances, self.reward == "disjunctive"))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` has k entries."""
         return len(super_arm) == self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:

@@ -1,1 +1,5 @@
-"""Families in which greedy is exact: bases of graphic, laminar, linear, transversal and other matroids."""
+"""Matroids: families in which greedy is exact. Spanning forests are `oracles.GraphicMatroid`."""
+
+from cmab.namespaces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

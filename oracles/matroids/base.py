@@ -36,11 +36,6 @@ class Matroid(LinearOracle):
     rank : int
         Number of arms in each super arm.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range, or the empty set is not independent.
-
     Examples
     --------
     At most one arm of each pair, and at most two in all:
@@ -102,7 +97,6 @@ class Matroid(LinearOracle):
 
     @property
     def max_size(self) -> int:
-        """The size of every super arm, the rank."""
         return self.rank
 
     def is_independent(self, arms: ArrayLike) -> bool:
@@ -111,7 +105,6 @@ class Matroid(LinearOracle):
         return len(self._greedy(chosen)) == len(chosen)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether `super_arm` is a basis."""
         return len(super_arm) == self.rank and self.is_independent(super_arm)
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -119,7 +112,6 @@ class Matroid(LinearOracle):
         return self._greedy(self._order(self._check_means(means)))
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
         return self._solve_compiled(means, rng)
 
     def exchange_pairs(self, basis: ArrayLike) -> IntArray:
@@ -160,7 +152,6 @@ class Matroid(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best basis with all of `include` and none of `exclude`; None if there is none."""
         required, banned = self._check_constraints(include, exclude)
         order = self._order(self._check_means(means))
         free = order[~np.isin(order, np.concatenate((required, banned)))]

@@ -35,11 +35,6 @@ class GraphicMatroid(Matroid):
     edges : list of tuple
         The edge of each arm: (u, v), or (u, v, key) for a multigraph.
 
-    Raises
-    ------
-    ValueError
-        If the graph is directed or has no edge.
-
     Examples
     --------
     >>> import networkx as nx
@@ -64,11 +59,9 @@ class GraphicMatroid(Matroid):
         self._complete(len(self.edges), sense)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the edges of `super_arm`."""
         return [self.edges[arm] for arm in super_arm]
 
     def kernel(self) -> Kernel:
-        """Return the compiled rule."""
         from oracles.matroids._kernels_compiled import packed, solve_graphic
 
         integers = packed(

@@ -27,11 +27,6 @@ class UniformMatroid(TopK, Matroid):
     sense : {"max", "min"}
         Whether the k largest or the k smallest means are wanted.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -66,11 +61,6 @@ class LaminarMatroid(Matroid):
         Arms of each set, distinct, and its capacity, at least 0.
     sense : {"max", "min"}
         Whether the basis of largest or of smallest weight is wanted.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range, or two sets overlap and neither contains the other.
 
     Examples
     --------
@@ -121,7 +111,6 @@ class LaminarMatroid(Matroid):
         return described(self, rank=self.rank, sets=len(self._members))
 
     def kernel(self) -> Kernel:
-        """Return the compiled rule."""
         from oracles.matroids._kernels_compiled import packed, solve_laminar
 
         sets = (self._innermost, self._parent, self._room)
@@ -160,11 +149,6 @@ class PartitionMatroid(LaminarMatroid):
         Largest number of arms of a class, at least 0; one number for all classes.
     sense : {"max", "min"}
         Whether the basis of largest or of smallest weight is wanted.
-
-    Raises
-    ------
-    ValueError
-        If there is no arm, a class has no capacity, a capacity is negative or belongs to no arm's class.
 
     Examples
     --------

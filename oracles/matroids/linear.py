@@ -29,11 +29,6 @@ class LinearMatroid(Matroid):
     sense : {"max", "min"}
         Whether the basis of largest or of smallest weight is wanted.
 
-    Raises
-    ------
-    ValueError
-        If the matrix is empty or not finite, or the tolerance out of its range.
-
     Examples
     --------
     >>> import numpy as np

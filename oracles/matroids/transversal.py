@@ -31,11 +31,6 @@ class TransversalMatroid(Matroid):
     sense : {"max", "min"}
         Whether the basis of largest or of smallest weight is wanted.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     Arms 0 and 1 are able to do the first job only:

@@ -127,7 +127,6 @@ class GeneralizedAssignment(PuLPOracle):
         return 0.0 if self.method == "local_ratio" else -np.inf
 
     def labels(self, super_arm: IntArray) -> list[Any]:
-        """Return the pairs (agent, job)."""
         return [divmod(int(arm), self.weights.shape[1]) for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:

@@ -83,11 +83,9 @@ class Knapsack(LinearOracle):
 
     @property
     def max_size(self) -> int:
-        """Largest number of arms that fit together."""
         return int((np.cumsum(np.sort(self._sizes)) <= self._room).sum())
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the arms fit together."""
         return int(self._sizes[super_arm].sum()) <= self._room
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -95,7 +93,6 @@ class Knapsack(LinearOracle):
         return self._packed(self._check_means(means), self._room)
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        """Return what `solve` gives for every row of `means`, by one call of the compiled rule."""
         return self._solve_compiled(means, rng)
 
     def solve_constrained(
@@ -105,7 +102,6 @@ class Knapsack(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best set with all of `include` and none of `exclude`; None if `include` does not fit."""
         values = self._check_means(means).copy()
         required, banned = self._check_constraints(include, exclude)
         room = self._room - int(self._sizes[required].sum())
@@ -115,7 +111,6 @@ class Knapsack(LinearOracle):
         return np.sort(np.concatenate((required, self._packed(values, room))))
 
     def kernel(self) -> Kernel | None:
-        """Return the compiled rule, if what it may ever need to remember is not much: else none."""
         most = min(self._room + 1, 2 ** min(self.n_arms, 60))
         return self._compiled(self._room, most, self.n_arms * most) if self.n_arms * most <= _KEPT else None
 

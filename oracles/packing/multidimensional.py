@@ -79,7 +79,6 @@ class MultidimensionalKnapsack(PuLPOracle):
         return described(self, sense=None, weights=self.weights.shape)
 
     def labels(self, super_arm: IntArray) -> list[Any]:
-        """Return the numbers of the arms."""
         return [int(arm) for arm in super_arm]
 
 

@@ -33,16 +33,13 @@ class _Paths(Oracle):
         return self._map.n_nodes - 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the edges, in any order, are those of a path from source to target."""
         return self._map.holds_path(super_arm)
 
     @property
     def is_undirected(self) -> bool:  # type: ignore[override]
-        """Whether the edges have no direction: each leaves both its ends then."""
         return len(self._map.edges) > len(self._map.labels)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the edges of the path."""
         return [self._map.labels[arm] for arm in super_arm]
 
 
@@ -173,11 +170,6 @@ class MostReliablePath(_Paths):
     source, target : node
         Where paths begin and end.
 
-    Raises
-    ------
-    ValueError
-        If a node is unknown, or source and target are the same or not connected.
-
     Examples
     --------
     >>> import networkx as nx
@@ -201,7 +193,6 @@ class MostReliablePath(_Paths):
         return path
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the most reliable path of available edges; raises ``ValueError`` if there is none."""
         path = _best_path(self._map, np.where(available, self._lengths(means), np.inf))
         if path is None:
             raise self._none_within(available)
@@ -216,11 +207,9 @@ class MostReliablePath(_Paths):
         return lengths
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the product of the means of the edges of the path."""
         return float(np.prod(self._check_means(means, 0.0, 1.0)[super_arm]))
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return the edges of the path."""
         return super_arm
 
     def smoothness(self) -> Smoothness:

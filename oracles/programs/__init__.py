@@ -1,1 +1,5 @@
-"""Integer programs: any PuLP model, and matchings."""
+"""Certificates and errors of solvers, whose oracles are `oracles.PuLPOracle` and `oracles.Matching`."""
+
+from cmab.namespaces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

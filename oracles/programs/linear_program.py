@@ -178,7 +178,6 @@ class PuLPOracle(LinearOracle):
         return self._max_size
 
     def labels(self, super_arm: IntArray) -> list[Any]:
-        """Return the names of the variables."""
         return [self._names[arm] for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -241,7 +240,6 @@ class PuLPOracle(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best super arm with all of `include` and none of `exclude`; None if there is none."""
         costs = self._costs(self._check_means(means))
         required, banned = self._check_constraints(include, exclude)
         fixed = {int(self._set.arms[arm]): 1.0 for arm in required}

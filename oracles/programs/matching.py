@@ -50,11 +50,6 @@ class Matching(PuLPOracle):
     solver : a PuLP solver, optional
         Used afresh in each call instead of the kept HiGHS model.
 
-    Raises
-    ------
-    ValueError
-        If the graph cannot be used, an argument is out of its range, or there is no perfect matching.
-
     Examples
     --------
     >>> import networkx as nx
@@ -103,17 +98,14 @@ class Matching(PuLPOracle):
         return described(self, sense=self.sense, capacity=None if (self._room == 1).all() else self._room)
 
     def labels(self, super_arm: IntArray) -> list[Any]:
-        """Return the edges of `super_arm`."""
         return [self.edges[arm] for arm in super_arm]
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether no node has more edges than its capacity (exactly as many, if perfect)."""
         ends = np.concatenate([self._tails[super_arm], self._heads[super_arm]])
         degrees = np.bincount(ends, minlength=len(self._room))
         return bool((degrees == self._room).all() if self.perfect else (degrees <= self._room).all())
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
-        """Return the best matching, its edges in increasing order of index, with its proof."""
         if self._way == "pulp":
             return super().solve_certified(means, rng)
         values = self._check_means(means)
@@ -126,7 +118,6 @@ class Matching(PuLPOracle):
     def solve_constrained(
         self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
     ) -> IntArray | None:
-        """Return the best matching with all of `include` and none of `exclude`; None if there is none."""
         if self._way == "pulp":
             return super().solve_constrained(means, include, exclude, rng)
         values = self._check_means(means)

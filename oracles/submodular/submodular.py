@@ -125,7 +125,6 @@ class SubmodularOracle(Oracle):
         return self._chosen(self._check_means(means), np.arange(self.n_choices), rng)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return the greedy set of available entries; raises ``ValueError`` if they hold no super arm."""
         entries = np.flatnonzero(available)
         if isinstance(self._family, SetsOfSize) and len(entries) < self._family.largest:
             raise self._none_within(available)
@@ -153,7 +152,6 @@ class SubmodularOracle(Oracle):
         return value
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the reward function's value."""
         return self._worth(super_arm, means)
 
     def is_feasible(self, super_arm: IntArray) -> bool:

@@ -35,11 +35,6 @@ class Arborescence(LinearOracle):
     sense : {"max", "min"}
         Whether the largest or the cheapest is wanted.
 
-    Raises
-    ------
-    ValueError
-        If the graph is undirected or without an arc, the root unknown, or a node cannot be reached from it.
-
     Examples
     --------
     >>> import networkx as nx
@@ -76,7 +71,6 @@ class Arborescence(LinearOracle):
 
     @property
     def max_size(self) -> int:
-        """One arc into each node but one."""
         return self._n_nodes - 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
@@ -93,7 +87,6 @@ class Arborescence(LinearOracle):
         return bool(is_forest and (self.root is None or (is_start[:-1].sum() == 1 and is_start[self._root])))
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the arcs."""
         return [self.edges[arm] for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -103,7 +96,6 @@ class Arborescence(LinearOracle):
         return best
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        """Return the best arborescence for each row."""
         return self._solve_compiled(means, rng)
 
     def solve_constrained(
@@ -113,7 +105,6 @@ class Arborescence(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best with all of `include` and none of `exclude`; None if there is none."""
         values = self._check_means(means)
         required, banned = self._check_constraints(include, exclude)
         # An arc is used if it is the only one into its head.
@@ -126,7 +117,6 @@ class Arborescence(LinearOracle):
         return self._best(values, is_closed)
 
     def kernel(self) -> Kernel:
-        """Return the compiled rule."""
         from oracles.trees._kernels_arborescence import solve_arborescence
 
         arcs, nodes = len(self._to), self._all_nodes

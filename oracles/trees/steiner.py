@@ -107,7 +107,6 @@ class SteinerTree(Sufficing):
         return Roads(offsets.astype(np.int64), ends[by_start], edges, self._tails, self._heads)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the edges connect all terminals."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 

@@ -13,6 +13,7 @@ import numpy as np
 from cmab import CTS, HierarchicalCTS, Policy, simulate
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from oracles import InfluenceMaximization
+from oracles.influence.options import Search
 
 ROUNDS, SPANS = 100, ((0, 10), (10, 30), (30, 50), (50, 100))
 #: From which round on which quality: a number is a multiple of the sets of "good".
@@ -65,7 +66,7 @@ def main():
         for name, learner in learners.items():
             for plan, stages in PLANS.items():
                 oracles = {
-                    start: InfluenceMaximization(graph, 50, quality=quality)
+                    start: InfluenceMaximization(graph, 50, search=Search(quality=quality))
                     for start, quality in stages.items()
                 }
                 started, every = time.process_time(), np.arange(1, ROUNDS + 1)

@@ -30,6 +30,7 @@ from instances import IndependentCascade, constant_probabilities, read_edge_list
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.certificate import Schedule, log_binomial
+from oracles.influence.options import Search
 
 K, EPSILON, CALLS, PATIENCE = 50, 0.1, 15, 60.0
 
@@ -100,7 +101,9 @@ def timed(call: Callable[[], Any], clock: Callable[[], float]) -> tuple[float, A
 
 
 def compare(row: Row) -> None:
-    one, two = (InfluenceMaximization(row.graph, K, epsilon=EPSILON, threads=t) for t in (1, 2))
+    one, two = (
+        InfluenceMaximization(row.graph, K, epsilon=EPSILON, search=Search(threads=t)) for t in (1, 2)
+    )
 
     def value(all_seeds: list[np.ndarray[Any, Any]]) -> float:
         return float(np.mean([one.spread(seeds, row.means, cascades=500)[0] for seeds in all_seeds]))

@@ -31,6 +31,7 @@ from cmab.arrays import FloatArray
 from instances import read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.diffusion.reverse_sets import ReverseGraph, Sampler
+from oracles.influence.options import Search
 from oracles.influence.search import count_hits
 
 DIRECTED = ("nethept_imm", "ego_facebook", "wiki_vote")
@@ -80,7 +81,7 @@ def row(graph: DirectedGraph, name: str, k: int, settings: list[str], calls: int
     means = weighted_cascade(graph)
     spread, found = spread_in(ReverseGraph.of(graph, means)), []
     for setting in settings:
-        oracle = InfluenceMaximization(graph, k, **options(setting))
+        oracle = InfluenceMaximization(graph, k, search=Search(**options(setting)))
         oracle.solve(means, np.random.default_rng(calls))  # compiles
         answers, seconds = [], []
         for seed in range(calls):
@@ -104,7 +105,7 @@ def against_coins(graph: DirectedGraph, means: FloatArray, name: str, k: int, ca
     table: dict[Sampler, list[tuple[float, int, float]]] = {"auto": [], "coins": []}
     for seed in range(-1, calls):
         for sampler, answers in table.items():
-            oracle = InfluenceMaximization(graph, k, epsilon=0.1, sampler=sampler)
+            oracle = InfluenceMaximization(graph, k, epsilon=0.1, search=Search(sampler=sampler))
             started = time.process_time()
             answer = oracle.solve_certified(means, np.random.default_rng(max(0, seed)))
             seconds = time.process_time() - started

@@ -93,7 +93,10 @@ def test_numbers_of_numpy_do_not_overflow():
         (SAR(few, many, budget=1000), SAR(100, 10, budget=1000)),
     ):
         assert repr(small) == repr(usual)
-        first, second = small.start(np.random.default_rng(0)), usual.start(np.random.default_rng(0))
+        first, second = (
+            small.initial_state(np.random.default_rng(0)),
+            usual.initial_state(np.random.default_rng(0)),
+        )
         assert small.pulls(first) == usual.pulls(second)
     environment, policy = SemiBandit(BernoulliArms(np.full(4, 0.5)), TopK(4, 2)), CTS(TopK(4, 2))
     late = [

@@ -16,7 +16,7 @@ ALLOWED = {
 }
 # The rooms of `cmab`, from the ground up: a file or a folder imports only from the floors below it.
 FLOORS = [
-    {"namespaces"},
+    {"namespaces", "former_arguments"},
     {
         "arrays",
         "description",
@@ -25,6 +25,7 @@ FLOORS = [
         "errors",
         "_interrupts",
         "_metering",
+        "_old_verbs",
         "_options",
         "_streams",
     },

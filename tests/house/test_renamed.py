@@ -89,12 +89,12 @@ def test_studies_find_what_was_played_under_the_former_name(tmp_path):
         learners = {"one": {"class": name}, "two": {"class": "GaussianCTS", factor: 1.5}}
         return Study({"horizon": 5, "instances": {"two": instance}, "learners": learners})
 
-    with pytest.warns(DeprecationWarning, match="is now called") as warned:
+    with pytest.warns(DeprecationWarning, match="is now") as warned:
         study("UniformlyRandom", "factor").run(tmp_path)
     said = {str(one.message).partition(";")[0] for one in warned}
     assert said == {
         "UniformlyRandom is now called RandomPolicy",
-        "factor of GaussianCTS is now called variance_factor",
+        "GaussianCTS: `factor` is now `variance_factor`",
     }
     assert not study("RandomPolicy", "variance_factor").missing(tmp_path)
 
@@ -123,12 +123,12 @@ def test_former_parameters_work(name, present, former):
     kind, value = getattr(cmab, name), VALUES.get(former, 1.5)
     needed = NEEDED.get(name, {"oracle": ORACLE})
     policy = kind(**needed, **{present: value})
-    with pytest.warns(DeprecationWarning, match=f"{former} of {name} is now called {present}"):
+    with pytest.warns(DeprecationWarning, match=f"{name}: `{former}` is now `{present}`"):
         again = kind(**needed, **{former: value})
-    with pytest.warns(DeprecationWarning, match=f"{former} of {name} is now called {present}"):
+    with pytest.warns(DeprecationWarning, match=f"{name}: `{former}` is now `{present}`"):
         assert getattr(again, former) == getattr(policy, present) == value
     assert repr(again) == repr(policy)
-    with pytest.raises(TypeError, match=f"{present} must be given once"), pytest.warns(DeprecationWarning):
+    with pytest.raises(TypeError, match=f"{name} must have one of {present}"):
         kind(**needed, **{former: value, present: value})
     # What the version before wrote has the former names.
     described = fingerprint(policy)["policy"]

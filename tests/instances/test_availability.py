@@ -152,7 +152,7 @@ def test_the_super_arm_in_play_waits_for_what_is_not_there():
         if available[in_play].all():
             assert ticket.super_arm.tolist() == in_play.tolist()
         else:
-            best = plain.select_for(state, Context(available=available), rng)
+            best = plain.select(state, rng, Context(available=available))
             assert ticket.super_arm.tolist() == best.tolist()
             asked += 1
         arms = ticket.super_arm

@@ -480,19 +480,7 @@ def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
         policy, rng = GLRRestart(CUCB(oracle), exploration=1.0), np.random.default_rng(0)
         state, family = policy.initial_state(), {frozenset(arms) for arms in case.super_arms()}
         for context in (None, Context(available=np.ones(oracle.n_arms, bool))):
-            chosen = {frozenset(policy.select_for(state, context, rng).tolist()) for _ in range(30)}
+            chosen = {frozenset(policy.select(state, rng, context).tolist()) for _ in range(30)}
             assert chosen <= family, case.name
             assert set().union(*chosen) == set().union(*family), case.name
     assert len(hard) >= 3
-
-
-@pytest.mark.parametrize("case", RULES, ids=lambda case: case.name)
-def test_a_session_goes_on_from_its_file(case, tmp_path):
-    oracle, rng = TopK(6, k=2), np.random.default_rng(0)
-    session = Session(case.make(oracle), rng=0)
-    for _ in range(25):
-        session.tell(Feedback(session.ask(), rng.integers(0, 2, 2).astype(float)))
-    session.save(tmp_path / "session.npz")
-    again = Session.load(tmp_path / "session.npz", case.make(oracle))
-    assert_same_state(again.state, session.state)
-    assert np.array_equal(again.ask().super_arm, session.ask().super_arm)

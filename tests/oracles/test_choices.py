@@ -134,7 +134,7 @@ def mnl_ts(epochs, m, k, z, factor):
 def test_mnl_ts_is_that_of_the_paper():
     shop = Assortment([1.0, 0.8, 0.9, 0.5], k=2)
     policy, place, rng = TS(shop, 0.05), MultinomialLogit([0.3, 0.9, 0.5, 0.8], shop), RNG(2)
-    state, epochs, bought = policy.start(rng), [], {}
+    state, epochs, bought = policy.initial_state(rng), [], {}
     assert state.key > 0
     for _ in range(400):
         offered = policy.select(state, rng)
@@ -162,7 +162,7 @@ def test_items_share_one_draw_of_the_largest_of_k():
     mean, over, drawn = np.array([2.0, 5.0, 9.0]), np.array([400.0, 300.0, 200.0]), []
     width = 0.01 * (np.sqrt(50 * mean * (mean + 1) / over) + 75 * math.sqrt(math.log(12000)) / over)
     for key in range(2000):
-        state = policy.start(RNG(key))
+        state = policy.initial_state(RNG(key))
         state.counts[:], state.means[:] = over * (1 + mean), mean / (1 + mean)
         z = (policy.attractions(state) - mean) / width
         assert np.ptp(z) < 1e-6
@@ -175,7 +175,7 @@ def test_epochs_of_mnl_ts_are_geometric():
     v = np.array([0.4, 0.7, 0.5])
     shop = Assortment([1.0, 0.9, 1.0], k=2)
     policy, place, rng = TS(shop, 0.1), MultinomialLogit(v, shop), RNG(6)
-    state, times, bought, beside = policy.start(rng), [], 0, set()
+    state, times, bought, beside = policy.initial_state(rng), [], 0, set()
     for _ in range(4000):
         offered = policy.select(state, rng)
         seen = place.play(offered, rng)
@@ -292,7 +292,7 @@ def test_in_the_midst_of_an_epoch_what_is_left_is_chosen_by_all_purchases(make):
     assert (v >= at_start).all() and state.epochs == 2
     pairs = [some for size in (1, 2) for some in combinations([1, 2, 3], size)]
     best = max(pairs, key=lambda some: revenue(some, shop.revenues, v))
-    assert policy.select_for(state, context, RNG(0)).tolist() == list(best)
+    assert policy.select(state, RNG(0), context).tolist() == list(best)
     assert state.super_arm.tolist() == policy.select(state, RNG(0)).tolist()  # which waits
 
 

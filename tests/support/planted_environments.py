@@ -82,19 +82,6 @@ class Lying(Links):
         return float(self.means[super_arm].max())
 
 
-class Autocorrelated(Links):
-    """Repeats the last round's outcome of an arm half of the time."""
-
-    def __init__(self):
-        super().__init__()
-        self.last = np.zeros(len(MEANS))
-
-    def shown(self, arms, outcomes, rng):
-        repeated = rng.random(len(arms)) < 0.5
-        self.last[arms] = np.where(repeated, self.last[arms], outcomes)
-        return super().shown(arms, self.last[arms].copy(), rng)
-
-
 class StickyPulls(Links):
     def __init__(self):
         super().__init__()
@@ -188,11 +175,6 @@ class Unpicklable(Links):
         self.lock = threading.Lock()
 
 
-class LosesMeans(Links):
-    def __getstate__(self):
-        return {**self.__dict__, "arms": BernoulliArms(np.full(len(MEANS), 0.5))}
-
-
 class WallClock(Links):
     def play(self, super_arm, rng):
         outcomes = self.arms.play(super_arm, rng).outcomes
@@ -202,17 +184,6 @@ class WallClock(Links):
 class GlobalDraws(Links):
     def play(self, super_arm, rng):
         return self.shown(super_arm, (np.random.random(len(super_arm)) < 0.5) * 1.0, rng)  # noqa: NPY002
-
-
-class GlobalPulls(Links):
-    def pull(self, arms, rng):
-        return (np.random.random(len(arms)) < self.means[arms]).astype(float)  # noqa: NPY002
-
-
-class GlobalSums(Links):
-    def pull_many(self, arms, pulls, rng):
-        sums = np.random.binomial(pulls, self.means[arms]).astype(float)  # noqa: NPY002
-        return sums, sums
 
 
 class GlobalSample(Links):
@@ -229,27 +200,6 @@ class OwnPullGenerator(Links):
         return super().pull(arms, self.rng)
 
 
-class ForgetfulSums(Links):
-    """After four calls, no more successes."""
-
-    asked = 0
-
-    def pull_many(self, arms, pulls, rng):
-        self.asked += 1
-        sums, squares = super().pull_many(arms, pulls, rng)
-        return (sums, squares) if self.asked < 5 else (0 * sums, 0 * squares)
-
-    def sample(self, arms, pulls, rng):
-        # Its own draws, so that only the sums above are spoilt.
-        return self.arms.sample(arms, pulls, rng)
-
-
-class WallClockPulls(Links):
-    def pull(self, arms, rng):
-        outcomes = super().pull(arms, rng)
-        return outcomes if time.time() < START + 3600 else 1 - outcomes
-
-
 class LosesPulls(Links):
     """Its copies play as it does, and pull other arms."""
 
@@ -262,26 +212,12 @@ class LosesPulls(Links):
         return self.arms.pull((arms + self.shift) % len(MEANS), rng)
 
 
-class OneOutcomeRepeated(Links):
-    def pull_many(self, arms, pulls, rng):
-        sums = self.arms.pull(arms, rng) * pulls
-        return sums, sums
-
-
 class RoundSums(Links):
     """Sums that vary too little: half of each is certain."""
 
     def pull_many(self, arms, pulls, rng):
         sums = (super().pull_many(arms, pulls, rng)[0] + pulls * self.means[arms]) / 2
         return sums, pulls * self.means[arms]
-
-
-class SquaresNearTheSums(Links):
-    """Halves how far squares are from the least that the sums allow."""
-
-    def pull_many(self, arms, pulls, rng):
-        sums, squares = super().pull_many(arms, pulls, rng)
-        return sums, squares / 2 + sums**2 / (2 * pulls)
 
 
 class SquaresAFifthLow(SemiBandit):
@@ -414,13 +350,6 @@ class CountsRounds(Seasons):
         return super().in_round(10 * self.asked, rng)
 
 
-class OwnRounds(Seasons):
-    """Draws its rounds from a generator of its own."""
-
-    def in_round(self, t, rng):
-        return super().in_round(t, np.random.default_rng())
-
-
 class LosesAnArm(Seasons):
     def in_round(self, t, rng):
         return Fewer() if t == 10 else super().in_round(t, rng)
@@ -454,21 +383,9 @@ class AllAsleep(Late):
         return place
 
 
-class ShortContext(Late):
-    def odd(self, place):
-        place.context = Context(features=np.ones((2, 2)))
-        return place
-
-
 class NoContext(Late):
     def odd(self, place):
         place.context = {"available": place.context.available}
-        return place
-
-
-class Wider(Late):
-    def odd(self, place):
-        place.support = (-1.0, 1.0)
         return place
 
 
@@ -487,7 +404,6 @@ FAULTS = [
     Fault(Untriggered, "triggers"),
     Fault(RewardApart, "rewards"),
     Fault(Lying, "rewards"),
-    Fault(Autocorrelated, "stationarity"),
     Fault(StickyPulls, "independence"),
     Fault(OptimumTooHigh, "optimum"),
     Fault(OptimumTooLow, "optimum"),
@@ -501,19 +417,12 @@ FAULTS = [
     Fault(Drift, "stationarity"),
     Fault(MovingMeans, "stationarity"),
     Fault(Unpicklable, "pickling"),
-    Fault(LosesMeans, "pickling"),
     Fault(WallClock, "clock"),
     Fault(GlobalDraws, "global randomness"),
-    Fault(GlobalPulls, "global randomness"),
-    Fault(GlobalSums, "global randomness"),
     Fault(GlobalSample, "global randomness"),
     Fault(OwnPullGenerator, "determinism"),
-    Fault(ForgetfulSums, "stationarity"),
-    Fault(WallClockPulls, "clock"),
     Fault(LosesPulls, "pickling"),
-    Fault(OneOutcomeRepeated, "pulls"),
     Fault(RoundSums, "pulls"),
-    Fault(SquaresNearTheSums, "squares"),
     Fault(SquaresAFifthLow, "squares"),
     Fault(Unpaired, "coins"),
     Fault(Distracted, "triggers"),
@@ -522,14 +431,11 @@ FAULTS = [
     Fault(MovesItself, "rounds"),
     Fault(CountsRounds, "rounds"),
     Fault(TellsByItself, "rounds"),
-    Fault(OwnRounds, "rounds"),
     Fault(LosesAnArm, "rounds"),
     Fault(AlwaysTheFirst, "played rounds"),
     Fault(Nothing, "rounds"),
     Fault(AllAsleep, "rounds"),
-    Fault(ShortContext, "rounds"),
     Fault(NoContext, "rounds"),
-    Fault(Wider, "rounds"),
 ]
 
 SOUND = [Links, Seasons, Silent, RareSuccesses, FewWinners]

@@ -1,6 +1,7 @@
 """Explorers with one planted fault each, and the check that names it."""
 
 import time
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -62,20 +63,6 @@ class Wrong16(Wrong):
     rate = 0.16
 
 
-class RandomFifth(Wrong):
-    """Random answers in a fifth of the runs."""
-
-    rate = 0.2
-
-
-class Hasty(Sound):
-    def pulls(self, state):
-        return 1
-
-    def is_done(self, state):
-        return state.counts.min() >= 1
-
-
 class TwiceTheBudget(SequentialHalving):
     def __init__(self):
         super().__init__(4, budget=200)
@@ -106,19 +93,9 @@ class FloatPulls(Sound):
         return 1.0
 
 
-class NoPulls(Sound):
-    def pulls(self, state):
-        return 0
-
-
 class Peeking(Sound):
     def recommend(self, state):
         return np.sort(np.argsort(-environment().means, kind="stable")[:2])
-
-
-class Constant(Sound):
-    def recommend(self, state):
-        return np.array([0, 2])
 
 
 class ConstantBudget(SequentialHalving):
@@ -201,17 +178,26 @@ class SharedMemory(Sound):
         return np.arange(4) if self.seen[0] % 4 == 0 else super().select(state, rng)
 
 
+@dataclass
+class Hidden(ArmStatistics):
+    """Statistics with a set, which no file of a session holds."""
+
+    seen: set = field(default_factory=set)
+
+
+class NotSaved(Sound):
+    def initial_state(self):
+        empty = ArmStatistics.empty(4)
+        return Hidden(empty.counters, empty.means, empty.deviations)
+
+
 FAULTS = [
     Fault(Wrong, "errors"),
     Fault(Wrong16, "errors"),
-    Fault(RandomFifth, "errors"),
-    Fault(Hasty, "errors"),
     Fault(TwiceTheBudget, "budget"),
     Fault(NeverEnds, "budget"),
     Fault(FloatPulls, "form"),
-    Fault(NoPulls, "form"),
     Fault(Peeking, "places"),
-    Fault(Constant, "places"),
     Fault(ConstantBudget, "places"),
     Fault(
         OtherDelta, None, "arms that are harder to tell apart would show it, at a hundred times the samples"
@@ -225,6 +211,7 @@ FAULTS = [
     Fault(WallClock, "clock"),
     Fault(GlobalSeed, "global randomness"),
     Fault(SharedMemory, "memory"),
+    Fault(NotSaved, "resuming"),
 ]
 
 SOUND = [Sound]

@@ -17,6 +17,7 @@ import numpy as np
 
 from cmab import LinearOracle, Oracle
 from cmab.theory import Smoothness
+from oracles import TopK
 
 N, K = 6, 2
 FAMILY = list(combinations(range(N), K))
@@ -55,23 +56,11 @@ class Best(LinearOracle):
         return best(means)
 
 
-class Coin30(Best):
-    rate = 0.3
+class Coin(Best):
+    """Is wrong twice in a thousand calls."""
 
     def solve(self, means, rng):
-        return worst(means) if rng.random() < self.rate else best(means)
-
-
-class Coin50(Coin30):
-    rate = 0.5
-
-
-class Coin60(Coin30):
-    rate = 0.6
-
-
-class CoinRare(Coin30):
-    rate = 0.002
+        return worst(means) if rng.random() < 0.002 else best(means)
 
 
 class WallClock(Best):
@@ -90,23 +79,11 @@ class CumulativeLimit(Best):
 
 
 class OnceIn5000(Best):
-    calls, period = 0, 5000
-
-    def solve(self, means, rng):
-        self.calls += 1
-        return worst(means) if self.calls % self.period == 0 else best(means)
-
-
-class OnceIn500(OnceIn5000):
-    period = 500
-
-
-class ForgetsSize(Best):
     calls = 0
 
     def solve(self, means, rng):
         self.calls += 1
-        return best(means, K if self.calls < 2000 else K + 1)
+        return worst(means) if self.calls % 5000 == 0 else best(means)
 
 
 class OneVectorIn500(Best):
@@ -122,11 +99,6 @@ class Negative(Best):
 class SinglePrecision(Best):
     def solve(self, means, rng):
         return best(means.astype(np.float32))
-
-
-class ClippedAtOne(Best):
-    def solve(self, means, rng):
-        return best(np.minimum(means, 1.0))
 
 
 class ClippedAtThousand(Best):
@@ -238,15 +210,6 @@ class NeverArm0Known(LargeKnown, NeverArm0):
     pass
 
 
-class HalfOfTheArms(Large):
-    def solve(self, means, rng):
-        return best(means[:100], 5)
-
-
-class HalfOfTheArmsKnown(LargeKnown, HalfOfTheArms):
-    pass
-
-
 class SmallIntegers(Best):
     def solve(self, means, rng):
         return best(means).astype(np.uint8)
@@ -261,20 +224,16 @@ class Locked(Best):
             return best(means)
 
 
-class Stale(Best):
+class WarmStart(Best):
+    """Keeps the last answer when it is nearly as good as the new one."""
+
     last = np.arange(K)
 
     def solve(self, means, rng):
-        answer, self.last = self.last, best(means)
-        return answer.copy()
-
-
-class ById(Best):
-    def __init__(self):
-        self.known = {}
-
-    def solve(self, means, rng):
-        return self.known.setdefault(id(means), best(means)).copy()
+        new = best(means)
+        if means[self.last].sum() < 0.999 * means[new].sum():
+            self.last = new
+        return self.last.copy()
 
 
 class KeptArray(Best):
@@ -307,6 +266,29 @@ class TiesOfThree(Best):
         return np.array([first[0], np.argmin(means)]) if len(first) == 3 else best(means)
 
 
+class WithoutTheLastArm(Best):
+    """Stops a loop one arm early."""
+
+    def solve(self, means, rng):
+        return best(means[:-1])
+
+
+class BlindToOneHot(Best):
+    """Overlooks an arm where it alone is worth anything."""
+
+    def solve(self, means, rng):
+        is_hot = means[3] > 0 and np.count_nonzero(means) == 1
+        return worst(means) if is_hot else best(means)
+
+
+class BlindToOneCold(Best):
+    """Takes an arm where it alone is worth less than the others."""
+
+    def solve(self, means, rng):
+        is_cold = (np.delete(means, 3) == means.max()).all() and means[3] < means.max()
+        return worst(means) if is_cold else best(means)
+
+
 class InputSorted(Best):
     def solve(self, means, rng):
         answer = best(means)
@@ -324,6 +306,16 @@ class SeedsGlobal(Best):
     def solve(self, means, rng):
         np.random.seed(0)  # noqa: NPY002
         return best(means)
+
+
+class CoveredTracks(Best):
+    """Lets the global generator break ties, and puts its state back."""
+
+    def solve(self, means, rng):
+        state = np.random.get_state()  # noqa: NPY002
+        order = np.random.permutation(N)  # noqa: NPY002
+        np.random.set_state(state)  # noqa: NPY002
+        return order[best(means[order])]
 
 
 class Unseeded(Best):
@@ -369,8 +361,13 @@ class TooSmooth(Best):
         return Smoothness(0.9 * K)
 
 
-class Steps(Best):
-    """The reward jumps, though a sum is claimed to be smooth."""
+class Jump(Oracle):
+    """A bonus for certainty: the reward jumps where the sum passes one."""
+
+    n_arms = N
+
+    def solve(self, means, rng):
+        return best(means)
 
     def expected_reward(self, super_arm, means):
         return float(means[super_arm].sum() + (means[super_arm].sum() > 1))
@@ -467,6 +464,42 @@ class IgnoresConstraints(Best):
         return best(means)
 
 
+class GivesUp(Best):
+    """Says that there is nothing left, although there is."""
+
+    def solve_constrained(self, means, include, exclude, rng):
+        return None
+
+
+class AnyThatFits(Best):
+    """Meets the constraints, without a look at the means."""
+
+    def solve_constrained(self, means, include, exclude, rng):
+        free = np.setdiff1d(np.arange(N), [*include, *exclude])
+        missing = K - len(include)
+        return np.array([*include, *free[:missing]]) if 0 <= missing <= len(free) else None
+
+
+class IgnoresAvailable(Best):
+    def solve_within(self, means, available, rng):
+        return best(means)
+
+
+class IgnoresSquares(TopK):
+    def __init__(self):
+        super().__init__(N, K)
+
+    def solve_root(self, means, squares, rng, *, tolerance=0.0, available=None):
+        return self.solve(means, rng)
+
+
+class WrongKernel(Best):
+    """Its compiled form has another sense."""
+
+    def kernel(self):
+        return TopK(N, K, sense="min").kernel()
+
+
 class NoisyReward(Best):
     def expected_reward(self, super_arm, means):
         return super().expected_reward(super_arm, means) + 1e-6 * np.random.default_rng().random()
@@ -491,11 +524,6 @@ class TooCertain(Best):
     beta = 1.5
 
 
-class OtherTiesInBatches(Best):
-    def solve_batch(self, means, rng):
-        return list(np.argsort(-means[:, ::-1], axis=1, kind="stable")[:, :K] * -1 + N - 1)
-
-
 class BatchOfOneStream(Best):
     """Draws for all rows at once: the answers are not those of one call after the other."""
 
@@ -509,19 +537,13 @@ class BatchOfOneStream(Best):
 
 NO_FAMILY = "neither super_arms nor is_feasible says that those arms are in any super arm"
 FAULTS = [
-    Fault(Coin30, "guarantee"),
-    Fault(Coin50, "guarantee"),
-    Fault(Coin60, "guarantee"),
-    Fault(CoinRare, "guarantee"),
+    Fault(Coin, "guarantee"),
     Fault(WallClock, "clock"),
     Fault(CumulativeLimit, "clock"),
     Fault(OnceIn5000, "memory"),
-    Fault(OnceIn500, "memory"),
-    Fault(ForgetsSize, "memory"),
     Fault(OneVectorIn500, "guarantee"),
     Fault(Negative, None, "means are said to lie in [0, 1]; low=-1 finds it"),
     Fault(SinglePrecision, "guarantee"),
-    Fault(ClippedAtOne, "scale"),
     Fault(ClippedAtThousand, "scale"),
     Fault(AbsoluteTolerance, "scale"),
     Fault(IgnoresStrides, "layout"),
@@ -536,25 +558,26 @@ FAULTS = [
     Fault(SecondBest, "guarantee"),
     Fault(NeverArm0, None, NO_FAMILY),
     Fault(NeverArm0Known, "neighbours"),
-    Fault(HalfOfTheArms, None, NO_FAMILY),
-    Fault(HalfOfTheArmsKnown, "neighbours"),
     Fault(SmallIntegers, "form"),
     Fault(Locked, "pickling"),
-    Fault(Stale, "determinism"),
-    Fault(ById, "memory"),
+    Fault(WarmStart, "memory"),
     Fault(KeptArray, "memory"),
     Fault(Overstated, "guarantee"),
     Fault(TiesOfThree, "guarantee"),
+    Fault(WithoutTheLastArm, "guarantee"),
+    Fault(BlindToOneHot, "guarantee"),
+    Fault(BlindToOneCold, "guarantee"),
     Fault(InputSorted, "input"),
     Fault(DrawsGlobal, "global randomness"),
     Fault(SeedsGlobal, "global randomness"),
+    Fault(CoveredTracks, "global randomness"),
     Fault(Unseeded, "determinism"),
     Fault(Rarer, "guarantee"),
     Fault(SetOrder, "hashing"),
     Fault(Buffer, "buffer"),
     Fault(OwnConstant, "buffer"),
     Fault(TooSmooth, "smoothness"),
-    Fault(Steps, "smoothness"),
+    Fault(Jump, "smoothness"),
     Fault(Untriggered, "triggering"),
     Fault(Falling, "monotonicity"),
     Fault(TooLarge, "form"),
@@ -570,11 +593,15 @@ FAULTS = [
     Fault(LosesParameters, "pickling"),
     Fault(Lenient, "membership"),
     Fault(IgnoresConstraints, "constraints"),
+    Fault(GivesUp, "constraints"),
+    Fault(AnyThatFits, "constraints"),
+    Fault(IgnoresAvailable, "availability"),
+    Fault(IgnoresSquares, "root"),
+    Fault(WrongKernel, "compiled"),
     Fault(NoisyReward, "determinism"),
     Fault(SortsSuperArm, "input"),
     Fault(CheapCosts, "declaration"),
     Fault(TooCertain, "declaration"),
-    Fault(OtherTiesInBatches, "batch"),
     Fault(BatchOfOneStream, "batch"),
 ]
 

@@ -146,7 +146,7 @@ class DropsLate(UCB):
         empty = ArmStatistics.empty(N)
         return Newest(empty.counters, empty.means, empty.deviations)
 
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         if ticket.number >= state.number:
             state.number = ticket.number
             state.update(feedback)
@@ -341,57 +341,57 @@ def with_own_state(oracle):
 
 
 class IgnoresAvailable(UCB):
-    def select_for(self, state, context, rng):
-        return self.select(state, rng)
+    def select(self, state, rng, context=None):
+        return super().select(state, rng)
 
 
 class FirstAvailable(UCB):
     """Looks at availability, but takes one arm too early."""
 
-    def select_for(self, state, context, rng):
+    def select(self, state, rng, context=None):
         if context is None:
-            return self.select(state, rng)
-        return np.sort(np.append(np.flatnonzero(context.available)[:1], self.select(state, rng)[-1]))
+            return super().select(state, rng)
+        return np.sort(np.append(np.flatnonzero(context.available)[:1], super().select(state, rng)[-1]))
 
 
 class OneAvailable(UCB):
     """Plays one arm that is available, which is too few."""
 
-    def select_for(self, state, context, rng):
+    def select(self, state, rng, context=None):
         if context is None or context.available is None:
-            return self.select(state, rng)
+            return super().select(state, rng)
         return np.flatnonzero(context.available)[:1]
 
 
 class WakesArms(UCB):
     """Writes to what was available."""
 
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         if ticket.context is not None:
             ticket.context.available[...] = True
-        self.update(state, feedback)
+        super().update(state, feedback)
 
 
 class KeepsSuperArm(UCB):
     """Remembers the array of the ticket, not what stood in it."""
 
-    def learn(self, state, ticket, feedback, rng):
-        self.update(state, feedback)
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
         state.last = ticket.super_arm
 
 
 class WritesContext(UCB):
     """Scales the features that it is told, for the next round to find them so."""
 
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         if ticket.context is not None:
             ticket.context.features[...] /= 2.0
-        self.update(state, feedback)
+        super().update(state, feedback)
 
 
 class WritesSuperArm(UCB):
-    def learn(self, state, ticket, feedback, rng):
-        self.update(state, feedback)
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
         ticket.super_arm[:] = np.sort(ticket.super_arm)[::-1]
 
 
@@ -407,8 +407,8 @@ class KeepsContext(UCB):
         empty = ArmStatistics.empty(N)
         return WithFeatures(empty.counters, empty.means, empty.deviations)
 
-    def learn(self, state, ticket, feedback, rng):
-        self.update(state, feedback)
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
         if ticket.context is not None:
             state.features = ticket.context.features
 
@@ -416,10 +416,10 @@ class KeepsContext(UCB):
 class DrawsToLearn(UCB):
     """Sound: knows what was played, and draws random numbers to learn."""
 
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         assert set(feedback.arms) <= set(ticket)
         rng.random()
-        self.update(state, feedback)
+        super().update(state, feedback)
 
 
 FAULTS = [

@@ -53,9 +53,9 @@ class Noisy(IndexPolicy):
     def indices(self, stats, rng):
         return stats.means + self.scale * rng.random(len(stats.means)) / np.sqrt(stats.counts + 1.0)
 
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         rng.random()
-        self.update(state, feedback)
+        super().update(state, feedback)
 
 
 class Named(LinearOracle):

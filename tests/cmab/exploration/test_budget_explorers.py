@@ -12,7 +12,6 @@ from cmab import (
     Feedback,
     OptMAI,
     SequentialHalving,
-    Session,
     SuccessiveRejects,
     UniformAllocation,
 )
@@ -182,26 +181,3 @@ def test_two_group_failure_rates(explorer, low, high):
         chosen, _ = explore(explorer, arms, rng)
         failures += 0.7 - arms.means[chosen].mean() > 0.01
     assert low <= failures / 60 <= high
-
-
-@pytest.mark.parametrize("name", BUDGETED)
-def test_a_saved_session_plays_on_alike(name, tmp_path):
-    explorer, arms = BUDGETED[name](8, 500), BernoulliArms(MEANS)
-    session = Session(explorer, rng=0)
-
-    def step(session, seed):
-        ticket = session.ask()
-        pulls = np.full(len(ticket), ticket.pulls)
-        sums, squares = arms.pull_many(ticket.super_arm, pulls, np.random.default_rng(seed))
-        session.tell(Feedback(ticket.super_arm, sums, pulls=pulls, squares=squares))
-
-    step(session, 1)
-    session.save(tmp_path / "session.npz")
-    other = Session.load(tmp_path / "session.npz", BUDGETED[name](8, 500))
-    for seed in range(30):
-        for one in (session, other):
-            if not one.is_done:
-                step(one, seed)
-    assert session.is_done
-    assert session.recommend().tolist() == other.recommend().tolist()
-    assert session.state.samples == other.state.samples

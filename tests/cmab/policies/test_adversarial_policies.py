@@ -113,7 +113,7 @@ def test_geometric_resampling_is_unbiased_below_its_cap(oracle, gone):
     policy, n = FTPL(oracle, horizon=400), 1000
     stats, rng = statistics(policy, np.linspace(0.0, 10.0, oracle.n_arms), 0), np.random.default_rng(0)
     context = None if gone is None else Context(available=~np.isin(np.arange(oracle.n_arms), gone))
-    drawn = [policy.select_for(stats, context, rng) for _ in range(n)]
+    drawn = [policy.select(stats, rng, context) for _ in range(n)]
     arms, cap = np.flatnonzero(np.bincount(np.concatenate(drawn)) > n / 10), policy.cap(1)
     chance = np.bincount(np.concatenate(drawn))[arms] / n
     waits = np.array([policy.waits(stats, arms, rng, context) for _ in range(n)])

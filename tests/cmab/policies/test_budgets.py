@@ -73,7 +73,8 @@ def used_up(rng):
         outcomes = (rng.random(told) < rewards[arms[:told]]).astype(float)
         waiting.append((ticket, Feedback(arms[:told], outcomes, costs=costs[:told])))
         while waiting and (not is_late or rng.random() < 0.4):
-            rule.learn(state, *waiting.pop(int(rng.integers(len(waiting)))), rng)
+            ticket, seen = waiting.pop(int(rng.integers(len(waiting))))
+            rule.update(state, seen, ticket, rng)
     return spent, budgets, rule.budgets_left(state)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from cmab import (
     CTS,
@@ -51,22 +52,17 @@ def test_contexts_are_copied_and_read_only():
     assert repr(context) == "Context(features of shape (1, 2), values of shape (1,))"
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"available": [1, 0]}, "available must be a 1-D array of booleans"),
-        ({"available": [[True]]}, "available must be a 1-D array of booleans"),
-        ({"available": np.ma.array([True, False], mask=[0, 1])}, "available must be a 1-D array"),
-        ({"features": [1.0]}, "features must be a 2-D array"),
-        ({"features": [[np.nan]]}, "features must be finite, got nan|features must be finite"),
-        ({"values": [[1.0]]}, "values must be a 1-D array"),
-        ({"values": ["1"]}, "values must be an array of real numbers"),
-        ({"values": [np.inf]}, "values must be finite"),
-    ],
+test_contexts_refuse_what_is_none = refused(
+    ({"available": [1, 0]}, "available must be a 1-D array of booleans"),
+    ({"available": [[True]]}, "available must be a 1-D array of booleans"),
+    ({"available": np.ma.array([True, False], mask=[0, 1])}, "available must be a 1-D array"),
+    ({"features": [1.0]}, "features must be a 2-D array"),
+    ({"features": [[np.nan]]}, "features must be finite, got nan|features must be finite"),
+    ({"values": [[1.0]]}, "values must be a 1-D array"),
+    ({"values": ["1"]}, "values must be an array of real numbers"),
+    ({"values": [np.inf]}, "values must be finite"),
+    by=lambda parts: Context(**parts),
 )
-def test_contexts_refuse_what_is_none(parts, message):
-    with pytest.raises(ValueError, match=message):
-        Context(**parts)
 
 
 # What oracles do within what is available --------------------------------------------------------------
@@ -151,14 +147,14 @@ def test_index_policies_play_the_best_of_what_is_available(make):
     state = policy.initial_state()
     for _ in range(20):
         policy.update(state, PLACE.play(np.array([1, 3]), np.random.default_rng(1)))
-    chosen = policy.select_for(state, within(available), np.random.default_rng(5))
+    chosen = policy.select(state, np.random.default_rng(5), within(available))
     indices = policy.indices(state, np.random.default_rng(5))
     assert sorted(chosen) == sorted(
         np.flatnonzero(available)[np.argsort(-indices[available], kind="stable")[:2]]
     )
     for nothing in (None, Context(), within(np.ones(5, bool))):
         one, other = (np.random.default_rng(6) for _ in range(2))
-        assert policy.select_for(state, nothing, one).tolist() == policy.select(state, other).tolist()
+        assert policy.select(state, one, nothing).tolist() == policy.select(state, other).tolist()
 
 
 @pytest.mark.parametrize("sense", ["max", "min"])
@@ -175,10 +171,10 @@ def test_index_policies_play_what_is_worth_most(sense):
         best = max(
             (pair for pair in PAIRS if available[list(pair)].all()), key=lambda p: worth[list(p)].sum()
         )
-        chosen = policy.select_for(state, Context(available, values=values, costs=costs), rng)
+        chosen = policy.select(state, rng, Context(available, values=values, costs=costs))
         assert tuple(sorted(chosen)) == best
     with pytest.raises(ValueError, match=r"context\.values must not be negative, got -1"):
-        policy.select_for(state, Context(values=[1, 1, -1, 1, 1]), rng)
+        policy.select(state, rng, Context(values=[1, 1, -1, 1, 1]))
 
 
 def test_a_semi_bandit_is_worth_what_the_context_says():
@@ -237,18 +233,12 @@ class Diary(Policy):
     def initial_state(self):
         return Notes()
 
-    def select(self, state, rng):
-        return np.array([0, 1])
-
-    def select_for(self, state, context, rng):
+    def select(self, state, rng, context=None):
         if context is None or context.available is None:
-            return self.select(state, rng)
+            return np.array([0, 1])
         return np.flatnonzero(context.available)[:2]
 
-    def update(self, state, feedback):
-        raise AssertionError("learn is called in its place")
-
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.rounds += 1
         state.drawn += rng.random()
         state.told += ticket.super_arm.sum() + (0 if ticket.context is None else ticket.context.values.sum())
@@ -309,8 +299,8 @@ def test_contexts_must_be_those_of_the_arms():
 class Insomniac(CUCB):
     """Ignores what is available."""
 
-    def select_for(self, state, context, rng):
-        return self.select(state, rng)
+    def select(self, state, rng, context=None):
+        return super().select(state, rng)
 
 
 def test_super_arms_that_are_not_available_are_refused():

@@ -6,6 +6,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize
 
@@ -135,7 +136,7 @@ def learned(policy, n=60):
     place = MultinomialLogit(np.linspace(0.1, 0.9, policy.oracle.n_arms), policy.oracle)
     for number in range(n):
         offered = policy.select(state, rng)
-        policy.learn(state, Ticket(number, offered), place.play(offered, rng), rng)
+        policy.update(state, place.play(offered, rng), Ticket(number, offered), rng)
     return state
 
 
@@ -185,7 +186,7 @@ def test_a_purchase_is_compared_with_all_that_was_offered(rule):
             if offered is None:
                 policy.update(state, feedback)
             else:
-                policy.learn(state, Ticket(0, np.array(offered)), feedback, rng)
+                policy.update(state, feedback, Ticket(0, np.array(offered)), rng)
         return state.posterior().theta[0]
 
     def mode(offered, bought):
@@ -282,38 +283,30 @@ def test_a_session_sees_features_in_its_context():
         session.ask()
 
 
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda: ContextualMNLUCB(TopK(3, 1)), "dimension must be given"),
-        (lambda: ContextualMNLUCB(TopK(3, 1), dimension=2, radius_factor=-0.1), "radius_factor must"),
-        (lambda: ContextualMNLTS(TopK(3, 1), dimension=2, deviation_factor=0.0), "deviation_factor must"),
-        (lambda: ContextualMNLTS(TopK(3, 1), np.ones((2, 2))), r"features must have shape \(3, d\)"),
-        (lambda: ContextualMNLTS(TopK(3, 1), [[2.0]] * 3), "norms of at most norm=1"),
-        (lambda: ContextualMNLTS(TopK(3, 1), dimension=2, ridge=0.0), "ridge must"),
-        (
-            lambda: ContextualMNLUCB(
-                InfluenceMaximization(nx.complete_graph(3, nx.DiGraph), k=1), dimension=2
-            ),
-            "oracle must",
-        ),
-        (lambda: LinearMultinomialLogit([1.0], TopK(3, 1)), "oracle must be an Assortment"),
-        (lambda: LinearMultinomialLogit([], Assortment([1.0], 1)), "coefficients must have an entry"),
-        (
-            lambda: LinearMultinomialLogit([0.1], Assortment([1.0], 1)),
-            r"norm at most ln\(max_attraction\) = 0",
-        ),
-        (lambda: LinearMultinomialLogit([math.nan], Assortment([1.0], 1)), "coefficients must"),
-    ],
+test_what_is_no_choice_on_features_is_refused = refused(
+    (lambda: ContextualMNLUCB(TopK(3, 1)), "dimension must be given"),
+    (lambda: ContextualMNLUCB(TopK(3, 1), dimension=2, radius_factor=-0.1), "radius_factor must"),
+    (lambda: ContextualMNLTS(TopK(3, 1), dimension=2, deviation_factor=0.0), "deviation_factor must"),
+    (lambda: ContextualMNLTS(TopK(3, 1), np.ones((2, 2))), r"features must have shape \(3, d\)"),
+    (lambda: ContextualMNLTS(TopK(3, 1), [[2.0]] * 3), "norms of at most norm=1"),
+    (lambda: ContextualMNLTS(TopK(3, 1), dimension=2, ridge=0.0), "ridge must"),
+    (
+        lambda: ContextualMNLUCB(InfluenceMaximization(nx.complete_graph(3, nx.DiGraph), k=1), dimension=2),
+        "oracle must",
+    ),
+    (lambda: LinearMultinomialLogit([1.0], TopK(3, 1)), "oracle must be an Assortment"),
+    (lambda: LinearMultinomialLogit([], Assortment([1.0], 1)), "coefficients must have an entry"),
+    (
+        lambda: LinearMultinomialLogit([0.1], Assortment([1.0], 1)),
+        r"norm at most ln\(max_attraction\) = 0",
+    ),
+    (lambda: LinearMultinomialLogit([math.nan], Assortment([1.0], 1)), "coefficients must"),
 )
-def test_what_is_no_choice_on_features_is_refused(make, told):
-    with pytest.raises(ValueError, match=told):
-        make()
 
 
 def test_sums_of_customers_are_refused():
     policy = ContextualMNLUCB(Assortment([1.0], 1), np.eye(1))
     state = policy.initial_state()
     with pytest.raises(ValueError, match=r"feedback\.pulls must be None"):
-        policy.learn(state, Ticket(0, np.array([0])), Feedback([0], [2.0], pulls=[3]), RNG(0))
+        policy.update(state, Feedback([0], [2.0], pulls=[3]), Ticket(0, np.array([0])), RNG(0))
     assert state.rounds == 0

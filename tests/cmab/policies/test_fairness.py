@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from cmab import CUCB, LFG, Context, Feedback, Session, simulate
 from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
@@ -64,23 +65,20 @@ def test_without_shares_it_is_cucb():
     assert np.array_equal(run.regret, plain.regret)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"shares": 1.5}, "shares must"),
-        ({"shares": [0.1]}, "shares must"),
-        ({"shares": 0.1, "eta": -1.0}, "eta must"),
-        ({"shares": 0.1, "values": -1.0}, "values must"),
-        ({"shares": 0.1, "support": (1, 0)}, "support must"),
-    ],
+test_what_is_refused = refused(
+    ({"shares": 1.5}, "shares must"),
+    ({"shares": [0.1]}, "shares must"),
+    ({"shares": 0.1, "eta": -1.0}, "eta must"),
+    ({"shares": 0.1, "values": -1.0}, "values must"),
+    ({"shares": 0.1, "support": (1, 0)}, "support must"),
+    by=lambda arguments: LFG(ORACLE, **arguments),
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        LFG(ORACLE, **arguments)
 
 
-def test_only_sums_and_availability_are_understood():
-    with pytest.raises(ValueError, match="oracle must be a LinearOracle for LFG"):
-        LFG(BruteForceReward(3, [(0, 1)], reward=lambda means, arms: 1.0), 0.1)
-    with pytest.raises(ValueError, match="got values besides"):
-        Session(LFG(ORACLE, 0.1), rng=0).ask(Context(values=np.ones(5)))
+test_only_sums_and_availability_are_understood = refused(
+    (
+        lambda: LFG(BruteForceReward(3, [(0, 1)], reward=lambda means, arms: 1.0), 0.1),
+        "oracle must be a LinearOracle for LFG",
+    ),
+    (lambda: Session(LFG(ORACLE, 0.1), rng=0).ask(Context(values=np.ones(5))), "got values besides"),
+)

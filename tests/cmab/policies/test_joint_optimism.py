@@ -9,7 +9,7 @@ import pulp
 import pytest
 from cases import ORACLES, paths
 
-from cmab import AESCB, CUCB, ESCB, OLSUCB, ArmStatistics, LinearOracle, MemoisedOracle, simulate
+from cmab import AESCB, CUCB, ESCB, OLSUCB, ArmStatistics, LinearOracle, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, Matching, PuLPOracle, ShortestPath, TopK
 
@@ -163,14 +163,6 @@ def test_what_solve_root_refuses():
     for rule in (ESCB, AESCB, OLSUCB):
         with pytest.raises(ValueError, match="can_solve_root"):
             rule(roads)
-
-
-@pytest.mark.parametrize("case", JOINT, ids=lambda case: case.name)
-def test_memoised_oracles_pass_it_on(case):
-    oracle = case.make()
-    means, squares = np.linspace(0.1, 0.9, oracle.n_arms), np.linspace(0.5, 0.1, oracle.n_arms)
-    answers = [which.solve_root(means, squares, 0) for which in (oracle, MemoisedOracle(oracle))]
-    assert np.array_equal(*answers)
 
 
 def known_statistics():

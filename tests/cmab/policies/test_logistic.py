@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -93,18 +94,13 @@ def test_indices_are_means_under_one_draw():
     assert indices == pytest.approx(expit(features @ ([1.0, -2.0] + 0.5 * z / 2.0)))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"prior_mean": [0.0]}, "prior_mean must be a 1-D array of length 2"),
-        ({"prior_mean": np.nan}, "prior_mean must"),
-        ({"deviation_factor": 0.0}, "deviation_factor must"),
-        ({"covariance": "half"}, "covariance must be one of 'full', 'diagonal'"),
-    ],
+test_what_is_refused = refused(
+    ({"prior_mean": [0.0]}, "prior_mean must be a 1-D array of length 2"),
+    ({"prior_mean": np.nan}, "prior_mean must"),
+    ({"deviation_factor": 0.0}, "deviation_factor must"),
+    ({"covariance": "half"}, "covariance must be one of 'full', 'diagonal'"),
+    by=lambda arguments: LogisticTS(TopK(3, k=1), dimension=2, **arguments),
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        LogisticTS(TopK(3, k=1), dimension=2, **arguments)
 
 
 STUDY = """

@@ -22,7 +22,7 @@ def first_choices(make):
     for seed in SEEDS:
         rng, policy = np.random.default_rng(seed), make()
         fresh = rng.bit_generator.state
-        chosen.append(tuple(sorted(policy.select(policy.start(rng), rng).tolist())))
+        chosen.append(tuple(sorted(policy.select(policy.initial_state(rng), rng).tolist())))
         drew |= rng.bit_generator.state != fresh
     return chosen, drew
 
@@ -62,7 +62,7 @@ def test_exact_oracles_see_the_difference(family):
 @pytest.mark.parametrize("case", EXPLORERS, ids=lambda case: case.name)
 def test_an_explorer_begins_with_all_arms(case):
     explorer, rng = case.make(), np.random.default_rng(0)
-    state = explorer.start(rng)
+    state = explorer.initial_state(rng)
     assert explorer.select(state, rng).tolist() == list(range(explorer.n_arms))
 
 

@@ -325,7 +325,7 @@ def test_who_knows_the_means_is_no_winner():
 
 def test_what_was_finished_outlives_ctrl_c(monkeypatch):
     class Stopping(RandomPolicy):
-        def start(self, rng):
+        def initial_state(self, rng=None):
             raise KeyboardInterrupt
 
     learners = {"CUCB": CUCB(ORACLE), "stops": Stopping(ORACLE), "never": CUCB(ORACLE)}

@@ -233,14 +233,14 @@ def test_studies_keep_the_optima_of_rounds_that_differ(monkeypatch, tmp_path):
 class ByTicket(CUCB):
     """Learns as CUCB does, by way of `learn`; remembers nothing else."""
 
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         assert set(feedback.arms.tolist()) == set(ticket)
-        self.update(state, feedback)
+        super().update(state, feedback)
 
 
 class Chosen(CUCB):
-    def select_for(self, state, context, rng):
-        return self.select(state, rng)
+    def select(self, state, rng, context=None):
+        return super().select(state, rng)
 
 
 @pytest.mark.parametrize("make", [ByTicket, Chosen])
@@ -253,9 +253,9 @@ def test_policies_with_hooks_of_their_own_are_played_in_python(make):
 
 
 class SamplesByTicket(LUCB1):
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         assert feedback.arms.tolist() == list(ticket)
-        self.update(state, feedback)
+        super().update(state, feedback)
 
 
 def test_explorers_with_learn_of_their_own_are_played_in_python():
@@ -283,13 +283,13 @@ class Logged(CUCB):
 
     log: ClassVar = []
 
-    def select_for(self, state, context, rng):
+    def select(self, state, rng, context=None):
         self.log.append("played")
-        return self.select(state, rng)
+        return super().select(state, rng)
 
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.log.append(ticket.number + 1)
-        self.update(state, feedback)
+        super().update(state, feedback)
 
 
 @pytest.mark.parametrize(

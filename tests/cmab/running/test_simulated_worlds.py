@@ -201,7 +201,7 @@ def test_deterministic_oracles_are_not_concerned():
     states = []
     for seed in (0, 1):
         policy = RarelySwitchingCUCB(oracle)
-        state = policy.start(stream(np.random.SeedSequence(seed), Purpose.LEARNER, 0))
+        state = policy.initial_state(stream(np.random.SeedSequence(seed), Purpose.LEARNER, 0))
         assert state.key != 0
         states.append(policy.select(state, np.random.default_rng(seed)).tolist())
     assert states[0] == states[1]

@@ -238,6 +238,7 @@ def test_what_is_unknown_or_unbounded_is_allowed():
         simulate(RandomPolicy(TopK(3, 1)), Plain(**right), 5, rng=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["policy", "environment", "explorer"])
 def test_what_cannot_go_to_workers_is_named(kind):
     class Held(Plain):

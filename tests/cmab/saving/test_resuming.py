@@ -25,9 +25,9 @@ class Spawning(Noisy):
     def indices(self, stats, rng):
         return super().indices(stats, rng.spawn(1)[0])
 
-    def learn(self, state, ticket, feedback, rng):
+    def update(self, state, feedback, ticket=None, rng=None):
         rng.spawn(2)
-        self.update(state, feedback)
+        super().update(state, feedback, ticket, rng)
 
 
 class Seeds(np.random.SeedSequence):

@@ -1,10 +1,10 @@
 """A damaged folder of results: right numbers for whoever reads or runs it, or words that say what to do."""
 
-import json
 import shutil
 import sqlite3
 
 import pytest
+from places import SUPPORT
 
 from cmab import Study
 from cmab.cli import main
@@ -146,6 +146,39 @@ def test_damage(what, whole, tmp_path, capsys):
     assert f"{n_damaged} of 12 pieces to do" in printed
 
 
-def test_a_noted_study_is_plain_text(whole):
-    with Store(whole / "out", reading=True) as store:
-        assert [type(json.loads(text)) for text in store.last_study()] == [dict, dict]
+#: The study of ``tests/support/stored_study.sql``, the content of a store that version 0.2 wrote.
+EARLIER = {
+    "horizon": 4,
+    "replications": 2,
+    "seed": 3,
+    "instances": {
+        "ads": {
+            "oracle": {"class": "TopK", "n_arms": 3, "k": 1},
+            "environment": {
+                "class": "SemiBandit",
+                "arms": {"class": "BernoulliArms", "means": [0.5, 0.1, 0.9]},
+                "oracle": "$oracle",
+            },
+        }
+    },
+    "learners": {
+        "CUCB": {"class": "CUCB", "grid": {"radius_factor": [0.5, 1.0]}},
+        "Random": {"class": "UniformlyRandom"},
+    },
+    "explorers": {"LUCB": {"class": "LUCB1", "k": 1, "delta": 0.2}},
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*is now called:DeprecationWarning")
+def test_a_store_of_an_earlier_version_is_read_and_resumed(tmp_path):
+    sql(*filter(None, (SUPPORT / "stored_study.sql").read_text().split(";\n")))(tmp_path)
+    rewards = {pair: found.rewards.tolist() for pair, found in Study.open(tmp_path).results(tmp_path).items()}
+    assert rewards["ads", LEARNER] == [[1.0, 2.0, 2.0, 2.0], [1.0, 2.0, 3.0, 4.0]]
+    study = Study(EARLIER, accept_versions=True)
+    assert study.missing(tmp_path) == []
+    for kind in ("simulations", "identifications"):
+        sql(f"DELETE FROM {kind} WHERE replication = 1")(tmp_path)
+    assert len(study.missing(tmp_path)) == 4
+    study.run(tmp_path)
+    assert {pair: found.rewards.tolist() for pair, found in study.results(tmp_path).items()} == rewards
+    assert study.identifications(tmp_path)["ads", "LUCB"].samples.tolist() == [803, 451]

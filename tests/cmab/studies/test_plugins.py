@@ -49,7 +49,7 @@ def install(tmp_path, monkeypatch):
     """Return what installs a package with some entry points, until the test is over."""
     before = set(sys.modules)
 
-    def installed(name, files, entry_points):
+    def installed(name, files, entry_points, *, looked_for=True):
         place = tmp_path / name
         info = place / f"{name}-1.0.dist-info"
         info.mkdir(parents=True)
@@ -60,7 +60,8 @@ def install(tmp_path, monkeypatch):
             (place / file).write_text(text)
         monkeypatch.syspath_prepend(str(place))
         importlib.invalidate_caches()
-        _registry.refresh()
+        if looked_for:
+            _registry.refresh()
 
     yield installed
     monkeypatch.undo()
@@ -134,3 +135,11 @@ def test_two_plug_ins_with_one_name_are_told(install):
         install(name, {f"{name}.py": PACKAGE}, plugin(name))
     with pytest.raises(ValueError, match=r"First must be registered by one package, got .* of (mine|theirs)"):
         _registry.load("oracles", "First")
+
+
+def test_a_plug_in_installed_later_is_found_by_its_name(install):
+    assert "Gambler" not in _registry.entries("policies")
+    install("mine", {"mine.py": PACKAGE}, plugin("mine"), looked_for=False)
+    assert "Gambler" not in _registry.entries("policies")
+    assert _registry.class_of("Gambler", "here").__module__ == "mine"
+    assert _registry.entries("policies")["Gambler"].value == "mine:Gambler"

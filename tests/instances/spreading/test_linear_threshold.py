@@ -10,6 +10,7 @@ from refusals import refused
 from cmab import Clairvoyant, simulate
 from instances import LinearThreshold, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
+from oracles.influence.options import Search
 
 
 def random_environment(rng, n=6, arcs=10, **options):
@@ -87,7 +88,7 @@ def test_threads_do_not_change_the_answer():
     assert one == two == five
     alone, together = (
         InfluenceMaximization(
-            environment.graph, 3, model="lt", first_rr_sets=8192, threads=n
+            environment.graph, 3, model="lt", search=Search(first_rr_sets=8192, threads=n)
         ).solve_certified(environment.means, np.random.default_rng(2))
         for n in (1, 3)
     )

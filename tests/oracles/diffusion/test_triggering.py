@@ -16,6 +16,7 @@ from oracles import (
     TriggeringModel,
 )
 from oracles.diffusion.reverse_sets import SetCollection
+from oracles.influence.options import Search
 
 N = 6
 
@@ -228,9 +229,9 @@ def test_sets_do_not_depend_on_who_draws_them(triggering):
 def test_threads_do_not_change_the_answer(triggering):
     graph, means = random_problem(np.random.default_rng(2))
     one, two = (
-        TriggeringInfluence(graph, triggering=triggering, k=2, first_rr_sets=4096, threads=n).solve_certified(
-            means, np.random.default_rng(3)
-        )
+        TriggeringInfluence(
+            graph, triggering=triggering, k=2, search=Search(first_rr_sets=4096, threads=n)
+        ).solve_certified(means, np.random.default_rng(3))
         for n in (1, 2)
     )
     assert one.seeds.tolist() == two.seeds.tolist()

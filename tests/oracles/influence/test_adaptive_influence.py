@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from instances import IndependentCascade
 from oracles import AdaptiveInfluence, DirectedGraph, InfluenceMaximization
+from oracles.influence.options import Search
 
 
 def drawn(rng, n=6, arcs=7):
@@ -93,7 +94,13 @@ def test_waves_are_worth_what_is_proved_of_the_best_policy(k, waves):
         weights = rng.choice([1.0, 2.0], 6)
         worlds = Worlds(graph, means, k, weights)
         campaign = AdaptiveInfluence(
-            graph, k, waves=waves, epsilon=0.1, delta=delta, node_weights=weights, quality="fast"
+            graph,
+            k,
+            waves=waves,
+            epsilon=0.1,
+            delta=delta,
+            node_weights=weights,
+            search=Search(quality="fast"),
         )
         answers = []
         value, best = worlds.value(campaign, means, answers), worlds.best(frozenset(), waves)
@@ -149,10 +156,12 @@ def test_feedback_and_nodes_say_the_same():
 @pytest.mark.slow
 def test_waves_beat_as_many_seeds_at_once():
     """Differences world by world; their mean is 4 standard errors above 0, which no difference is in 2e-4."""
-    graph = InfluenceMaximization(nx.les_miserables_graph(), 6, quality=4.0).graph
+    graph = InfluenceMaximization(nx.les_miserables_graph(), 6, search=Search(quality=4.0)).graph
     means, differences = np.full(graph.n_arcs, 0.2), []
     world = IndependentCascade(graph, means)
-    at_once = InfluenceMaximization(graph, 6, quality=4.0).solve(means, np.random.default_rng(0))
+    at_once = InfluenceMaximization(graph, 6, search=Search(quality=4.0)).solve(
+        means, np.random.default_rng(0)
+    )
     for number in range(30):
         reward = world.play(at_once, np.random.default_rng(number)).reward
         differences.append(in_world(number, world, graph, means, 6).active.sum() - reward)

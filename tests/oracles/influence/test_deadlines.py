@@ -9,6 +9,7 @@ from scipy.stats import binom, gamma
 from instances import DeadlineCascade, IndependentCascade
 from oracles import DeadlineInfluence, DirectedGraph
 from oracles.diffusion.delays import Delays, TimedSets
+from oracles.influence.options import Search
 from oracles.influence.search import count_hits
 
 GRAPHS = [
@@ -100,7 +101,9 @@ def test_what_is_certified_holds():
         graph, k = GRAPHS[trial % 2], 1 + trial % 3 // 2
         means, meeting = rng.random(4), np.ones(4)
         deadline = int(rng.integers(1, 4))
-        oracle = DeadlineInfluence(graph, k, deadline=deadline, epsilon=0.2, delta=delta, quality="fast")
+        oracle = DeadlineInfluence(
+            graph, k, deadline=deadline, epsilon=0.2, delta=delta, search=Search(quality="fast")
+        )
         answer = oracle.solve_certified(means, np.random.default_rng(trial))
         values = {
             seeds: enumerated(graph, means, meeting, seeds, deadline, np.ones(graph.n_nodes))
@@ -170,7 +173,9 @@ def test_any_number_of_threads_gives_the_same():
     graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, 300, 900)) % 300)
     means, answers = np.full(graph.n_arcs, 0.2), []
     for threads in (1, 3):
-        oracle = DeadlineInfluence(graph, 5, deadline=2.0, rates=1.5, threads=threads, quality=0.3)
+        oracle = DeadlineInfluence(
+            graph, 5, deadline=2.0, rates=1.5, search=Search(threads=threads, quality=0.3)
+        )
         answers.append(oracle.solve_certified(means, np.random.default_rng(0)))
         answers.append(
             DeadlineCascade(graph, means, deadline=2, n_rr_sets=10).spread(

@@ -26,6 +26,7 @@ from oracles.diffusion.directed_graph import as_directed_graph
 from oracles.diffusion.reverse_sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles.diffusion.spread import estimated_spread, exact_spread, threshold_spread
 from oracles.influence.certificate import Schedule, greedy_ratio, lower_bound, upper_bound
+from oracles.influence.options import Search
 
 
 def random_graph(rng, n=6, arcs=9):
@@ -290,7 +291,7 @@ def test_weights_and_candidates_against_enumeration():
             delta=0.05,
             node_weights=weights,
             candidates=candidates,
-            sampler=SAMPLERS[trial % 4],
+            search=Search(sampler=SAMPLERS[trial % 4]),
         )
         answer = oracle.solve_certified(means, np.random.default_rng(trial))
         assert set(answer.seeds.tolist()) <= set(candidates.tolist())
@@ -306,7 +307,7 @@ def test_answers_depend_on_means_and_generator_alone(p):
     """Not on threads, nor on what the oracle did before; 0.1 is where sets are left at sentinels."""
     graph = nethept()
     means = weighted_cascade(graph) if p is None else np.full(graph.n_arcs, p)
-    oracle = InfluenceMaximization(graph, 20, epsilon=0.3, threads=2)
+    oracle = InfluenceMaximization(graph, 20, epsilon=0.3, search=Search(threads=2))
     first = oracle.solve_certified(means, np.random.default_rng(4))
     for share in (0.0, 0.5, 1.0):
         oracle.solve(np.minimum(1.0, means + share), np.random.default_rng(5))
@@ -327,7 +328,7 @@ def test_samplers_can_be_chosen():
     small = np.full(graph.n_arcs, 0.01)
     sizes = {}
     for sampler in ("coins", "pairs", "auto"):
-        oracle = InfluenceMaximization(graph, 20, epsilon=0.3, sampler=sampler)
+        oracle = InfluenceMaximization(graph, 20, epsilon=0.3, search=Search(sampler=sampler))
         answer = oracle.solve_certified(small, np.random.default_rng(4))
         assert answer.certified
         sizes[sampler] = answer.rr_sets
@@ -472,7 +473,9 @@ def test_a_budget_buys_what_its_decimals_say():
         cents = rng.integers(1, 40, 12) if trial % 2 else np.full(12, rng.integers(1, 40))
         within = rng.choice(12, int(rng.integers(1, 12)), replace=False)
         whole = int(cents[within].sum())
-        oracle = BudgetedInfluence(graph, cents / 10**digits, budget=whole / 10**digits, max_rr_sets=2000)
+        oracle = BudgetedInfluence(
+            graph, cents / 10**digits, budget=whole / 10**digits, search=Search(max_rr_sets=2000)
+        )
         for _ in range(20):
             seeds = rng.choice(12, int(rng.integers(1, 13)), replace=False)
             assert oracle.is_feasible(seeds) == (cents[seeds].sum() <= whole)
@@ -487,12 +490,16 @@ def test_a_budget_buys_what_its_decimals_say():
 @pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_far_apart_costs_and_weights_are_taken_or_refused():
     graph = DirectedGraph.from_edges([0, 1], [1, 2], n_nodes=3)
-    oracle = BudgetedInfluence(graph, [1e-300, 1.0, 1e300], budget=1.0, max_rr_sets=200)
+    oracle = BudgetedInfluence(graph, [1e-300, 1.0, 1e300], budget=1.0, search=Search(max_rr_sets=200))
     assert sorted(oracle.solve(np.full(2, 0.5), np.random.default_rng(0)).tolist()) == [0, 1]
     with pytest.raises(ValueError, match="weights must have a finite sum"):
         InfluenceMaximization(graph, 1, node_weights=[1e308, 1e308, 1e308])
     apart = InfluenceMaximization(
-        graph, 1, node_weights=[1e-300, 1e-300, 1e8], candidates=[0, 1], sampler="coins", max_rr_sets=100
+        graph,
+        1,
+        node_weights=[1e-300, 1e-300, 1e8],
+        candidates=[0, 1],
+        search=Search(sampler="coins", max_rr_sets=100),
     )
     assert not apart.solve_certified(np.full(2, 1e-3), np.random.default_rng(0)).certified
 
@@ -570,14 +577,14 @@ def test_a_budget_is_kept_and_reported():
     rng = np.random.default_rng(9)
     graph = random_graph(rng, n=40, arcs=120)
     means = np.full(120, 0.1)
-    small = InfluenceMaximization(graph, 5, epsilon=0.05, max_rr_sets=200)
+    small = InfluenceMaximization(graph, 5, epsilon=0.05, search=Search(max_rr_sets=200))
     answer = small.solve_certified(means, np.random.default_rng(0))
     assert answer.rr_sets == 200
     assert not answer.certified
     assert 0 < answer.ratio < small.alpha
     free = InfluenceMaximization(graph, 5, epsilon=0.05).solve_certified(means, np.random.default_rng(0))
     assert free.certified
-    ready = InfluenceMaximization(graph, 5, epsilon=0.05, first_rr_sets=free.rr_sets // 2)
+    ready = InfluenceMaximization(graph, 5, epsilon=0.05, search=Search(first_rr_sets=free.rr_sets // 2))
     assert ready.solve_certified(means, np.random.default_rng(0)).rr_sets == free.rr_sets
 
 
@@ -588,16 +595,19 @@ test_refuses = refused(
     ({"k": 1, "epsilon": 1.0}, "epsilon"),
     ({"k": 7, "epsilon": 0.7}, "epsilon"),
     ({"k": 1, "delta": 1.0}, "delta"),
-    ({"k": 1, "max_rr_sets": 1}, "max_rr_sets"),
-    ({"k": 1, "first_rr_sets": 0}, "first_rr_sets"),
-    ({"k": 1, "sampler": "best"}, "sampler"),
-    ({"k": 1, "threads": 0}, "threads"),
+    ({"k": 1, "search": {"max_rr_sets": 1}}, "max_rr_sets"),
+    ({"k": 1, "search": {"first_rr_sets": 0}}, "first_rr_sets"),
+    ({"k": 1, "search": {"sampler": "best"}}, "sampler"),
+    ({"k": 1, "search": {"threads": 0}}, "threads"),
     ({"k": 1, "node_weights": [1.0, 2.0]}, "node_weights"),
     ({"k": 1, "node_weights": [-1.0] * 7}, "node_weights"),
     ({"k": 1, "node_weights": [0.0] * 7}, "node_weights must be positive"),
     ({"k": 1, "candidates": [7]}, "candidates"),
     ({"k": 2, "candidates": [3]}, "k"),
-    by=lambda arguments: InfluenceMaximization(DirectedGraph.from_edges([0], [1], n_nodes=7), **arguments),
+    by=lambda arguments: InfluenceMaximization(
+        DirectedGraph.from_edges([0], [1], n_nodes=7),
+        **{**arguments, "search": Search(**arguments.get("search", {}))},
+    ),
 )
 
 

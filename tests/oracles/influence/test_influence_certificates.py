@@ -13,6 +13,7 @@ from oracles.diffusion.spread import exact_spread
 from oracles.influence._choosing import choose_some
 from oracles.influence._sentinels import place_sentinels
 from oracles.influence.certificate import Schedule, concave_bound, lower_bound, secures, upper_bound
+from oracles.influence.options import Search
 from oracles.influence.search import Plan, _validated, count_hits
 
 INSTANCES = 1000
@@ -55,8 +56,7 @@ def test_certified_ratios_hold(delta):
             delta=delta,
             node_weights=weights,
             candidates=candidates,
-            sampler=SAMPLERS[trial % 5],
-            first_rr_sets=[None, 10][trial % 2],
+            search=Search(sampler=SAMPLERS[trial % 5], first_rr_sets=[None, 10][trial % 2]),
         )
         answer = oracle.solve_certified(means, np.random.default_rng(trial))
         assert answer.certified
@@ -165,7 +165,7 @@ def test_ones_and_zeros_are_exact(sampler):
             members = sets.pool[sets.ends[i] : sets.ends[i + 1]]
             root = reverse.component == members[0]
             assert np.array_equal(np.isin(reverse.component, members), reached[root].any(axis=0))
-        oracle = InfluenceMaximization(graph, 2, sampler=sampler)
+        oracle = InfluenceMaximization(graph, 2, search=Search(sampler=sampler))
         seeds = oracle.solve(means, rng)
         assert oracle.expected_reward(seeds, means) == np.count_nonzero(reached[:, seeds].any(axis=1))
 
@@ -175,7 +175,7 @@ def test_no_seed_is_wasted_when_no_set_is_left_to_cover():
     tails = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     graph = DirectedGraph.from_edges(tails, [1, 2, 3, 0, 5, 6, 4, 8, 7, 0], n_nodes=10)
     means = np.array([1.0] * 9 + [0.5])
-    oracle = InfluenceMaximization(graph, 3, max_rr_sets=2)
+    oracle = InfluenceMaximization(graph, 3, search=Search(max_rr_sets=2))
     for seed in range(20):
         seeds = oracle.solve(means, np.random.default_rng(seed))
         assert oracle.expected_reward(seeds, means) >= 4 + 3 + 1
@@ -188,7 +188,7 @@ def test_a_certificate_knows_where_greedy_is_poor(p):
     heads = [*range(3, 63), *range(3, 23), *range(33, 53)]
     graph = DirectedGraph.from_edges([0] * 30 + [1] * 30 + [2] * 40, heads, n_nodes=63)
     means = np.full(100, p)
-    oracle = InfluenceMaximization(graph, 2, epsilon=0.02, first_rr_sets=100_000)
+    oracle = InfluenceMaximization(graph, 2, epsilon=0.02, search=Search(first_rr_sets=100_000))
     answer = oracle.solve_certified(means, np.random.default_rng(0))
     assert 2 in answer.seeds
     value, best = (oracle.spread(np.array(s), means, cascades=100_000)[0] for s in (answer.seeds, [0, 1]))
@@ -234,7 +234,7 @@ def test_the_estimate_is_not_flattered_by_the_choice():
     """Five of a hundred alike pairs: the mean of 500 estimates within 5.2 standard errors of 7.5 (2e-7)."""
     graph = DirectedGraph.from_edges(np.arange(100), np.arange(100, 200), n_nodes=200)
     means = np.full(100, 0.5)
-    oracle = InfluenceMaximization(graph, 5, max_rr_sets=400, sampler="coins")
+    oracle = InfluenceMaximization(graph, 5, search=Search(max_rr_sets=400, sampler="coins"))
     rng = np.random.default_rng(9)
     answers = [oracle.solve_certified(means, rng) for _ in range(500)]
     spreads = np.array([answer.spread for answer in answers])

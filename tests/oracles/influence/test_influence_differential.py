@@ -18,6 +18,7 @@ from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.diffusion.spread import estimated_spread, threshold_spread
 from oracles.influence._choosing import choose_some
 from oracles.influence.base import InfluenceOracle
+from oracles.influence.options import Search
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 DELTA = 1e-9
@@ -123,7 +124,7 @@ def options_of(rng, graph, trial):
         options["candidates"] = rng.choice(nodes, graph.n_nodes // 2, replace=False)
         nodes = options["candidates"]
     if trial % 5 == 3 or trial % 3 == 1:  # far-off weights take samples without end
-        options["max_rr_sets"] = int(rng.choice([2, 100, 5000]))
+        options["search"] = Search(max_rr_sets=int(rng.choice([2, 100, 5000])))
     return nodes, min(k, len(nodes)), options
 
 
@@ -188,7 +189,7 @@ def compare(rng, shape, trial, model):
         assert oracle.is_feasible(answers[case.name].seeds)
         assert 0.0 <= answers[case.name].ratio <= 1.0
         assert answers[case.name].ratio >= oracle.alpha or not answers[case.name].certified
-        assert answers[case.name].certified or "max_rr_sets" in options
+        assert answers[case.name].certified or "search" in options
     others = {
         "degree": by_degree(graph, means, nodes, k, weights),
         "greedy": by_plain_greedy(rng, graph, means, nodes, k, weights),
@@ -230,7 +231,13 @@ def test_certificates_hold_against_the_optimum_however_small_the_probabilities(c
         weights = np.where(rng.random(12) < 0.5, 1.0, weights) if trial % 2 else weights
         k, nodes = int(rng.integers(1, 4)), np.arange(5) if trial % 3 else np.arange(12)
         oracle = case.make(
-            graph, k, epsilon=0.2, delta=DELTA, node_weights=weights, candidates=nodes, max_rr_sets=4000
+            graph,
+            k,
+            epsilon=0.2,
+            delta=DELTA,
+            node_weights=weights,
+            candidates=nodes,
+            search=Search(max_rr_sets=4000),
         )
         answer = oracle.solve_certified(means, np.random.default_rng(trial))
         values = {s: by_two_sides(graph, means, np.array(s), weights) for s in combinations(nodes, k)}

@@ -7,6 +7,7 @@ and steps of the schedule one of four: see docs/influence.md, "How many sets a c
 
 import math
 import warnings
+from dataclasses import replace
 from itertools import combinations
 
 import networkx as nx
@@ -33,6 +34,7 @@ from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import estimated_spread, exact_spread
 from oracles.influence import _choosing, _reused_sets, search
 from oracles.influence.certificate import BUDGET_RATIO, Schedule, log_binomial
+from oracles.influence.options import Search
 
 FACTOR, DELTA = 8, 1e-6
 
@@ -46,7 +48,7 @@ def most_sets(oracle, optimum, greedy, log_choices, total):
 def checked(graph, means, k, epsilon, seed=0, cascades=100):
     """Check one call, and return the spreads of its seeds and of those from complete sets, on equal coins."""
     options = {"epsilon": epsilon, "delta": DELTA}
-    plain = InfluenceMaximization(graph, k, sampler="coins", **options)
+    plain = InfluenceMaximization(graph, k, search=Search(sampler="coins"), **options)
     known = plain.solve(means, np.random.default_rng(seed + 1))
     cascades = 2 if np.isin(means, (0.0, 1.0)).all() else cascades
     best, error = estimated_spread(graph, means, known, cascades)
@@ -56,7 +58,7 @@ def checked(graph, means, k, epsilon, seed=0, cascades=100):
         oracle, floor, oracle.alpha + epsilon, log_binomial(graph.n_nodes, k), float(graph.n_nodes)
     )
     # A search without end is to fail here, and not to take hours: four times as many sets end it.
-    ended = InfluenceMaximization(graph, k, max_rr_sets=4 * most, **options)
+    ended = InfluenceMaximization(graph, k, search=Search(max_rr_sets=4 * most), **options)
     answer = ended.solve_certified(means, np.random.default_rng(seed))
     assert answer.certified
     assert answer.ratio >= oracle.alpha
@@ -120,7 +122,7 @@ def test_sentinels_stay_where_they_cost_nothing(monkeypatch):
     graph = family("one giant component", 3000)
     means = np.full(graph.n_arcs, 0.5)
     usual, plain = (
-        InfluenceMaximization(graph, 20, epsilon=0.1, sampler=sampler).solve_certified(
+        InfluenceMaximization(graph, 20, epsilon=0.1, search=Search(sampler=sampler)).solve_certified(
             means, np.random.default_rng(0)
         )
         for sampler in ("auto", "coins")
@@ -143,8 +145,8 @@ def searchers(graph, **options):
     yield DeadlineInfluence(graph, 3, deadline=3, **options)
     yield RepairedInfluence(graph, 3, **options)
     yield InfluenceMaximization(graph, 3, node_weights=weights, **options)
-    yield InfluenceMaximization(graph, 3, sampler="pairs", **options)
-    yield InfluenceMaximization(graph, 3, sampler="sentinels", **options)
+    yield InfluenceMaximization(graph, 3, search=Search(sampler="pairs"), **options)
+    yield InfluenceMaximization(graph, 3, search=Search(sampler="sentinels"), **options)
     yield InfluenceMaximization(graph, 3, model="lt", **options)
     yield TriggeringInfluence(graph, 3, triggering=Coins(), **options)
 
@@ -209,7 +211,7 @@ def test_a_call_that_memory_ends_answers_with_what_it_has(monkeypatch, room):
 @pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_a_session_goes_on_after_an_answer_that_is_not_certified(tmp_path):
     def policy():
-        oracle = InfluenceMaximization(family("regular", 60), 3, epsilon=0.02, max_rr_sets=100)
+        oracle = InfluenceMaximization(family("regular", 60), 3, epsilon=0.02, search=Search(max_rr_sets=100))
         return Greedy(oracle, prior_mean=0.1, prior_weight=50.0)
 
     session = Session(policy(), rng=0)
@@ -228,7 +230,7 @@ def test_certificates_of_calls_that_memory_ends_hold(monkeypatch):
     rng = np.random.default_rng(1)
     for _ in range(calls):
         with_room(monkeypatch, 10.0 ** rng.uniform(2.5, 5.0))
-        oracle = InfluenceMaximization(graph, 2, epsilon=0.02, delta=0.2, sampler="coins")
+        oracle = InfluenceMaximization(graph, 2, epsilon=0.02, delta=0.2, search=Search(sampler="coins"))
         answer = oracle.solve_certified(means, rng)
         failures += exact_spread(graph, means, answer.seeds) < answer.ratio * max(spreads) - 1e-9
     assert failures <= binom.isf(1e-6, calls, 0.2)
@@ -238,13 +240,15 @@ def test_a_later_sample_that_finds_no_room_costs_nothing(monkeypatch):
     """The answer is that of the largest sample that fits: the one that `max_rr_sets` of its size gives."""
     graph = family("regular", 100)
     means = np.full(graph.n_arcs, 0.1)
-    kwargs = {"epsilon": 0.02, "delta": DELTA, "sampler": "coins", "quality": "fast"}
+    kwargs, search = {"epsilon": 0.02, "delta": DELTA}, Search(sampler="coins", quality="fast")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         with_room(monkeypatch, 1e5)
-        ended = InfluenceMaximization(graph, 3, **kwargs).solve_certified(means, np.random.default_rng(0))
+        ended = InfluenceMaximization(graph, 3, search=search, **kwargs).solve_certified(
+            means, np.random.default_rng(0)
+        )
         with_room(monkeypatch, np.inf)
-        limit = InfluenceMaximization(graph, 3, max_rr_sets=ended.rr_sets, **kwargs)
+        limit = InfluenceMaximization(graph, 3, search=replace(search, max_rr_sets=ended.rr_sets), **kwargs)
         same = limit.solve_certified(means, np.random.default_rng(0))
     assert (ended.seeds.tolist(), ended.ratio) == (same.seeds.tolist(), same.ratio)
 
@@ -275,7 +279,7 @@ def test_threads_change_no_answer_whether_sentinels_stay_or_not(monkeypatch):
         graph = family(name, 1000)
         means = np.full(graph.n_arcs, p)
         answers = [
-            InfluenceMaximization(graph, 5, epsilon=0.1, threads=threads).solve_certified(
+            InfluenceMaximization(graph, 5, epsilon=0.1, search=Search(threads=threads)).solve_certified(
                 means, np.random.default_rng(0)
             )
             for threads in (1, 2, 5)
@@ -300,7 +304,7 @@ def test_stored_sets_that_leave_no_room_for_a_test_are_released(monkeypatch):
 
     monkeypatch.setattr(search, "_Sample", Watched)
     monkeypatch.setattr(search, "count_hits", without_room)
-    for oracle in searchers(graph, epsilon=0.02, delta=DELTA, max_rr_sets=20_000):
+    for oracle in searchers(graph, epsilon=0.02, delta=DELTA, search=Search(max_rr_sets=20_000)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answer = oracle.solve_certified(allowed(oracle, means), np.random.default_rng(0))
@@ -341,7 +345,9 @@ def test_small_networks_are_answered_without_sentinels(n, seed):
     graph = as_directed_graph(nx.DiGraph(edges.tolist()))
     for k, epsilon in ((1, 0.3), (3, 0.1)):
         answers = [
-            InfluenceMaximization(graph, k, epsilon=epsilon, sampler=sampler).solve(np.ones(3 * n), seed)
+            InfluenceMaximization(graph, k, epsilon=epsilon, search=Search(sampler=sampler)).solve(
+                np.ones(3 * n), seed
+            )
             for sampler in ("auto", "coins")
         ]
         assert np.array_equal(*answers)

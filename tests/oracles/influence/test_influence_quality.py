@@ -12,6 +12,7 @@ from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import exact_spread
 from oracles.influence import _time_limit
 from oracles.influence.certificate import log_binomial
+from oracles.influence.options import Search
 from oracles.influence.search import count_hits
 
 
@@ -34,7 +35,7 @@ def test_more_sets_are_never_worse():
     reverse = ReverseGraph.of(graph, means)
 
     def spreads(quality):
-        oracle = InfluenceMaximization(graph, 20, quality=quality)
+        oracle = InfluenceMaximization(graph, 20, search=Search(quality=quality))
         answers = [oracle.solve_certified(means, np.random.default_rng(seed)) for seed in range(6)]
         hits = [count_hits(reverse, 9, 0, 2**18, reverse.owners(answer.seeds))[0] for answer in answers]
         return np.array(hits), np.mean([answer.ratio for answer in answers])
@@ -71,7 +72,7 @@ def test_what_is_certified_holds_on_every_shape(name, graph, quality):
         k = int(rng.integers(1, 3))
         means = rng.random(graph.n_arcs) * rng.choice([0.1, 0.5, 1.0])
         kind = (InfluenceMaximization, RepairedInfluence)[trial % 2]
-        options = {"epsilon": 0.2, "delta": delta, "quality": quality}
+        options = {"epsilon": 0.2, "delta": delta, "search": Search(quality=quality)}
         oracle = kind(graph, k, **options)
         if trial % 3 == 0:
             oracle = BudgetedInfluence(graph, np.ones(graph.n_nodes), budget=float(k), **options)
@@ -86,7 +87,7 @@ def test_what_is_certified_holds_on_every_shape(name, graph, quality):
 def test_seeds_meet_as_many_sets_as_their_quality_asks_for():
     """Sets that chose meet them more often than others, hardly twice as often here."""
     graph, means = tailed()
-    oracle = InfluenceMaximization(graph, 20, quality=2.0)
+    oracle = InfluenceMaximization(graph, 20, search=Search(quality=2.0))
     answer = oracle.solve_certified(means, np.random.default_rng(0))
     met = answer.rr_sets / 1.25 * answer.spread / graph.n_nodes
     assert met >= 0.5 * 2.0 * 15.0 * log_binomial(graph.n_nodes, 20)
@@ -98,8 +99,10 @@ def test_who_says_how_much_is_wanted_gets_no_more():
     """Arguments that were there before `quality` keep their answers."""
     graph, means = tailed()
 
-    def answer(**options):
-        return InfluenceMaximization(graph, 10, **options).solve_certified(means, np.random.default_rng(1))
+    def answer(epsilon=None, **options):
+        oracle = InfluenceMaximization(graph, 10, epsilon=epsilon, search=Search(**options))
+        assert "quality" in options or "quality" not in repr(oracle)
+        return oracle.solve_certified(means, np.random.default_rng(1))
 
     asked, fast, usual = answer(epsilon=0.1), answer(quality="fast"), answer()
     assert asked.rr_sets == fast.rr_sets < usual.rr_sets
@@ -107,15 +110,13 @@ def test_who_says_how_much_is_wanted_gets_no_more():
     assert asked.ratio == fast.ratio < usual.ratio
     for options in ({"epsilon": 0.2}, {"first_rr_sets": 64}, {"max_rr_sets": 640}):
         assert answer(**options).rr_sets == answer(**options, quality="fast").rr_sets
-        assert "quality" not in repr(InfluenceMaximization(graph, 10, **options))
-    assert "quality" not in repr(InfluenceMaximization(graph, 10))
-    assert "quality=2" in repr(InfluenceMaximization(graph, 10, quality=2.0))
+    assert "quality=2" in repr(InfluenceMaximization(graph, 10, search=Search(quality=2.0)))
 
 
 @pytest.mark.parametrize("quality", ["perfect", -1.0, np.inf, np.nan, True, [1.0]])
 def test_other_qualities_are_refused(quality):
     with pytest.raises(ValueError, match="quality must"):
-        InfluenceMaximization(DirectedGraph.from_edges([0], [1]), 1, quality=quality)
+        InfluenceMaximization(DirectedGraph.from_edges([0], [1]), 1, search=Search(quality=quality))
 
 
 @pytest.mark.parametrize(("least", "each"), [(0.0, 1e-6), (0.01, 1e-6), (0.0, 1.0)])
@@ -138,14 +139,14 @@ def test_sets_fit_into_the_time(monkeypatch, least, each):
 @pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_a_time_limit_ends_a_call_with_its_own_ratio():
     graph, means = tailed()
-    short, long = (InfluenceMaximization(graph, 10, time_limit=limit) for limit in (1e-9, 0.2))
+    short, long = (InfluenceMaximization(graph, 10, search=Search(time_limit=limit)) for limit in (1e-9, 0.2))
     few, many = (oracle.solve_certified(means, np.random.default_rng(0)) for oracle in (short, long))
     assert 256 + 64 <= few.rr_sets <= 2 * 256
     assert not few.certified
     assert few.ratio < min(short.alpha, many.ratio)
-    enough = InfluenceMaximization(graph, 10, time_limit=4.0, quality="fast")
-    fast = InfluenceMaximization(graph, 10, quality="fast")
+    enough = InfluenceMaximization(graph, 10, search=Search(time_limit=4.0, quality="fast"))
+    fast = InfluenceMaximization(graph, 10, search=Search(quality="fast"))
     answers = [oracle.solve(means, np.random.default_rng(0)).tolist() for oracle in (enough, fast)]
     assert answers[0] == answers[1]
     with pytest.raises(ValueError, match="time_limit must"):
-        InfluenceMaximization(graph, 10, time_limit=0.0)
+        InfluenceMaximization(graph, 10, search=Search(time_limit=0.0))

@@ -13,6 +13,7 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
 )
+from oracles.influence.options import Search
 
 
 class CoinFlips(TriggeringModel):
@@ -66,8 +67,8 @@ def test_more_cascades_than_can_be_numbered_are_refused(cascades):
 def test_any_positive_epsilon_gives_a_true_ratio(epsilon):
     graph, means = DirectedGraph.from_edges([0, 1, 2], [1, 2, 3]), np.full(3, 0.5)
     for oracle in (
-        InfluenceMaximization(graph, 2, epsilon=epsilon, max_rr_sets=1000),
-        BudgetedInfluence(graph, np.ones(4), budget=2.0, epsilon=epsilon, max_rr_sets=1000),
+        InfluenceMaximization(graph, 2, epsilon=epsilon, search=Search(max_rr_sets=1000)),
+        BudgetedInfluence(graph, np.ones(4), budget=2.0, epsilon=epsilon, search=Search(max_rr_sets=1000)),
     ):
         assert 0.0 < oracle.solve_certified(means, np.random.default_rng(0)).ratio <= 1.0
 
@@ -78,7 +79,9 @@ def test_few_sets_still_spend_the_budget():
     graph = DirectedGraph([1, 2, 3, 4, 5], [0] * 5, n_nodes=6)
     costs = np.array([0.1, 0.1, 1.0, 0.1, 0.1, 1.0])
     for budget in (1.0, 1.15, 1.3):
-        oracle = BudgetedInfluence(graph, costs, budget=budget, epsilon=0.1, delta=0.3, max_rr_sets=10)
+        oracle = BudgetedInfluence(
+            graph, costs, budget=budget, epsilon=0.1, delta=0.3, search=Search(max_rr_sets=10)
+        )
         for trial in range(60):
             seeds = oracle.solve(np.full(5, 1e-3), np.random.default_rng(trial))
             others = np.setdiff1d(np.arange(6), seeds)

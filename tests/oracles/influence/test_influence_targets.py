@@ -15,6 +15,7 @@ from oracles import (
     TriggeringInfluence,
 )
 from oracles.diffusion.spread import exact_spread, exact_threshold_spread
+from oracles.influence.options import Search
 
 SEEDS, TARGETS = np.arange(4), np.arange(6, 9)
 WORTH = np.isin(np.arange(9), TARGETS) * np.linspace(1.0, 2.0, 9)
@@ -36,7 +37,10 @@ def budgeted(graph, k, *, candidates, **options):
     ("make", "exact"),
     [
         (InfluenceMaximization, exact_spread),
-        (lambda *sizes, **given: InfluenceMaximization(*sizes, sampler="pairs", **given), exact_spread),
+        (
+            lambda *sizes, **given: InfluenceMaximization(*sizes, search=Search(sampler="pairs"), **given),
+            exact_spread,
+        ),
         (RepairedInfluence, exact_spread),
         (budgeted, exact_spread),
         (lambda *sizes, **given: InfluenceMaximization(*sizes, model="lt", **given), exact_threshold_spread),

@@ -19,6 +19,7 @@ from oracles.influence._choosing import choose_some
 from oracles.influence._kernels_repair import coin
 from oracles.influence._reused_sets import FirstSets, sample_under, trimmed
 from oracles.influence.certificate import GREEDY_RATIO
+from oracles.influence.options import Search
 from oracles.influence.search import secured_by
 
 KEY = 11
@@ -141,7 +142,7 @@ def test_the_past_makes_no_difference():
     assert len(pickle.dumps(old)) == len(pickle.dumps(RepairedInfluence(graph, 5, epsilon=0.2)))
 
     def again(i):
-        new = RepairedInfluence(graph, 5, epsilon=0.2, threads=2)
+        new = RepairedInfluence(graph, 5, epsilon=0.2, search=Search(threads=2))
         return [facts(o.solve_certified(problems[i], np.random.default_rng(i))) for o in (new, copy, old)]
 
     with ThreadPoolExecutor(2) as pool:
@@ -153,7 +154,7 @@ def test_the_past_makes_no_difference():
 def test_little_is_drawn_where_little_changes():
     """Of the sets that choose, few are drawn again after a small change, none after none."""
     graph, means, rng = network()
-    oracle = RepairedInfluence(graph, 5, epsilon=0.2, first_rr_sets=20_000)
+    oracle = RepairedInfluence(graph, 5, epsilon=0.2, search=Search(first_rr_sets=20_000))
     costs = []
     for _ in range(3):
         oracle.solve(means, np.random.default_rng(0))
@@ -186,7 +187,10 @@ def test_other_regimes_are_ordinary_calls(regime):
 def test_where_no_test_is_needed_a_new_sample_chooses():
     """At the last size the seeds come from `rng` alone: the kept sets could be to blame for the means."""
     graph, means, _ = network()
-    oracles = [RepairedInfluence(graph, 5, epsilon=0.5, seed=seed, first_rr_sets=10**9) for seed in (0, 1)]
+    oracles = [
+        RepairedInfluence(graph, 5, epsilon=0.5, rng=seed, search=Search(first_rr_sets=10**9))
+        for seed in (0, 1)
+    ]
     answers = [facts(oracle.solve_certified(means, np.random.default_rng(5))) for oracle in oracles]
     assert answers[0] == answers[1]
     assert answers[0]["certified"]
@@ -218,7 +222,9 @@ def test_certificates_hold_for_means_that_were_chosen_against_the_kept_sets(delt
     failures = 0
     for trial in range(250):
         graph, k = random_graph(rng, 7, 8), int(rng.integers(1, 3))
-        oracle = RepairedInfluence(graph, k, epsilon=0.2, delta=delta, seed=trial, first_rr_sets=20)
+        oracle = RepairedInfluence(
+            graph, k, epsilon=0.2, delta=delta, rng=trial, search=Search(first_rr_sets=20)
+        )
         means = rng.random(8)
         for call in range(4):
             options = [changed(rng, means, "all") * rng.choice([1.0, 3.0]) for _ in range(6)]
@@ -283,8 +289,10 @@ def test_an_adversary_who_knows_the_kept_sets_is_not_believed():
     graph = DirectedGraph.from_edges(np.full(n - 1, n - 1), np.arange(n - 1), n_nodes=n)
     means = below_the_coins(graph, 0, n_sets)
     best = 1.0 + means.sum()
-    oracle = RepairedInfluence(graph, 1, epsilon=0.2, seed=0, first_rr_sets=n_sets)
-    capped = RepairedInfluence(graph, 1, epsilon=0.2, seed=0, first_rr_sets=n_sets, max_rr_sets=2 * n_sets)
+    oracle = RepairedInfluence(graph, 1, epsilon=0.2, rng=0, search=Search(first_rr_sets=n_sets))
+    capped = RepairedInfluence(
+        graph, 1, epsilon=0.2, rng=0, search=Search(first_rr_sets=n_sets, max_rr_sets=2 * n_sets)
+    )
     for seed in range(5):
         fooled = capped.solve_certified(means, np.random.default_rng(seed))
         assert fooled.seeds[0] != n - 1

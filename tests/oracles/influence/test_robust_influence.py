@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 from oracles import DirectedGraph, InfluenceMaximization, RepairedInfluence, TriggeringInfluence, robust_seeds
 from oracles.diffusion.spread import exact_spread, exact_threshold_spread
+from oracles.influence.options import Search
 
 
 def box(rng, arcs=5, n=6):
@@ -38,7 +39,10 @@ def least_ratio(exact, graph, lows, highs, k, seeds):
     ("make", "exact"),
     [
         (InfluenceMaximization, exact_spread),
-        (lambda *sizes, **given: InfluenceMaximization(*sizes, sampler="pairs", **given), exact_spread),
+        (
+            lambda *sizes, **given: InfluenceMaximization(*sizes, search=Search(sampler="pairs"), **given),
+            exact_spread,
+        ),
         (RepairedInfluence, exact_spread),
         (lambda *sizes, **given: InfluenceMaximization(*sizes, model="lt", **given), exact_threshold_spread),
     ],

@@ -1,0 +1,110 @@
+"""The verbs of policies under their old names, for one version: `start`, `select_for` and `learn`."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+#: Old verbs with their arguments, and the verbs that took their place with theirs.
+RENAMED = {
+    ("start", "rng"): ("initial_state", "rng=None"),
+    ("select_for", "state, context, rng"): ("select", "state, rng, context=None"),
+    ("learn", "state, ticket, feedback, rng"): ("update", "state, feedback, ticket=None, rng=None"),
+}
+
+
+class _Running(threading.local):
+    def __init__(self) -> None:
+        self.calls: set[tuple[str, int]] = set()
+
+
+_RUNNING = _Running()
+
+
+class OldVerbs:
+    """The old verbs of a policy: they warn, and call the new ones."""
+
+    def start(self, rng: Any) -> Any:
+        """Return ``initial_state(rng)``."""
+        return _renamed(self, 0, rng)
+
+    def select_for(self, state: Any, context: Any, rng: Any) -> Any:
+        """Return ``select(state, rng, context)``."""
+        return _renamed(self, 1, state, rng, context)
+
+    def learn(self, state: Any, ticket: Any, feedback: Any, rng: Any) -> None:
+        """Call ``update(state, feedback, ticket, rng)``."""
+        _renamed(self, 2, state, feedback, ticket, rng)
+
+
+def _renamed(policy: Any, number: int, *args: Any) -> Any:
+    (old, old_takes), (new, takes) = [*RENAMED.items()][number]
+    warnings.warn(f"{old}({old_takes}) is now {new}({takes})", DeprecationWarning, stacklevel=3)
+    return getattr(policy, new)(*args)
+
+
+def adopt(cls: Any) -> list[str]:
+    """Let the old verbs that a class defines act as the new ones, and return the names of these."""
+    adopted = []
+    for ((old, old_takes), (new, takes)), through in zip(RENAMED.items(), _THROUGH, strict=True):
+        home = next(base for base in cls.__mro__ if old in vars(base))
+        if home is not cls and issubclass(home, OldVerbs):  # adopted where it is defined
+            continue
+        warnings.warn(
+            f"{cls.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
+            " arguments in this order",
+            DeprecationWarning,
+            stacklevel=5,
+        )
+        setattr(cls, new, through(vars(home)[old], getattr(cls, new)))
+        adopted.append(new)
+    return adopted
+
+
+def _once(policy: Any, verb: str, old: Callable[[], Any], previous: Callable[[], Any]) -> Any:
+    """Return what the old verb returns, or the verb in its place when the old one calls that itself."""
+    call = verb, id(policy)
+    if call in _RUNNING.calls:
+        return previous()
+    _RUNNING.calls.add(call)
+    try:
+        return old()
+    finally:
+        _RUNNING.calls.discard(call)
+
+
+def _through_start(old: Any, previous: Any) -> Any:
+    def initial_state(self: Any, rng: Any = None) -> Any:
+        if rng is None:
+            return previous(self)
+        return _once(self, "initial_state", lambda: old(self, rng), lambda: previous(self, rng))
+
+    return initial_state
+
+
+def _through_select_for(old: Any, previous: Any) -> Any:
+    def select(self: Any, state: Any, rng: Any, context: Any = None) -> Any:
+        def replaced() -> Any:
+            return previous(self, state, rng, context)
+
+        return _once(self, "select", lambda: old(self, state, context, rng), replaced)
+
+    return select
+
+
+def _through_learn(old: Any, previous: Any) -> Any:
+    def update(self: Any, state: Any, feedback: Any, ticket: Any = None, rng: Any = None) -> None:
+        def replaced() -> None:
+            previous(self, state, feedback, ticket, rng)
+
+        if ticket is None:
+            replaced()
+        else:
+            _once(self, "update", lambda: old(self, state, ticket, feedback, rng), replaced)
+
+    return update
+
+
+_THROUGH = _through_start, _through_select_for, _through_learn

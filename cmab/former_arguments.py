@@ -1,0 +1,75 @@
+"""Former names of arguments, which keep working for one version, with a warning."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def formerly(
+    **names: str,
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Return a decorator that lets a function take arguments by their former names.
+
+    Parameters
+    ----------
+    **names : str
+        What each former name is called now. ``"search.threads"`` stands for the field ``threads`` of the
+        value object that the argument ``search`` is; the default of that argument is such an object.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from cmab.former_arguments import formerly
+    >>> @formerly(seed="rng")
+    ... def draw(*, rng=0):
+    ...     return rng
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     print(draw(seed=3), told[0].message)
+    3 draw: `seed` is now `rng`; the former name will be removed in the next version
+    """
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        @functools.wraps(function)
+        def called(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            if not names.keys().isdisjoint(kwargs):
+                _rename(function, names, kwargs)
+            return function(*args, **kwargs)
+
+        called.former_arguments = names  # type: ignore[attr-defined]
+        return called
+
+    return decorate
+
+
+def former_arguments(maker: Any) -> Mapping[str, str]:
+    """Return the former names of the arguments of a class or function, with the present ones."""
+    found: Mapping[str, str] = getattr(
+        maker.__init__ if isinstance(maker, type) else maker, "former_arguments", {}
+    )
+    return found
+
+
+def _rename(function: Any, names: Mapping[str, str], kwargs: dict[str, Any]) -> None:
+    """Write arguments of former names to their present places in `kwargs`, with a warning for each."""
+    title = function.__qualname__.removesuffix(".__init__")
+    for name in [name for name in kwargs if name in names]:
+        value, (argument, _, field) = kwargs.pop(name), names[name].partition(".")
+        if field:
+            kept = kwargs.get(argument, inspect.signature(function).parameters[argument].default)
+            kwargs[argument] = replace(kept, **{field: value})
+            new = f"{argument}={type(kept).__name__}({field}=...)"
+        elif argument in kwargs:
+            raise TypeError(f"{title} must have one of {argument} and its former name {name}, got both")
+        else:
+            kwargs[argument], new = value, argument
+        text = f"{title}: `{name}` is now `{new}`; the former name will be removed in the next version"
+        warnings.warn(text, DeprecationWarning, stacklevel=3)

@@ -1,0 +1,75 @@
+"""Policies around another policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.context import Context
+from cmab.feedback import Feedback
+from cmab.guards import verb
+from cmab.oracle import Oracle
+from cmab.policy import AnyPolicy, Policy, State, check_policy_instance
+from cmab.ticket import Ticket
+from cmab.validation import shown
+
+
+@dataclass(frozen=True, eq=False)
+class WrappedPolicy(Policy[State]):
+    """A policy around another one, to which it delegates all that a subclass does not define.
+
+    Its oracle and support are those of that policy. A subclass whose state holds the state of the other
+    policy defines `_learned`.
+    """
+
+    policy: AnyPolicy
+    oracle: Oracle = field(init=False, repr=False)
+    support: tuple[float, float] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_policy_instance(self.policy)
+        if self.policy.may_rest:
+            raise ValueError(
+                f"policy must be one without budgets, which another would not keep to, got {self.policy!r}"
+            )
+        if getattr(self.policy, "oracle", None) is None:
+            raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
+        object.__setattr__(self, "oracle", self.policy.oracle)
+        object.__setattr__(self, "support", self.policy.support)
+        super().__post_init__()
+
+    def _learned(self, state: State) -> Any:
+        """Return the state of the other policy."""
+        return state
+
+    @verb
+    def initial_state(self, rng: np.random.Generator | None = None) -> State:
+        """Return the state of the other policy before the first round."""
+        state: State = self.policy.initial_state(rng)
+        return state
+
+    @verb
+    def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
+        """Return the choice of the other policy.
+
+        Raises
+        ------
+        ValueError
+            If that policy does not understand the context.
+        """
+        chosen: IntArray = self.policy.select(self._learned(state), rng, context)
+        return chosen
+
+    @verb
+    def update(
+        self,
+        state: State,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        """Take in one round of feedback, as the other policy does."""
+        self.policy.update(self._learned(state), feedback, ticket, rng)

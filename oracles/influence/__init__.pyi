@@ -1,0 +1,14 @@
+from oracles.influence.adaptive import AdaptiveInfluence as AdaptiveInfluence
+from oracles.influence.base import InfluenceOracle as InfluenceOracle
+from oracles.influence.budget import BudgetedInfluence as BudgetedInfluence
+from oracles.influence.cascade_logs import clcb_cascades as clcb_cascades
+from oracles.influence.certificate import Certificate as Certificate
+from oracles.influence.deadline import DeadlineInfluence as DeadlineInfluence
+from oracles.influence.heuristics import DegreeHeuristic as DegreeHeuristic
+from oracles.influence.heuristics import MonteCarloGreedy as MonteCarloGreedy
+from oracles.influence.maximization import InfluenceMaximization as InfluenceMaximization
+from oracles.influence.options import Search as Search
+from oracles.influence.repaired import RepairedInfluence as RepairedInfluence
+from oracles.influence.robust import RobustCertificate as RobustCertificate
+from oracles.influence.robust import robust_seeds as robust_seeds
+from oracles.influence.triggering import TriggeringInfluence as TriggeringInfluence

@@ -1,0 +1,2 @@
+from oracles.lists.dependent_clicks import DependentClickLists as DependentClickLists
+from oracles.lists.ranked import RankedTopK as RankedTopK

@@ -1,0 +1,2 @@
+from oracles.packing.assignment import GeneralizedAssignment as GeneralizedAssignment
+from oracles.packing.multidimensional import MultidimensionalKnapsack as MultidimensionalKnapsack
