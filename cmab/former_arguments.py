@@ -52,9 +52,8 @@ def formerly(
 
 def former_arguments(maker: Any) -> Mapping[str, str]:
     """Return the former names of the arguments of a class or function, with the present ones."""
-    found: Mapping[str, str] = getattr(
-        maker.__init__ if isinstance(maker, type) else maker, "former_arguments", {}
-    )
+    function = inspect.getattr_static(maker, "__init__") if isinstance(maker, type) else maker
+    found: Mapping[str, str] = getattr(function, "former_arguments", {})
     return found
 
 
