@@ -52,8 +52,8 @@ def formerly(
 
 def former_arguments(maker: Any) -> Mapping[str, str]:
     """Return the former names of the arguments of a class or function, with the present ones."""
-    function = inspect.getattr_static(maker, "__init__") if isinstance(maker, type) else maker
-    found: Mapping[str, str] = getattr(function, "former_arguments", {})
+    called = inspect.getattr_static(maker, "__init__") if isinstance(maker, type) else maker
+    found: Mapping[str, str] = getattr(called, "former_arguments", {})
     return found
 
 
