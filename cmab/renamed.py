@@ -1,11 +1,30 @@
-"""The former names of classes, which keep working for one version, with a warning."""
+"""The former names of classes and parameters, which keep working for one version, with a warning."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
+from cmab.former_arguments import formerly
 from cmab.namespaces import FORMER, REPLACED, renamed
+
+_Class = TypeVar("_Class", bound=type)
+#: The former names of the parameters of classes, by the present ones.
+PARAMETERS = {
+    "BanditOverBandit": {"reward_range": "rewards"},
+    "C2UCB": {"groups": "group"},
+    "CombLinTS": {"groups": "group", "deviation_factor": "factor"},
+    "CombLinUCB": {"groups": "group"},
+    "ContextualMNLTS": {"deviation_factor": "factor"},
+    "ContextualMNLUCB": {"radius_factor": "factor"},
+    "GaussianCTS": {"variance_factor": "factor"},
+    "HierarchicalCTS": {"estimate": "mode"},
+    "LogisticTS": {"groups": "group", "deviation_factor": "factor"},
+    "MNLTS": {"deviation_factor": "factor"},
+    "MNLUCB": {"log_factor": "factor"},
+    "PBMUCB": {"radius_factor": "factor"},
+}
 
 
 def present_name(name: str) -> str:
@@ -31,13 +50,38 @@ def find(name: str) -> Any:
     return renamed(name)
 
 
+def former_parameters(kind: _Class) -> _Class:
+    """Let a dataclass take and show its parameters by their former names as well, and load old pickles."""
+    own = {former: present for present, former in PARAMETERS[kind.__name__].items()}
+
+    def setstate(self: Any, state: Mapping[str, Any]) -> None:
+        self.__dict__.update({own.get(name, name): value for name, value in state.items()})
+
+    setattr(kind, "__init__", formerly(**own)(vars(kind)["__init__"]))  # noqa: B010 (mypy: a method)
+    setattr(kind, "__setstate__", setstate)  # noqa: B010
+    for former, present in own.items():
+        setattr(kind, former, property(_attribute(kind, former, present)))
+    return kind
+
+
+def _attribute(kind: type, former: str, present: str) -> Callable[[Any], Any]:
+    def get(self: Any) -> Any:
+        text = f"{kind.__name__}: `{former}` is now `{present}`; the former name will be removed"
+        warnings.warn(f"{text} in the next version", DeprecationWarning, stacklevel=2)
+        return getattr(self, present)
+
+    return get
+
+
 def up_to_date(described: Any) -> Any:
-    """Return the description of a policy in a file with the present names of classes."""
+    """Return the description of a policy in a file with the present names of classes and parameters."""
     if not isinstance(described, dict):
         return described
     former = described.get("class")
+    kind = present_name(str(former))
+    own = {former: present for present, former in PARAMETERS.get(kind, {}).items()}
     described = {
-        key: present_name(part) if key == "class" and isinstance(part, str) else up_to_date(part)
+        own.get(key, key): kind if key == "class" and isinstance(part, str) else up_to_date(part)
         for key, part in described.items()
     }
     if former in REPLACED:

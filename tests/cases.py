@@ -709,7 +709,7 @@ def _hybrid_cucb(oracle: Oracle) -> OfflineCUCB:
 
 def _grid_means(oracle: Oracle) -> HierarchicalCTS:
     """Return the exploiting form, on a small grid."""
-    return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], mode="mean")
+    return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], estimate="mean")
 
 
 # Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
@@ -722,7 +722,7 @@ POLICIES = [
     PolicyCase(
         "banditoverwindows",
         lambda oracle: BanditOverBandit(
-            CUCB(oracle), 300, windows=[7, 60], block=9, rewards=None if oracle.is_linear else (0.0, 7.0)
+            CUCB(oracle), 300, windows=[7, 60], block=9, reward_range=None if oracle.is_linear else (0.0, 7.0)
         ),
         slow="runs",
     ),
@@ -734,7 +734,7 @@ POLICIES = [
     PolicyCase(
         "comblinucb",
         lambda oracle: CombLinUCB(
-            oracle, np.ones((oracle.n_arms, 1)), group=np.arange(oracle.n_arms), horizon=100
+            oracle, np.ones((oracle.n_arms, 1)), groups=np.arange(oracle.n_arms), horizon=100
         ),
         slow="runs",
     ),
@@ -745,7 +745,7 @@ POLICIES = [
     ),
     PolicyCase(
         "contextual_mnl_ucb",
-        lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), factor=0.3),
+        lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), radius_factor=0.3),
         slow="runs",
     ),
     PolicyCase("cts", CTS),
@@ -791,8 +791,8 @@ POLICIES = [
         lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
         slow="runs",
     ),
-    PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, factor=0.02)),
-    PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, factor=0.5)),
+    PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, deviation_factor=0.02)),
+    PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, log_factor=0.5)),
     PolicyCase("olsucb", OLSUCB, slow="runs"),
     PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9)),
     PolicyCase("primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000)),

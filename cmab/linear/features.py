@@ -89,11 +89,11 @@ def checked_groups(group: ArrayLike | None, n_arms: int) -> IntArray | None:
     """
     if group is None:
         return None
-    array = as_array("group", group)
+    array = as_array("groups", group)
     is_right = array.shape == (n_arms,) and array.dtype.kind in "iu"
     if not is_right or not np.array_equal(np.unique(array), np.arange(int(array.max()) + 1)):
         raise ValueError(
-            f"group must be one integer for each of {n_arms} arms, from 0 without gaps, got {shown(group)}"
+            f"groups must be one integer for each of {n_arms} arms, from 0 without gaps, got {shown(group)}"
         )
     numbers = array.astype(np.int64)
     numbers.setflags(write=False)

@@ -15,6 +15,7 @@ from cmab.linear.logistic import expected
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies._epochs import refuse_baskets
 from cmab.policies.linear import LinearPolicy
+from cmab.renamed import former_parameters
 from cmab.ticket import Ticket
 from cmab.validation import shown
 
@@ -46,7 +47,7 @@ class ContextualMNL(LinearPolicy):
     True
     """
 
-    group: None = field(init=False, default=None, repr=False)
+    groups: None = field(init=False, default=None, repr=False)
     sigma: float | None = field(init=False, default=None, repr=False)
     support: tuple[float, float] | None = field(init=False, default=(0.0, 1.0), repr=False)
 
@@ -103,25 +104,26 @@ def _with_the_rest(feedback: Feedback, offered: IntArray) -> Feedback:
     return Feedback.unchecked(arms, outcomes, feedback.reward)
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class ContextualMNLUCB(ContextualMNL):
     """UCB-MNL: optimism for choices by multinomial logit whose utilities are linear in features of the items.
 
     In round t the oracle is given attractions ``v = exp(x . theta + alpha_t sqrt(x . V^-1 x))``, with
-    ``alpha_t = factor sqrt(2 d ln(1 + t / d) + 2 ln t)``. Theta is the mode of the posterior and V its
+    ``alpha_t = radius_factor sqrt(2 d ln(1 + t / d) + 2 ln t)``. Theta is the mode of the posterior and V its
     precision: `ridge` plus, for each customer, the covariance of the features of his choice (0 for nothing).
 
     In the paper theta maximises the likelihood of all rounds, which costs more in each of them, and V is the
     sum of ``x x^T`` over all that was offered, with alpha_t divided by ``2 kappa``, kappa being a lower bound
     on products of chances. There the regret in T rounds is ``O(d sqrt(T))`` up to logarithms, whatever the
     number of items. Here the covariance has these products in it, and the proof is not for this form. A tenth
-    of alpha_t, ``factor=0.1``, is what experiments use. For costs it is the mirror image.
+    of alpha_t, ``radius_factor=0.1``, is what experiments use. For costs it is the mirror image.
 
     Parameters
     ----------
     oracle, features, dimension, ridge, norm
         As for `ContextualMNL`.
-    factor : float
+    radius_factor : float
         What alpha_t is multiplied by, at least 0.
 
     Raises
@@ -144,7 +146,7 @@ class ContextualMNLUCB(ContextualMNL):
     >>> shop = Assortment([1.0, 1.0, 1.0, 1.0], k=2)
     >>> features = np.array([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9], [0.3, 0.3]])
     >>> customers = MultinomialLogit(np.exp(features @ [-3.0, -0.5]), shop)
-    >>> simulate(ContextualMNLUCB(shop, features, factor=0.1), customers, 500, rng=0).super_arms
+    >>> simulate(ContextualMNLUCB(shop, features, radius_factor=0.1), customers, 500, rng=0).super_arms
     [array([2, 3])]
 
     References
@@ -156,7 +158,7 @@ class ContextualMNLUCB(ContextualMNL):
     """
 
     _: KW_ONLY
-    factor: float = field(default=1.0, metadata=real(0.0))
+    radius_factor: float = field(default=1.0, metadata=real(0.0))
 
     def utilities(
         self,
@@ -167,23 +169,24 @@ class ContextualMNLUCB(ContextualMNL):
         """Return the bound on the utility of each item, shape (n_arms,)."""
         t, d, posterior = state.rounds + 1, self._shape[1], state.posterior()
         # Oh and Iyengar (2021): 1 / (2 kappa) sqrt(2 d ln(1 + t / d) + 2 ln t).
-        alpha = float(self.factor) * math.sqrt(2.0 * d * math.log1p(t / d) + 2.0 * math.log(t))
+        alpha = float(self.radius_factor) * math.sqrt(2.0 * d * math.log1p(t / d) + 2.0 * math.log(t))
         return posterior.means(features) + self.oracle.sign * alpha * posterior.widths(features)
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class ContextualMNLTS(ContextualMNL):
     """TS-MNL: Thompson sampling for choices by multinomial logit whose utilities are linear in features.
 
-    In each round theta is drawn from ``N(m, factor^2 V^-1)``, m being the mode of the posterior and V its
-    precision as in `ContextualMNLUCB`, and the oracle is given attractions ``v = exp(x . theta)``. The
+    In each round theta is drawn from ``N(m, deviation_factor^2 V^-1)``, m being the mode of the posterior and
+    V its precision as in `ContextualMNLUCB`, and the oracle is given attractions ``v = exp(x . theta)``. The
     paper's factor is the alpha_t there; 1 is the posterior.
 
     Parameters
     ----------
     oracle, features, dimension, ridge, norm
         As for `ContextualMNL`.
-    factor : float
+    deviation_factor : float
         Factor on the standard deviation of the draws, above 0.
 
     Raises
@@ -214,11 +217,11 @@ class ContextualMNLTS(ContextualMNL):
     """
 
     _: KW_ONLY
-    factor: float = field(default=1.0, metadata=real(0.0, inside=True))
+    deviation_factor: float = field(default=1.0, metadata=real(0.0, inside=True))
 
     def utilities(
         self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Return the utility of each item under coefficients drawn anew, shape (n_arms,)."""
         posterior = state.posterior()
-        return posterior._replace(theta=posterior.draw(float(self.factor), rng)).means(features)
+        return posterior._replace(theta=posterior.draw(float(self.deviation_factor), rng)).means(features)

@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.declared import interval, one_of, real
 from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.renamed import former_parameters
 
 Coupling = Literal["independent", "shared", "boosted"]
 #: The factor of each coupling where none is given.
@@ -18,12 +19,13 @@ _FACTORS: dict[str, float] = {"independent": 1.1, "shared": 0.4, "boosted": 1.0}
 _HUGE = 1e8
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class GaussianCTS(CompiledIndexPolicy):
     """Thompson sampling with Gaussian posteriors, for arms of any scale and outcomes that may be correlated.
 
-    Write N for the count of an arm, Z for a standard normal number, f for `factor`, L for `max_size` of the
-    oracle. The index of an arm is its mean plus
+    Write N for the count of an arm, Z for a standard normal number, f for `variance_factor`, L for `max_size`
+    of the oracle. The index of an arm is its mean plus
 
     - ``"independent"`` (CTS-Gaussian): ``Z_i sigma sqrt(f / N)``, f > 1; arms never seen come first. Regret
       ``O(m log(L)^2 log(T) / gap)`` for independent sub-Gaussian outcomes, and a constant that is
@@ -47,7 +49,7 @@ class GaussianCTS(CompiledIndexPolicy):
         Which of the rules.
     sigma : float, optional
         Sub-Gaussian scale of the outcomes; half the length of `support` if left out.
-    factor : float, optional
+    variance_factor : float, optional
         The f above, positive. If left out: 1.1 for ``"independent"`` (any above 1 has the bound), 0.4 for
         ``"shared"`` (with sigma 1/2 the gamma = 0.1 of the authors' figures), 1 for ``"boosted"``, where it
         is ``1 + lambda`` and at least 1.
@@ -84,7 +86,7 @@ class GaussianCTS(CompiledIndexPolicy):
     coupling: Coupling = field(default="shared", metadata=one_of(*_FACTORS))
     _: KW_ONLY
     sigma: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
-    factor: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
+    variance_factor: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
     support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=interval(optional=True))
     is_random: ClassVar[bool] = True
 
@@ -96,9 +98,11 @@ class GaussianCTS(CompiledIndexPolicy):
         return kernels.boosted_indices if self.coupling == "boosted" else kernels.independent_indices
 
     def parameters(self) -> FloatArray:
-        factor = _FACTORS[self.coupling] if self.factor is None else self.factor
+        factor = _FACTORS[self.coupling] if self.variance_factor is None else self.variance_factor
         if self.coupling == "boosted" and factor < 1.0:
-            raise ValueError(f"factor must be at least 1 with coupling='boosted', got {self.factor!r}")
+            raise ValueError(
+                f"variance_factor must be at least 1 with coupling='boosted', got {self.variance_factor!r}"
+            )
         low, high = self.support or (-np.inf, np.inf)
         if self.sigma is None and self.support is None:
             raise ValueError("sigma must be given where support is None, got None")

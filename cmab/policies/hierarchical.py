@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.declared import interval, one_of
 from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.renamed import former_parameters
 from cmab.statistics import ArmStatistics
 from cmab.validation import as_array, shown, vector
 
@@ -19,6 +20,7 @@ _WEIGHTS = (1.0, 4.0, 16.0, 64.0)
 _LEAST = 1e-6
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class HierarchicalCTS(CompiledIndexPolicy):
     """Thompson sampling that learns the prior of each group of arms from the group's own outcomes.
@@ -45,7 +47,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
         Means of the priors, strictly inside `support`; 16 from 0.002 to 0.97 of it if left out.
     weights : array_like
         Numbers of outcomes that the priors are worth, from 1e-6 on; 1, 4, 16, 64 if left out.
-    mode : {"sample", "mean"}
+    estimate : {"sample", "mean"}
         Whether indices are draws, or means of the posterior: then it only exploits, and has no guarantee
         unless something else explores (`ForcedExploration`).
     support : tuple of float
@@ -75,13 +77,13 @@ class HierarchicalCTS(CompiledIndexPolicy):
     _: KW_ONLY
     means: ArrayLike | None = None
     weights: ArrayLike | None = None
-    mode: Literal["sample", "mean"] = field(default="sample", metadata=one_of("sample", "mean"))
+    estimate: Literal["sample", "mean"] = field(default="sample", metadata=one_of("sample", "mean"))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
-        if self.mode == "mean":
+        if self.estimate == "mean":
             from cmab.policies._kernels_hierarchical_means import hierarchical_means
 
             return hierarchical_means

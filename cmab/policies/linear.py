@@ -41,7 +41,7 @@ class LinearPolicy(Policy[LinearStatistics]):
         Features of the arms in all rounds whose context has none.
     dimension : int, optional
         The number d of features; to be given where `features` are not.
-    group : array_like of int, shape (n_arms,), optional
+    groups : array_like of int, shape (n_arms,), optional
         The group of each arm, from 0 without gaps: each has coefficients of its own. One for all if left
         out; ``range(n_arms)`` for coefficients of each arm.
     ridge : float
@@ -73,7 +73,7 @@ class LinearPolicy(Policy[LinearStatistics]):
     features: ArrayLike | None = None
     _: KW_ONLY
     dimension: int | None = None
-    group: ArrayLike | None = None
+    groups: ArrayLike | None = None
     ridge: float = field(default=1.0, metadata=real(0.0, inside=True))
     norm: float = field(default=1.0, metadata=real(0.0, MAX_NORM, inside=True))
     sigma: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
@@ -83,7 +83,7 @@ class LinearPolicy(Policy[LinearStatistics]):
     def __post_init__(self) -> None:
         super().__post_init__()
         keep, n_arms = object.__setattr__, self.oracle.n_arms
-        keep(self, "_groups", checked_groups(self.group, n_arms))
+        keep(self, "_groups", checked_groups(self.groups, n_arms))
         if self.dimension is not None:
             check_size(self.dimension, self._n_groups)
         if self.features is not None:

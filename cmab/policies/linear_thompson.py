@@ -10,26 +10,28 @@ from cmab.arrays import FloatArray
 from cmab.declared import real
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
+from cmab.renamed import former_parameters
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class CombLinTS(LinearPolicy):
     """CombLinTS: Thompson sampling of the coefficients of linear means.
 
-    In each round theta is drawn from ``N(V^-1 b, (factor sigma)^2 V^-1)``, and the oracle is given ``x .
-    theta`` for each arm with features x, cut to `support`. For Gaussian outcomes of scale sigma and the
+    In each round theta is drawn from ``N(V^-1 b, (deviation_factor sigma)^2 V^-1)``, and the oracle is given
+    ``x . theta`` for each arm with features x, cut to `support`. For Gaussian outcomes of scale sigma and the
     Gaussian prior ``N(0, sigma^2 / ridge)`` of each coefficient that is the posterior, and the Bayesian
     regret is ``O(K d sqrt(T))`` up to logarithms, whatever the number of arms. One draw of d numbers makes
     all indices: arms with features alike are optimistic together.
 
-    With ``features=np.eye(n_arms)``, a tiny `ridge` and ``factor=math.sqrt(1.1)`` it is `GaussianCTS` with
-    independent draws, whose factor that is, on arms that were seen.
+    With ``features=np.eye(n_arms)``, a tiny `ridge` and ``deviation_factor=math.sqrt(1.1)`` it is
+    `GaussianCTS` with independent draws, whose `variance_factor` is its square, on arms that were seen.
 
     Parameters
     ----------
-    oracle, features, dimension, group, ridge, norm, sigma, support
+    oracle, features, dimension, groups, ridge, norm, sigma, support
         As for `LinearPolicy`. The paper's lambda and sigma enter as ``ridge = sigma^2 / lambda^2``.
-    factor : float
+    deviation_factor : float
         Factor on the standard deviation of the draws; 1 is the posterior.
 
     Raises
@@ -60,11 +62,11 @@ class CombLinTS(LinearPolicy):
     """
 
     _: KW_ONLY
-    factor: float = field(default=1.0, metadata=real(0.0, inside=True))
+    deviation_factor: float = field(default=1.0, metadata=real(0.0, inside=True))
 
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return ``x . theta`` of each arm, theta drawn anew."""
         posterior = state.posterior()
         # Wen et al. (2015), Algorithm 1: theta ~ N(mean, Sigma), Sigma being sigma^2 V^-1.
-        drawn = posterior.draw(self.factor * self.scale, rng)
+        drawn = posterior.draw(self.deviation_factor * self.scale, rng)
         return posterior._replace(theta=drawn).means(features, self._groups)

@@ -13,6 +13,7 @@ from cmab.arrays import FloatArray
 from cmab.confidence.radii import LogRadius
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
+from cmab.renamed import former_parameters
 from cmab.validation import real
 
 
@@ -22,7 +23,7 @@ class LinearUCB(LinearPolicy):
 
     Parameters
     ----------
-    oracle, features, dimension, group, ridge, norm, sigma, support
+    oracle, features, dimension, groups, ridge, norm, sigma, support
         As for `LinearPolicy`.
     radius : float, LogRadius or None
         The r: a number, as in most experiments, the root of the numerator of a `LogRadius`, or that of the
@@ -68,6 +69,7 @@ class LinearUCB(LinearPolicy):
         return math.sqrt(self.ridge) * self.bound
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class C2UCB(LinearUCB):
     """C2UCB: optimism for means that are linear in the features of the arms, which may change each round.
@@ -85,7 +87,7 @@ class C2UCB(LinearUCB):
 
     Parameters
     ----------
-    oracle, features, dimension, group, ridge, norm, sigma, support
+    oracle, features, dimension, groups, ridge, norm, sigma, support
         As for `LinearPolicy`.
     radius : float, LogRadius or None
         In place of alpha_t: a number, as in the paper's experiments, or the root of the numerator of a
@@ -136,6 +138,7 @@ class C2UCB(LinearUCB):
         return self.scale * math.sqrt(inner) + self._pull
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class CombLinUCB(LinearUCB):
     """CombLinUCB: `C2UCB` with the radius of its own theorem, whose bound is on the expected regret.
@@ -147,7 +150,7 @@ class CombLinUCB(LinearUCB):
 
     Parameters
     ----------
-    oracle, features, dimension, group, ridge, norm, sigma, support
+    oracle, features, dimension, groups, ridge, norm, sigma, support
         As for `LinearPolicy`. The paper's lambda and sigma enter as ``ridge = sigma^2 / lambda^2``.
     radius : float, LogRadius or None
         In place of the theorem's.

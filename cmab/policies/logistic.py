@@ -12,30 +12,32 @@ from cmab.declared import one_of, real
 from cmab.linear.logistic import expected
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
+from cmab.renamed import former_parameters
 from cmab.validation import frozen, per_arm
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticTS(LinearPolicy):
     """Logistic Thompson sampling: coefficients are drawn from Laplace's approximation of their posterior.
 
     For outcomes 0 and 1 of mean ``1 / (1 + exp(-x . theta))``. In each round theta is drawn from ``N(m,
-    factor^2 V^-1)``, and the oracle is given the means of all arms under it. With feedback m becomes the mode
-    of the posterior that this Gaussian has as its prior, and V gains ``p (1 - p) x x^T`` for each outcome, p
-    being its mean at the mode. An outcome y between 0 and 1 counts as y successes and 1 - y failures, and
-    what lies beyond as the nearer of the two.
+    deviation_factor^2 V^-1)``, and the oracle is given the means of all arms under it. With feedback m
+    becomes the mode of the posterior that this Gaussian has as its prior, and V gains ``p (1 - p) x x^T`` for
+    each outcome, p being its mean at the mode. An outcome y between 0 and 1 counts as y successes and 1 - y
+    failures, and what lies beyond as the nearer of the two.
 
     Means that are small, as rates of clicks are, want a prior that says so: with a column of ones,
-    ``prior_mean=[0, ..., 0, -5]`` begins at 0.7 %. Coefficients of each arm, ``group=range(n_arms)``, on
+    ``prior_mean=[0, ..., 0, -5]`` begins at 0.7 %. Coefficients of each arm, ``groups=range(n_arms)``, on
     features of the user, the same for all arms, learn which users like which arm.
 
     Parameters
     ----------
-    oracle, features, dimension, group, ridge, norm
+    oracle, features, dimension, groups, ridge, norm
         As for `LinearPolicy`; `ridge` is the precision of the prior.
     prior_mean : float or array_like of shape (d,)
         Mean of the prior of the coefficients.
-    factor : float
+    deviation_factor : float
         Factor on the standard deviation of the draws; 1 is the approximation of the posterior, and less
         explores less.
     covariance : {"full", "diagonal"}
@@ -72,7 +74,7 @@ class LogisticTS(LinearPolicy):
 
     _: KW_ONLY
     prior_mean: ArrayLike = 0.0
-    factor: float = field(default=1.0, metadata=real(0.0, inside=True))
+    deviation_factor: float = field(default=1.0, metadata=real(0.0, inside=True))
     covariance: Literal["full", "diagonal"] = field(default="full", metadata=one_of("full", "diagonal"))
     sigma: float | None = field(init=False, default=None, repr=False)
     support: tuple[float, float] | None = field(init=False, default=(0.0, 1.0), repr=False)
@@ -91,7 +93,7 @@ class LogisticTS(LinearPolicy):
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return the mean of each arm, under coefficients drawn anew."""
         posterior = state.posterior()
-        drawn = posterior.draw(float(self.factor), rng)
+        drawn = posterior.draw(float(self.deviation_factor), rng)
         return expected(posterior._replace(theta=drawn).means(features, self._groups))
 
     def _regress(

@@ -10,8 +10,10 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.declared import real
 from cmab.policies._epochs import Epochs, EpochStatistics, bought
+from cmab.renamed import former_parameters
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class MNLUCB(Epochs):
     """Optimism for multinomial logit choice, an epoch at a time: for `oracles.Assortment`.
@@ -30,7 +32,7 @@ class MNLUCB(Epochs):
     ----------
     oracle : Oracle
         The assortments; its base arms are comparisons with nothing, of means ``v / (1 + v)``.
-    factor : float
+    log_factor : float
         The 48 above.
     max_attraction : float
         Largest v, at least 0: that of the oracle.
@@ -42,7 +44,7 @@ class MNLUCB(Epochs):
     >>> from oracles import Assortment
     >>> shop = Assortment([1.0, 1.0, 1.0, 1.0], k=2)
     >>> customers = MultinomialLogit([0.1, 0.7, 0.2, 0.9], shop)
-    >>> run = simulate(MNLUCB(shop, factor=0.5), customers, 4000, rng=0)
+    >>> run = simulate(MNLUCB(shop, log_factor=0.5), customers, 4000, rng=0)
     >>> run.states[0].super_arm
     array([1, 3])
 
@@ -53,12 +55,12 @@ class MNLUCB(Epochs):
     """
 
     _: KW_ONLY
-    factor: float = field(default=48.0, metadata=real(0.0))
+    log_factor: float = field(default=48.0, metadata=real(0.0))
 
     def attractions(self, state: EpochStatistics) -> FloatArray:
         """Return the bound on each item's attraction, shape (n_arms,); `state` is left unchanged."""
         mean, over = bought(state)
-        term = self.factor * math.log(math.sqrt(state.n_arms) * state.epochs + 1.0)
+        term = self.log_factor * math.log(math.sqrt(state.n_arms) * state.epochs + 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             # Agrawal et al. (2019), equation 6; for costs the mirror image.
             bound = mean + self.oracle.sign * (np.sqrt(term * mean / over) + term / over)

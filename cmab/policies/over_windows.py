@@ -14,6 +14,7 @@ from cmab.feedback import Feedback
 from cmab.policies._wrapped import WrappedPolicy
 from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
 from cmab.renamed import find as __getattr__  # noqa: F401
+from cmab.renamed import former_parameters
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, shown
@@ -116,6 +117,7 @@ class BlockState:
             raise ValueError(f"earned must be shares of {self.told} rounds, got {shown(self.earned)}")
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class BanditOverBandit(WrappedPolicy[BlockState]):
     """Another rule in a window, whose length a second bandit chooses: EXP3, anew for each block of rounds.
@@ -139,7 +141,7 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
         many times as long as the one before.
     block : int, optional
         Rounds with one window; the square root of the horizon if left out.
-    rewards : tuple of float, optional
+    reward_range : tuple of float, optional
         Interval that is taken for the rewards of a round; those outside are cut to it, and the narrower it is
         the sooner windows are told apart. From all arms of a super arm at one end of the support to all at
         the other if left out, for rewards that are sums.
@@ -149,8 +151,8 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
     TypeError
         If `policy` is no policy.
     ValueError
-        As `SlidingWindow`; if a parameter is out of its range; or if `rewards` is left out though they are no
-        sums, or the rule has no bounded support.
+        As `SlidingWindow`; if a parameter is out of its range; or if `reward_range` is left out though they
+        are no sums, or the rule has no bounded support.
 
     Examples
     --------
@@ -180,7 +182,7 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
     _: KW_ONLY
     windows: ArrayLike | None = None
     block: int | None = field(default=None, metadata=declared.integer(1, optional=True))
-    rewards: tuple[float, float] | None = field(default=None, metadata=declared.interval(optional=True))
+    reward_range: tuple[float, float] | None = field(default=None, metadata=declared.interval(optional=True))
     _lengths: IntArray = field(init=False, repr=False)
     _size: int = field(init=False, repr=False)
     _ends: tuple[float, float] = field(init=False, repr=False)
@@ -262,11 +264,11 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
 
     def _range(self) -> tuple[float, float]:
         """Return the interval that rewards of a round are taken to lie in."""
-        if self.rewards is not None:
-            return self.rewards
+        if self.reward_range is not None:
+            return self.reward_range
         oracle, support = self.policy.oracle, self.policy.support
         if not oracle.is_linear or support is None or not np.isfinite(support).all():
             raise ValueError(
-                f"rewards must be given where they are no sums of bounded outcomes, got {oracle!r}"
+                f"reward_range must be given where they are no sums of bounded outcomes, got {oracle!r}"
             )
         return min(oracle.max_size * support[0], 0.0), max(oracle.max_size * support[1], 0.0)

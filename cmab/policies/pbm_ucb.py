@@ -11,6 +11,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.declared import real
 from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.renamed import former_parameters
 from cmab.rules import compiled_rule
 from cmab.validation import arm_indices, per_arm
 
@@ -54,6 +55,7 @@ def position_based_indices(
         first = end
 
 
+@former_parameters
 @dataclass(frozen=True, eq=False)
 class PBMUCB(CompiledIndexPolicy):
     """Optimism in the position-based model: an item is clicked if its position is looked at and it attracts.
@@ -61,9 +63,9 @@ class PBMUCB(CompiledIndexPolicy):
     Base arms are pairs of an item and a position, with mean ``examination * attraction``. How often positions
     are looked at is known; what items attract is learned from all positions together: an item with N shows,
     S clicks and the sum N' of its examination chances has the bound
-    ``min(S/N' + sqrt(N/N') sqrt(factor ln t / 2 N'), 1)``, and 1 if it was never shown. The oracle is given
-    the bound times the examination chance of the pair's position. Where examination is not known, `CUCB`
-    on the pairs learns each by itself.
+    ``min(S/N' + sqrt(N/N') sqrt(radius_factor ln t / 2 N'), 1)``, and 1 if it was never shown. The oracle is
+    given the bound times the examination chance of the pair's position. Where examination is not known,
+    `CUCB` on the pairs learns each by itself.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ class PBMUCB(CompiledIndexPolicy):
         Probability that the position of each pair is looked at, in (0, 1].
     items : array_like of int, shape (n_arms,), optional
         Item of each pair, numbered from 0; each pair an item of its own if left out.
-    factor : float
+    radius_factor : float
         The ``1 + epsilon`` of the paper, whose bound on the regret asks for more than 1.
 
     Examples
@@ -96,7 +98,7 @@ class PBMUCB(CompiledIndexPolicy):
     examination: ArrayLike = 1.0
     items: ArrayLike | None = None
     _: KW_ONLY
-    factor: float = field(default=1.0, metadata=real(0.0))
+    radius_factor: float = field(default=1.0, metadata=real(0.0))
 
     def rule(self) -> Any:
         return position_based_indices()
@@ -109,5 +111,5 @@ class PBMUCB(CompiledIndexPolicy):
         if len(numbers) != m:
             raise ValueError(f"items must have one number for each of {m} arms, got {len(numbers)}")
         ordered = np.argsort(numbers, kind="stable")
-        scalars = [self.factor, self.oracle.sign]
+        scalars = [self.radius_factor, self.oracle.sign]
         return np.concatenate([scalars, examined, ordered, numbers[ordered]])

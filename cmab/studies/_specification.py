@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cmab.former_arguments import former_arguments
-from cmab.renamed import first_name
+from cmab.renamed import PARAMETERS, first_name, present_name
 from cmab.spelling import nearest
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
 from cmab.studies._registry import class_of
@@ -159,12 +159,14 @@ def classes(value: Any) -> Iterator[str]:
 
 
 def unnamed(value: Any, key: str = "") -> Any:
-    """Return a specification without the names of files, and with the first names of classes.
+    """Return a specification without the names of files, and with the first names of classes and parameters.
 
     Graphs count, and not where they lie. A class that was renamed keeps its results.
     """
     if isinstance(value, Mapping):
-        return {key: "" if key == "file" else unnamed(entry, key) for key, entry in value.items()}
+        first = PARAMETERS.get(present_name(str(value.get("class"))), {})
+        parts = {first.get(key, key): (key, entry) for key, entry in value.items()}
+        return {name: "" if key == "file" else unnamed(entry, key) for name, (key, entry) in parts.items()}
     if isinstance(value, list):
         return [unnamed(entry) if isinstance(entry, Mapping | list) else entry for entry in value]
     return first_name(value) if key == "class" and isinstance(value, str) else value

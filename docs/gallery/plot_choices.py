@@ -19,7 +19,7 @@ rng = np.random.default_rng(1)
 shop = Assortment(revenues=rng.uniform(0.4, 0.6, 12), k=4)
 customers = MultinomialLogit(rng.uniform(0.05, 0.9, 12), shop)
 learners = {"Thompson": CTS(shop), "CUCB": CUCB(shop)}
-learners |= {"MNL-UCB": MNLUCB(shop), "MNL-UCB, factor 1": MNLUCB(shop, factor=1.0)}
+learners |= {"MNL-UCB": MNLUCB(shop), "MNL-UCB, factor 1": MNLUCB(shop, log_factor=1.0)}
 comparison = compare(learners, customers, horizon=4000, replications=4, rng=0)
 
 best = shop.solve(customers.means, 0)

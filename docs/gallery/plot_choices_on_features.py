@@ -22,9 +22,9 @@ features = np.column_stack([directions, np.ones(100)]) / 2**0.5
 shop = Assortment(rng.uniform(0.1, 1.0, 100), k=5)
 customers = MultinomialLogit(np.exp(features @ [1.0, -1.5, 0.5, 1.0, -3.0]), shop)
 learners = {
-    "UCB-MNL, factor 0.1": ContextualMNLUCB(shop, features, factor=0.1),
+    "UCB-MNL, factor 0.1": ContextualMNLUCB(shop, features, radius_factor=0.1),
     "TS-MNL": ContextualMNLTS(shop, features),
-    "MNL-UCB, factor 0.5": MNLUCB(shop, factor=0.5),
+    "MNL-UCB, factor 0.5": MNLUCB(shop, log_factor=0.5),
 }
 comparison = compare(learners, customers, horizon=600, replications=4, rng=0)
 

@@ -35,7 +35,7 @@ class LinearMultinomialLogit(MultinomialLogit):
     >>> from oracles import Assortment
     >>> shop = Assortment([1.0] * 20, k=3, max_attraction=8.0)
     >>> customers = LinearMultinomialLogit([1.0, -1.5], shop)
-    >>> run = simulate(ContextualMNLUCB(shop, dimension=2, factor=0.1), customers, 300, rng=0)
+    >>> run = simulate(ContextualMNLUCB(shop, dimension=2, radius_factor=0.1), customers, 300, rng=0)
     >>> bool(run.regret[0, -1] < 10)
     True
     """

@@ -140,7 +140,7 @@ def learners(place: Carousels, horizon: int) -> dict[str, AnyPolicy]:
             oracle,
             dimension=d,
             norm=100.0,
-            group=group,
+            groups=group,
             prior_mean=np.append(np.zeros(_TASTES), bias),
             covariance="diagonal",
         )

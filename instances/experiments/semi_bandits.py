@@ -76,7 +76,7 @@ def learners(oracle: TopK) -> dict[str, AnyPolicy]:
     return {
         "CTS-B": CTS(oracle),
         # Its variance is factor sigma^2 ln t / (N + 1), and sigma is 1/2.
-        "CL-SG": GaussianCTS(oracle, "shared", factor=4 * GAMMA),
+        "CL-SG": GaussianCTS(oracle, "shared", variance_factor=4 * GAMMA),
         "CombUCB": CUCB(oracle),
         "CTS-G": _WideGaussianCTS(oracle),
         "BG-CTS": GaussianCTS(oracle, "boosted"),

@@ -45,7 +45,7 @@ def rare(n):
 LEARNERS = {
     "hierarchical, in-degree": lambda o, g: HierarchicalCTS(o, g),
     "explored hierarchical means": lambda o, g: ForcedExploration(
-        HierarchicalCTS(o, g, mode="mean"), c=3.0, form="last"
+        HierarchicalCTS(o, g, estimate="mean"), c=3.0, form="last"
     ),
     "CTS shared, Beta(1,30)": lambda o, g: CTS(o, **rare(30), coupling="shared"),
     "hierarchical, one group": lambda o, g: HierarchicalCTS(o, 0 * g),
@@ -53,7 +53,7 @@ LEARNERS = {
 }
 OTHERS = {
     "explored greedy 1/31": lambda o, g: ForcedExploration(Greedy(o, **rare(30)), c=3.0, form="last"),
-    "hierarchical means, in-degree": lambda o, g: HierarchicalCTS(o, g, mode="mean"),
+    "hierarchical means, in-degree": lambda o, g: HierarchicalCTS(o, g, estimate="mean"),
     "CTS shared, Beta(1,10)": lambda o, g: CTS(o, **rare(10), coupling="shared"),
     "CTS, Beta(1,10)": lambda o, g: CTS(o, **rare(10)),
     "CTS, flat": lambda o, g: CTS(o),

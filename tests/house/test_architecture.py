@@ -16,11 +16,10 @@ ALLOWED = {
 }
 # The rooms of `cmab`, from the ground up: a file or a folder imports only from the floors below it.
 FLOORS = [
-    {"namespaces"},
+    {"namespaces", "former_arguments"},
     {
         "arrays",
         "description",
-        "former_arguments",
         "renamed",
         "states",
         "errors",

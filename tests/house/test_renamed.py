@@ -1,4 +1,4 @@
-"""The former names of classes: imports, files, studies and the command know them for one version."""
+"""The former names of classes and parameters: programs, files and studies may use them for one version."""
 
 import pickle
 from contextlib import contextmanager
@@ -11,9 +11,10 @@ import pytest
 import cmab
 from cmab import CUCB, ArmStatistics, Campaign, Greedy, Session, Study
 from cmab.namespaces import FORMER, REPLACED
-from cmab.renamed import up_to_date
+from cmab.renamed import PARAMETERS, up_to_date
+from cmab.saving._fingerprint import fingerprint
 from cmab.studies._registry import class_of
-from oracles import TopK
+from oracles import Assortment, RankedTopK, TopK
 
 ORACLE = TopK(3, 1)
 MAKERS = {
@@ -102,16 +103,61 @@ def test_sessions_and_journals_of_the_former_name_open(former, tmp_path):
 
 
 def test_studies_find_what_was_played_under_the_former_name(tmp_path):
-    def study(name):
+    def study(name, factor):
         environment = {
             "class": "SemiBandit",
             "oracle": "$oracle",
             "arms": {"class": "BernoulliArms", "means": [0.5, 0.1]},
         }
         instance = {"oracle": {"class": "TopK", "n_arms": 2, "k": 1}, "environment": environment}
-        learners = {"learner": {"class": name}}
+        learners = {"one": {"class": name}, "two": {"class": "GaussianCTS", factor: 1.5}}
         return Study({"horizon": 5, "instances": {"two": instance}, "learners": learners})
 
-    with pytest.warns(DeprecationWarning, match="UniformlyRandom is now called RandomPolicy"):
-        study("UniformlyRandom").run(tmp_path)
-    assert not study("RandomPolicy").missing(tmp_path)
+    with pytest.warns(DeprecationWarning, match="is now") as warned:
+        study("UniformlyRandom", "factor").run(tmp_path)
+    said = {str(one.message).partition(";")[0] for one in warned}
+    assert said == {
+        "UniformlyRandom is now called RandomPolicy",
+        "GaussianCTS: `factor` is now `variance_factor`",
+    }
+    assert not study("RandomPolicy", "variance_factor").missing(tmp_path)
+
+
+SHOP = Assortment([1.0, 0.5, 0.8], 2)
+NEEDED = {
+    "BanditOverBandit": {"policy": CUCB(ORACLE), "horizon": 20},
+    "C2UCB": {"oracle": ORACLE, "dimension": 1},
+    "CombLinTS": {"oracle": ORACLE, "dimension": 1},
+    "CombLinUCB": {"oracle": ORACLE, "dimension": 1},
+    "ContextualMNLTS": {"oracle": SHOP, "features": np.eye(3)},
+    "ContextualMNLUCB": {"oracle": SHOP, "features": np.eye(3)},
+    "LogisticTS": {"oracle": ORACLE, "dimension": 1},
+    "MNLTS": {"oracle": SHOP, "horizon": 20},
+    "MNLUCB": {"oracle": SHOP},
+    "PBMUCB": {"oracle": RankedTopK(2, 2), "examination": 0.5},
+}
+VALUES = {"rewards": (0.0, 2.0), "group": [0, 1, 1], "mode": "mean"}
+
+
+@pytest.mark.parametrize(
+    ("name", "present", "former"),
+    [(name, present, former) for name, own in PARAMETERS.items() for present, former in own.items()],
+)
+def test_former_parameters_work(name, present, former):
+    kind, value = getattr(cmab, name), VALUES.get(former, 1.5)
+    needed = NEEDED.get(name, {"oracle": ORACLE})
+    policy = kind(**needed, **{present: value})
+    with pytest.warns(DeprecationWarning, match=f"{name}: `{former}` is now `{present}`"):
+        again = kind(**needed, **{former: value})
+    with pytest.warns(DeprecationWarning, match=f"{name}: `{former}` is now `{present}`"):
+        assert getattr(again, former) == getattr(policy, present) == value
+    assert repr(again) == repr(policy)
+    with pytest.raises(TypeError, match=f"{name} must have one of {present}"):
+        kind(**needed, **{former: value, present: value})
+    # What the version before wrote has the former names.
+    described = fingerprint(policy)["policy"]
+    written = {former if key == present else key: part for key, part in described.items()}
+    assert up_to_date(written) == described
+    pickled = object.__new__(kind)
+    pickled.__setstate__({former if key == present else key: part for key, part in vars(policy).items()})
+    assert repr(pickled) == repr(policy)

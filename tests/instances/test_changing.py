@@ -123,10 +123,10 @@ def test_windows_that_are_none():
     for windows in ([5], [], [0, 5], [5, 3], [2.5, 4], [3, 3]):
         with pytest.raises(ValueError, match="windows"):
             BanditOverBandit(rule, 100, windows=windows)
-    for wrong in ({"horizon": 1}, {"block": 0}, {"rewards": (1.0, 0.0)}):
+    for wrong in ({"horizon": 1}, {"block": 0}, {"reward_range": (1.0, 0.0)}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             BanditOverBandit(**{"policy": rule, "horizon": 100} | wrong)
-    with pytest.raises(ValueError, match="rewards must be given"):
+    with pytest.raises(ValueError, match="reward_range must be given"):
         BanditOverBandit(GaussianCTS(TopK(4, k=2), sigma=0.5, support=None), 100)
     with pytest.raises(ValueError, match="policy must learn ArmStatistics"):
         BanditOverBandit(DiscountedCUCB(TopK(4, k=2)), 100)

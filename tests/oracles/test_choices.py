@@ -17,7 +17,7 @@ RNG = np.random.default_rng
 
 
 def TS(oracle, factor=0.03):
-    return MNLTS(oracle, 4000, factor=factor)
+    return MNLTS(oracle, 4000, deviation_factor=factor)
 
 
 def revenue(chosen, revenues, attractions):
@@ -97,7 +97,7 @@ def mnl_ucb(epochs, m, factor):
 @pytest.mark.slow
 def test_mnl_ucb_is_that_of_the_paper():
     shop = Assortment([1.0, 0.8, 0.9, 0.5], k=2)
-    policy, place, rng = MNLUCB(shop, factor=0.4), MultinomialLogit([0.3, 0.9, 0.5, 0.8], shop), RNG(2)
+    policy, place, rng = MNLUCB(shop, log_factor=0.4), MultinomialLogit([0.3, 0.9, 0.5, 0.8], shop), RNG(2)
     state, epochs, bought = policy.initial_state(), [], {}
     for _ in range(600):
         offered = policy.select(state, rng)
@@ -158,7 +158,7 @@ def test_mnl_ts_is_that_of_the_paper():
 def test_items_share_one_draw_of_the_largest_of_k():
     """Over 2000 runs: Kolmogorov and Smirnov against the law Phi(z)^3, 1e-6; the same z for all items."""
     shop = Assortment(np.ones(3), k=3, max_attraction=1e6)
-    policy = MNLTS(shop, 4000, factor=0.01, max_attraction=1e6)
+    policy = MNLTS(shop, 4000, deviation_factor=0.01, max_attraction=1e6)
     mean, over, drawn = np.array([2.0, 5.0, 9.0]), np.array([400.0, 300.0, 200.0]), []
     width = 0.01 * (np.sqrt(50 * mean * (mean + 1) / over) + 75 * math.sqrt(math.log(12000)) / over)
     for key in range(2000):
@@ -233,7 +233,7 @@ def test_comparisons_are_learned_without_bias():
     assert (np.abs(seen.means - shop.means) <= 5 * errors).all()
 
 
-@pytest.mark.parametrize("policy", [CUCB, CTS, lambda oracle: MNLUCB(oracle, factor=0.3), TS])
+@pytest.mark.parametrize("policy", [CUCB, CTS, lambda oracle: MNLUCB(oracle, log_factor=0.3), TS])
 def test_rules_learn_what_to_offer(policy):
     shop = Assortment([1.0, 0.9, 0.7, 0.6, 0.3], k=2)
     place = MultinomialLogit([0.05, 0.1, 0.9, 0.8, 1.0], shop)
@@ -267,17 +267,17 @@ test_what_is_no_choice_is_refused = refused(
     (lambda: MultinomialLogit([0.1], TopK(1, 1)), "oracle must be an Assortment"),
     (lambda: MultinomialLogit([1.1], Assortment([1.0], 1)), "attraction must"),
     (lambda: MultinomialLogit([0.1, 0.1], Assortment([1.0], 1)), "attraction must"),
-    (lambda: MNLUCB(TopK(3, 1), factor=-1.0), "factor must"),
+    (lambda: MNLUCB(TopK(3, 1), log_factor=-1.0), "log_factor must"),
     (lambda: MNLUCB(TopK(3, 1), max_attraction=math.inf), "max_attraction must"),
     (lambda: MNLTS(Assortment([1.0], 1, max_attraction=3.0), 9), "max_attraction must be that of"),
     (lambda: MNLTS(None, 9), "oracle must be an Oracle, got None"),
     (lambda: MNLUCB(None), "oracle must be an Oracle, got None"),
     (lambda: MNLTS(TopK(3, 1), 0), "horizon must"),
-    (lambda: MNLTS(TopK(3, 1), 9, factor=-1.0), "factor must"),
+    (lambda: MNLTS(TopK(3, 1), 9, deviation_factor=-1.0), "deviation_factor must"),
 )
 
 
-@pytest.mark.parametrize("make", [TS, lambda oracle: MNLUCB(oracle, factor=0.5)])
+@pytest.mark.parametrize("make", [TS, lambda oracle: MNLUCB(oracle, log_factor=0.5)])
 def test_in_the_midst_of_an_epoch_what_is_left_is_chosen_by_all_purchases(make):
     """Items 0 and 1 are in play; once 0 is gone, the offer is the best of the attractions as they are now."""
     shop = Assortment([1.0, 1.0, 0.9, 0.2], k=2)

@@ -40,7 +40,7 @@ MADE = {
     "c2ucb": lambda oracle: C2UCB(oracle, features(oracle), radius=0.5),
     "comblints": lambda oracle: CombLinTS(oracle, features(oracle)),
     "contextual_mnl_ts": lambda oracle: ContextualMNLTS(oracle, features(oracle), ridge=0.5),
-    "contextual_mnl_ucb": lambda oracle: ContextualMNLUCB(oracle, features(oracle), factor=0.3),
+    "contextual_mnl_ucb": lambda oracle: ContextualMNLUCB(oracle, features(oracle), radius_factor=0.3),
     "logisticts": lambda oracle: LogisticTS(oracle, features(oracle), prior_mean=-1.0),
 }
 

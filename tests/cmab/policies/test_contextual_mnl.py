@@ -143,7 +143,7 @@ def learned(policy, n=60):
 def test_bounds_are_those_of_the_paper():
     """In round 61: the utility, and alpha_t of its width, by the inverse of the precision."""
     features, shop = RNG(0).normal(size=(6, 2)) / 4, Assortment(np.ones(6), k=2)
-    policy = ContextualMNLUCB(shop, features, factor=0.4)
+    policy = ContextualMNLUCB(shop, features, radius_factor=0.4)
     state = learned(policy)
     inverse = np.linalg.inv(state.precision[0])
     theta = inverse @ state.moment[0]
@@ -164,7 +164,7 @@ def test_bounds_are_those_of_the_paper():
 def test_draws_are_of_the_posterior():
     """Mean and covariance of 4,000 utilities: five standard errors, and a fifth."""
     features, shop = RNG(0).normal(size=(3, 2)) / 4, Assortment(np.ones(3), k=2)
-    policy, rng = ContextualMNLTS(shop, features, factor=2.0), RNG(9)
+    policy, rng = ContextualMNLTS(shop, features, deviation_factor=2.0), RNG(9)
     state = learned(policy)
     draws = np.array([policy.utilities(state, features, rng) for _ in range(4000)])
     inverse = np.linalg.inv(state.precision[0])
@@ -222,9 +222,9 @@ def test_features_save_most_of_what_learning_each_item_costs():
         features, place = big_shop(seed)
         shop = place.oracle
         rules = (
-            ContextualMNLUCB(shop, features, factor=0.1),
+            ContextualMNLUCB(shop, features, radius_factor=0.1),
             ContextualMNLTS(shop, features),
-            MNLUCB(shop, factor=0.5),
+            MNLUCB(shop, log_factor=0.5),
         )
         lost += [simulate(rule, place, 800, rng=seed).regret[0, -1] for rule in rules]
     assert lost[0] < 0.5 * lost[2] and lost[1] < lost[2], lost
@@ -237,7 +237,7 @@ def test_other_features_in_each_round(rule):
     place = LinearMultinomialLogit(
         [1.0, -1.5], Assortment(np.linspace(0.5, 1.0, 12), k=2, max_attraction=8.0)
     )
-    policy = rule(place.oracle, dimension=2, **({"factor": 0.3} if rule is ContextualMNLUCB else {}))
+    policy = rule(place.oracle, dimension=2, **({"radius_factor": 0.3} if rule is ContextualMNLUCB else {}))
     run = simulate(policy, place, 200, checkpoints=[30, 170, 200], replications=3, rng=0)
     first, late = run.regret[:, 0], run.regret[:, 2] - run.regret[:, 1]
     assert late.sum() < first.sum() / 3
@@ -285,8 +285,8 @@ def test_a_session_sees_features_in_its_context():
 
 test_what_is_no_choice_on_features_is_refused = refused(
     (lambda: ContextualMNLUCB(TopK(3, 1)), "dimension must be given"),
-    (lambda: ContextualMNLUCB(TopK(3, 1), dimension=2, factor=-0.1), "factor must"),
-    (lambda: ContextualMNLTS(TopK(3, 1), dimension=2, factor=0.0), "factor must"),
+    (lambda: ContextualMNLUCB(TopK(3, 1), dimension=2, radius_factor=-0.1), "radius_factor must"),
+    (lambda: ContextualMNLTS(TopK(3, 1), dimension=2, deviation_factor=0.0), "deviation_factor must"),
     (lambda: ContextualMNLTS(TopK(3, 1), np.ones((2, 2))), r"features must have shape \(3, d\)"),
     (lambda: ContextualMNLTS(TopK(3, 1), [[2.0]] * 3), "norms of at most norm=1"),
     (lambda: ContextualMNLTS(TopK(3, 1), dimension=2, ridge=0.0), "ridge must"),

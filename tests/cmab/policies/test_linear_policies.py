@@ -130,13 +130,13 @@ def test_one_hot_features_choose_as_cucb(sense):
     prior = CUCB(oracle, prior_mean=0.0, prior_weight=2.0, radius=LogRadius.tight())
     play([prior, C2UCB(oracle, ONE_HOT, radius=LogRadius.tight(), ridge=2.0)], 150)
     # Arms as groups with a column of ones: the same once more.
-    alone = {"group": np.arange(6), "radius": LogRadius(), "ridge": 1e-12}
+    alone = {"groups": np.arange(6), "radius": LogRadius(), "ridge": 1e-12}
     play([CUCB(oracle), C2UCB(oracle, np.ones((6, 1)), **alone)], 100)
 
 
 def test_one_hot_features_draw_as_gaussian_cts():
     """From one outcome of each arm on: an arm never seen comes first there, and has the prior here."""
-    linear = CombLinTS(ORACLE, ONE_HOT, ridge=1e-12, factor=np.sqrt(1.1))
+    linear = CombLinTS(ORACLE, ONE_HOT, ridge=1e-12, deviation_factor=np.sqrt(1.1))
     gaussian = GaussianCTS(ORACLE, "independent")
     states = [policy.initial_state() for policy in (linear, gaussian)]
     coins, place = np.random.default_rng(1), SemiBandit(BernoulliArms(MEANS), ORACLE)
@@ -217,7 +217,7 @@ def test_features_of_a_ticket_are_those_of_its_round():
 @pytest.mark.parametrize("make", [C2UCB, CombLinUCB, CombLinTS, LogisticTS])
 def test_sessions_are_saved_with_open_tickets(make, tmp_path):
     rng = np.random.default_rng(0)
-    policy = make(ORACLE, dimension=2, group=[0, 0, 0, 1, 1, 1])
+    policy = make(ORACLE, dimension=2, groups=[0, 0, 0, 1, 1, 1])
     session = Session(policy, rng=4)
     for _ in range(5):
         ticket = session.ask(Context(features=rng.random((6, 2)) / 2))
@@ -239,7 +239,7 @@ def test_probabilities_are_within_bounds_for_oracles_that_need_it():
     graph = nx.gnp_random_graph(12, 0.3, seed=1, directed=True)
     oracle = InfluenceMaximization(graph, k=2, epsilon=0.3)
     features = np.random.default_rng(0).normal(size=(oracle.n_arms, 3)) / 4
-    for policy in (CombLinUCB(oracle, features), CombLinTS(oracle, features, factor=5.0)):
+    for policy in (CombLinUCB(oracle, features), CombLinTS(oracle, features, deviation_factor=5.0)):
         assert policy.most_seen == oracle.n_arms
         assert len(Session(policy, rng=0).ask().super_arm) == 2
 
@@ -249,7 +249,7 @@ test_what_is_refused_when_they_are_made = refused(
     ({"dimension": 0}, "dimension must"),
     ({"features": ONE_HOT, "dimension": 6.0}, "dimension must be an integer"),
     ({"dimension": 10**7}, r"dimension must be at most 16384 with 1 group\(s\), .* got 10000000"),
-    ({"dimension": 10**4, "group": range(6)}, r"dimension must be at most 6688 with 6 group\(s\)"),
+    ({"dimension": 10**4, "groups": range(6)}, r"dimension must be at most 6688 with 6 group\(s\)"),
     ({"features": np.ones((5, 2))}, r"features must have shape \(6, d\), got \(5, 2\)"),
     ({"features": np.ones(6)}, r"features must have shape \(6, d\)"),
     ({"features": ONE_HOT, "dimension": 2}, r"features must have shape \(6, 2\), got \(6, 6\)"),
@@ -260,8 +260,8 @@ test_what_is_refused_when_they_are_made = refused(
         "got 7 of arm 0: divide all by it, or say norm=7",
     ),
     ({"features": [["a"]] * 6}, "features must be an array of real numbers"),
-    ({"dimension": 2, "group": [0, 1, 3, 0, 0, 0]}, "group must be one integer for each of 6 arms"),
-    ({"dimension": 2, "group": [0.5] * 6}, "group must be one integer"),
+    ({"dimension": 2, "groups": [0, 1, 3, 0, 0, 0]}, "groups must be one integer for each of 6 arms"),
+    ({"dimension": 2, "groups": [0.5] * 6}, "groups must be one integer"),
     ({"dimension": 2, "ridge": 0.0}, "ridge must"),
     ({"dimension": 2, "norm": 0.0}, "norm must"),
     ({"dimension": 2, "sigma": 0.0}, "sigma must"),
@@ -292,8 +292,8 @@ def test_what_is_refused_in_a_round():
         policy.update(state, Feedback([0], [0.5], pulls=[2]))
     with pytest.raises(ValueError, match="horizon must"):
         CombLinUCB(ORACLE, ONE_HOT, horizon=0)
-    with pytest.raises(ValueError, match="factor must"):
-        CombLinTS(ORACLE, ONE_HOT, factor=0.0)
+    with pytest.raises(ValueError, match="deviation_factor must"):
+        CombLinTS(ORACLE, ONE_HOT, deviation_factor=0.0)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_posteriors_are_those_of_chapelle_and_li(covariance):
     rng = np.random.default_rng(3)
     oracle, group, prior = TopK(8, k=2), np.arange(8) % 2, [0.5, -1.0, -2.0]
     policy = LogisticTS(
-        oracle, dimension=3, group=group, ridge=0.7, prior_mean=prior, covariance=covariance, norm=9
+        oracle, dimension=3, groups=group, ridge=0.7, prior_mean=prior, covariance=covariance, norm=9
     )
     state = policy.initial_state()
     references = [Reference(3, 0.7, prior, covariance == "diagonal") for _ in range(2)]
@@ -88,7 +88,7 @@ def test_indices_are_means_under_one_draw():
     """The same standard normal numbers through the Cholesky factor of the covariance's inverse."""
     oracle = TopK(5, k=2)
     features = np.random.default_rng(0).normal(size=(5, 2)) / 4
-    policy = LogisticTS(oracle, features, prior_mean=[1.0, -2.0], ridge=4.0, factor=0.5)
+    policy = LogisticTS(oracle, features, prior_mean=[1.0, -2.0], ridge=4.0, deviation_factor=0.5)
     indices = policy.indices(policy.initial_state(), features, np.random.default_rng(7))
     z = np.random.default_rng(7).standard_normal(2)
     assert indices == pytest.approx(expit(features @ ([1.0, -2.0] + 0.5 * z / 2.0)))
@@ -97,7 +97,7 @@ def test_indices_are_means_under_one_draw():
 test_what_is_refused = refused(
     ({"prior_mean": [0.0]}, "prior_mean must be a 1-D array of length 2"),
     ({"prior_mean": np.nan}, "prior_mean must"),
-    ({"factor": 0.0}, "factor must"),
+    ({"deviation_factor": 0.0}, "deviation_factor must"),
     ({"covariance": "half"}, "covariance must be one of 'full', 'diagonal'"),
     by=lambda arguments: LogisticTS(TopK(3, k=1), dimension=2, **arguments),
 )

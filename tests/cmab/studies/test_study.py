@@ -414,7 +414,7 @@ def test_the_commands(file, tmp_path, capsys):
 def test_learners_inside_learners_get_the_oracle_too(tmp_path):
     """Behind one and behind two, with the oracle left out as for all learners, or named."""
     kinds = {"CTS": {"coupling": "shared"}, "KLCUCB": {}, "BCUCB": {}, "GaussianCTS": {}, "LLR": {}}
-    kinds |= {"HierarchicalCTS": {"groups": [0, 1, 1, 0], "mode": "mean"}, "RandomPolicy": {}}
+    kinds |= {"HierarchicalCTS": {"groups": [0, 1, 1, 0], "estimate": "mean"}, "RandomPolicy": {}}
     learners = {}
     for name, parameters in kinds.items():
         once = {"class": "ForcedExploration", "policy": {"class": name} | parameters}

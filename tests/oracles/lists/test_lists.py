@@ -224,7 +224,7 @@ test_what_is_no_list_is_refused = refused(
     (lambda: PBMUCB(RankedTopK(3, 2), 0.0), "examination must"),
     (lambda: PBMUCB(RankedTopK(3, 2), 0.5, [0, 1]), "items must have one number"),
     (lambda: PBMUCB(RankedTopK(3, 2), 0.5, [0, 1, 7]), "items must lie in range"),
-    (lambda: PBMUCB(RankedTopK(3, 2), 0.5, factor=-1.0), "factor must"),
+    (lambda: PBMUCB(RankedTopK(3, 2), 0.5, radius_factor=-1.0), "radius_factor must"),
 )
 
 
