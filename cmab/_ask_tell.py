@@ -93,10 +93,11 @@ def check_feedback(
     """Refuse feedback that the ticket cannot have led to."""
     low, high = support or (-LARGEST, LARGEST)
     low, high = max(low, -LARGEST), min(high, LARGEST)
-    more = feedback.pulls, feedback.squares, feedback.costs, feedback.used
     # Nearly all feedback passes here, and nothing is left to ask of its arrays.
-    is_plain = all(part is None for part in more) and are_plain(
-        feedback.arms, feedback.outcomes, MOST_ARMS + 1, low, high
+    is_plain = (
+        (feedback.pulls is None and feedback.squares is None)
+        and (feedback.costs is None and feedback.used is None)
+        and are_plain(feedback.arms, feedback.outcomes, MOST_ARMS + 1, low, high)
     )
     if not is_plain:
         check_told(feedback)

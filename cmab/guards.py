@@ -111,7 +111,7 @@ def _guarded(
         if form is not None and len(args) != takes and form.required <= len(args) <= len(form.names):
             if form.dropped is not None and takes < len(form.names) == len(args):
                 form.dropped(self, args[-1])
-            args = (*args, *(None,) * takes)[:takes]
+            args = args[:takes] if len(args) > takes else (*args, *(None,) * (takes - len(args)))
         if is_metered:
             meter = _metering.ACTIVE.meter
             if meter is not None and meter.oracle is self:
