@@ -31,19 +31,18 @@ class Records:
     @contextmanager
     def up_to_date(self) -> Iterator[Fold[Any]]:
         """Hold the journal, with all that others have written taken in."""
-        with self.lock:
+        with self.lock, self.journal.held():
             if not self._is_whole:
                 # A call was broken off between memory and file: the file counts.
                 self.journal.rewind()
                 self.fold = self._fold()
-            with self.journal.held():
-                self._is_whole = False
-                if new := self.journal.read():
-                    self.fold.extend(new)
-                if not self.fold.events:
-                    raise ValueError(f"{self.path} must be the journal of a campaign, got an empty file")
-                self._is_whole = True
-                yield self.fold
+            self._is_whole = False
+            if new := self.journal.read():
+                self.fold.extend(new)
+            if not self.fold.events:
+                raise ValueError(f"{self.path} must be the journal of a campaign, got an empty file")
+            self._is_whole = True
+            yield self.fold
 
     def _fold(self) -> Fold[Any]:
         """Return an empty fold of the same policy."""

@@ -82,12 +82,12 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         # Whatever folder the process goes to later.
-        self.path = Path(path).absolute()
+        self.path, self._file = Path(path).absolute(), -1
         self.rewind()
 
     def rewind(self) -> None:
         """Read from the beginning next time."""
-        self._offset, self._lines, self._check, self._file = 0, 0, b"", -1
+        self._offset, self._lines, self._check = 0, 0, b""
         #: What the lines so far say, by which the next one is checked.
         self._course = Course()
 
