@@ -56,7 +56,7 @@ def adopt(cls: Any) -> list[str]:
             f"{cls.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
             " arguments in this order",
             DeprecationWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
         setattr(cls, new, through(vars(home)[old], getattr(cls, new)))
         adopted.append(new)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled.forms import Kernel, settle_forms
 from cmab.context import Context
 from cmab.description import described
 from cmab.feedback import Feedback
@@ -76,6 +76,7 @@ class Environment(ABC):
         """Guard the public methods of every subclass against arguments that are none."""
         super().__init_subclass__(**named)
         guard(cls, _TAKES)
+        settle_forms(cls, _FORMS)
 
     def __repr__(self) -> str:
         return described(self)
@@ -217,6 +218,9 @@ _TAKES = {
     "quantile": (_arms, _uniforms),
 }
 guard(Environment, _TAKES)
+# Rules that compiled forms stand for.
+_FORMS = {"kernel": ("play", "quantile", "expected_reward"), "pull_kernel": ("pull", "sample")}
+settle_forms(Environment, _FORMS)
 
 
 def changes(environment: Environment) -> bool:

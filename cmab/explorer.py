@@ -63,12 +63,9 @@ class Explorer(Policy[State]):
     n_arms: int
     sigma: float | None = None
     is_bounded: bool = False
-    #: What the compiled loop does by itself: a subclass that overrides one of these, but not `kernel`, means
-    #: its own method, and is run in Python.
     in_kernel: ClassVar[tuple[str, ...]] = (
         *("select", "step", "is_done", "update", "initial_state", "pulls", "unseen"),
     )
-
     _takes: ClassVar[Takes] = {
         **dict.fromkeys(("step", "critical"), (fits, generator)),
         **dict.fromkeys(

@@ -87,7 +87,7 @@ class Feedback:
             self.__dict__.update(
                 arms=np.array(arms),
                 outcomes=np.array(outcomes),
-                reward=_reward(reward),
+                reward=reward if type(reward) is float and not math.isinf(reward) else _reward(reward),
                 pulls=None,
                 squares=None,
             )
@@ -121,8 +121,8 @@ class Feedback:
         return feedback
 
 
-def are_plain(arms: Any, outcomes: Any, n_arms: int) -> bool:
-    """Return whether these are arrays of a few distinct arms and their outcomes, with nothing to refuse.
+def are_plain(arms: Any, outcomes: Any, n_arms: int, low: float = -LARGEST, high: float = LARGEST) -> bool:
+    """Return whether these are arrays of a few distinct arms and their outcomes, all in ``[low, high]``.
 
     This is asked in every round, and on so few entries plain Python is the faster one.
     """
@@ -134,7 +134,8 @@ def are_plain(arms: Any, outcomes: Any, n_arms: int) -> bool:
     ordered = sorted(arms.tolist())
     if ordered[0] < 0 or ordered[-1] >= n_arms or len(set(ordered)) < len(ordered):
         return False
-    return lie_in(outcomes.tolist(), -LARGEST, LARGEST)
+    values = outcomes.tolist()
+    return low <= min(values) and max(values) <= high and not math.isnan(sum(values))
 
 
 def lie_in(numbers: list[float], low: float, high: float) -> bool:
@@ -211,8 +212,6 @@ def _resources(costs: ArrayLike | None, used: ArrayLike | None, n_arms: int) -> 
 
 
 def _reward(value: object) -> float:
-    if type(value) is float and math.isfinite(value):
-        return value
     try:
         if isinstance(value, str | bytes | bool | np.bool_):  # which float() would take
             raise TypeError
@@ -246,13 +245,10 @@ def check_told(feedback: Feedback) -> None:
     """Check again what the constructor checked: somebody may have written to it, or made it unchecked."""
     if feedback.costs is not None or feedback.used is not None:
         _resources(feedback.costs, feedback.used, len(feedback.arms))
-    if feedback.pulls is None and feedback.squares is None:
-        if are_plain(feedback.arms, feedback.outcomes, MOST_ARMS + 1):
-            return
-        check_arrays(feedback)  # outcomes are looked at where they are used
-        arm_indices("feedback.arms", feedback.arms, MOST_ARMS + 1)
-        return
     check_arrays(feedback)
+    if feedback.pulls is None and feedback.squares is None:
+        arm_indices("feedback.arms", feedback.arms, MOST_ARMS + 1)
+        return  # outcomes are looked at where they are used
     Feedback(feedback.arms, feedback.outcomes, pulls=feedback.pulls, squares=feedback.squares)
     _reward(feedback.reward)
 

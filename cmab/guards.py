@@ -91,8 +91,9 @@ def _guarded(
     code = method.__code__
     own = code.co_varnames[1 : code.co_argcount]
     takes = len(own) if form is None else _taken(cls, method, form)
-    steps = [(i, check) for i, check in enumerate(checks) if check not in (None, generator)]
-    place = checks.index(generator) if generator in checks else sys.maxsize
+    steps = [(i, check) for i, check in enumerate(checks) if check and check not in _GENERATORS]
+    place = next((i for i, check in enumerate(checks) if check in _GENERATORS), sys.maxsize)
+    is_optional = generator_or_none in checks
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **named: Any) -> Any:
@@ -104,8 +105,9 @@ def _guarded(
                 # The tuple is made anew only where a check has converted something.
                 if value is not args[i]:
                     args = (*args[:i], value, *args[i + 1 :])
-        if place < len(args) and type(args[place]) is not np.random.Generator:
-            args = (*args[:place], generator(self, args[place], args), *args[place + 1 :])
+        if place < len(args) and type(rng := args[place]) is not np.random.Generator:
+            rng = rng if rng is None and is_optional else generator(self, rng, args)
+            args = (*args[:place], rng, *args[place + 1 :])
         if form is not None and len(args) != takes and form.required <= len(args) <= len(form.names):
             if form.dropped is not None and takes < len(form.names) == len(args):
                 form.dropped(self, args[-1])
@@ -165,3 +167,6 @@ def generator(_: object, rng: Any, __: object) -> np.random.Generator:
 def generator_or_none(_: object, rng: Any, __: object) -> np.random.Generator | None:
     """Return `rng` if it is a generator or None, which draws nothing; the one of a seed otherwise."""
     return rng if rng is None else generator(_, rng, __)
+
+
+_GENERATORS = generator, generator_or_none

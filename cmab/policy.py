@@ -13,7 +13,7 @@ import numpy as np
 
 from cmab._old_verbs import OldVerbs, adopt
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled.forms import Kernel, settle_forms
 from cmab.context import Context
 from cmab.declared import Declared
 from cmab.description import described
@@ -87,6 +87,9 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
     support: tuple[float, float] | None = None
     learns: ClassVar[bool] = True
     may_rest: ClassVar[bool] = False
+    #: What the compiled loop does by itself: a subclass that overrides one of these, but not `kernel`, means
+    #: its own method, and is run in Python.
+    in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
     #: By method, the checks of its arguments, in order: those of all classes above, and of the class itself.
     _takes: ClassVar[Takes] = {}
 
@@ -98,6 +101,7 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         cls._takes = {name: checks for base in reversed(cls.__mro__) for name, checks in _own_table(base)}
         guard(cls, cls._takes, VERBS)
         guard(cls, {name: cls._takes[name] for name in adopt(cls)}, VERBS)
+        settle_forms(cls, {"kernel": cls.in_kernel})
 
     def __post_init__(self) -> None:
         """Check the declared parameters, and that the oracle is one."""
@@ -240,8 +244,12 @@ def fits(policy: Any, state: Any, _: object) -> Any:
     Compiled code goes by them.
     """
     if isinstance(state, ArmStatistics):
-        state.check_layout()
-        n_arms, memory = _sizes(policy)
+        if not state.is_laid_out:
+            state.check_layout()
+        try:  # asked in every step, so remembered
+            n_arms, memory = _SIZES[policy]
+        except (KeyError, TypeError):  # a policy of somebody's that has no hash
+            n_arms, memory = _sizes(policy)
         if len(state.means) != n_arms:
             raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
         if len(state.memory) != memory:
@@ -257,17 +265,12 @@ def draws_to_learn(policy: AnyPolicy) -> bool:
 
 
 def _sizes(policy: Any) -> tuple[int, int]:
-    """Return how many arms a rule has, and how much it keeps in mind; asked in every step, so remembered."""
-    try:
-        sizes = _SIZES.get(policy)
-    except TypeError:  # a policy of somebody's that has no hash
-        sizes = None
-    if sizes is None:
-        n_arms = getattr(policy, "n_arms", None)
-        n_arms = policy.oracle.n_arms if n_arms is None else n_arms
-        sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
-        with suppress(TypeError):
-            _SIZES[policy] = sizes
+    """Return how many arms a rule has, and how much it keeps in mind, remembered if it has a hash."""
+    n_arms = getattr(policy, "n_arms", None)
+    n_arms = policy.oracle.n_arms if n_arms is None else n_arms
+    sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
+    with suppress(TypeError):
+        _SIZES[policy] = sizes
     return sizes
 
 
@@ -302,7 +305,6 @@ Policy._takes = {
     "select": (fits, generator, None),
     "update": (fits, None, None, generator_or_none),
     "is_done": (fits,),
-    "reserve": (fits,),
     "propensity": (fits,),
 }
 guard(Policy, Policy._takes, VERBS)

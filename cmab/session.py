@@ -176,7 +176,8 @@ class Session(Generic[State]):
         TypeError
             If `context` is no `Context`.
         """
-        check_context(context, self.policy)
+        if context is not None:
+            check_context(context, self.policy)
         with self._lock:
             before = position_of(self.rng)
             try:
@@ -419,8 +420,9 @@ class Session(Generic[State]):
         """Take over an open ticket that a file tells of."""
         if type(pulls) is not int or pulls != 1:
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
-        arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy)[0])
-        check_context(context, self.policy)
+        arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy))
+        if context is not None:
+            check_context(context, self.policy)
         ticket = self._ticket(number, arms, pulls, context)
         if gone != 0:
             ticket = replace(ticket, gone=integer("entries that are gone", gone, 0))

@@ -126,7 +126,12 @@ class ArmStatistics:
         """
         from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
 
-        self._check_feedback(feedback)
+        if (
+            type(feedback) is not Feedback
+            or feedback.pulls is not None
+            or not are_plain(feedback.arms, feedback.outcomes, len(self.means))
+        ):
+            self._check_feedback(feedback)
         arms, outcomes, n = feedback.arms, feedback.outcomes, len(feedback.arms)
         learned = (self.counters, self.means, self.deviations)
         with _WRITING:
@@ -234,6 +239,19 @@ class ArmStatistics:
         merged.rounds = self.rounds + other.rounds
         return merged
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether compiled code can be called with the arrays; asked in every round."""
+        counters, means, deviations, memory = self.counters, self.means, self.deviations, self.memory
+        try:  # numpy has one object for each plain dtype, and `is` needs no call
+            return (
+                (means.dtype is _REAL and deviations.dtype is _REAL and memory.dtype is _REAL)
+                and (counters.dtype is _INTEGER and counters.flags.carray and memory.flags.carray)
+                and (means.flags.carray and deviations.flags.carray)
+            )  # fmt: skip
+        except AttributeError:
+            return False
+
     def check_layout(self) -> None:
         """Refuse arrays that compiled code cannot be called with: others than it was compiled for.
 
@@ -242,16 +260,6 @@ class ArmStatistics:
         ValueError
             If one is of another type, read-only, not in the byte order of the machine or not contiguous.
         """
-        counters, means, deviations, memory = self.counters, self.means, self.deviations, self.memory
-        try:  # Asked in every round: numpy has one object for each plain dtype, and `is` needs no call.
-            if (
-                (means.dtype is _REAL and deviations.dtype is _REAL and memory.dtype is _REAL)
-                and (counters.dtype is _INTEGER and counters.flags.carray and memory.flags.carray)
-                and (means.flags.carray and deviations.flags.carray)
-            ):  # fmt: skip
-                return
-        except AttributeError:
-            pass
         for name, dtype in zip(_ARRAYS, (_INTEGER, _REAL, _REAL, _REAL), strict=True):
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.carray:
@@ -265,8 +273,6 @@ class ArmStatistics:
         if not isinstance(feedback, Feedback):
             raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
         arms, outcomes = feedback.arms, feedback.outcomes
-        if feedback.pulls is None and are_plain(arms, outcomes, self.n_arms):
-            return
         check_arrays(feedback)
         if not arms.shape[0]:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,22 +82,32 @@ class ExplorerKernel(NamedTuple):
     parameters: tuple[Any, ...]
 
 
-def compiled_form(thing: Any, *rules: str, form: str = "kernel") -> Any:
+def compiled_form(thing: Any, form: str = "kernel") -> Any:
     """Return ``thing.kernel()`` (or what another method `form` returns), or None unless that is current."""
-    return getattr(thing, form)() if is_current(thing, *rules, form=form) else None
+    return getattr(thing, form)() if is_current(thing, form) else None
 
 
-def is_current(thing: Any, *rules: str, form: str) -> bool:
-    """Return whether `thing` has a method `form`, and no subclass changed one of `rules` but not it.
+def is_current(thing: Any, form: str) -> bool:
+    """Return whether `thing` has a method `form`, and no subclass changed a rule in it but not the form.
 
     Those who override ``indices`` of a compiled policy mean their own rule, not the compiled one.
     """
-    lineage = type(thing).__mro__
-    depth = {name: _first(lineage, name) for name in (form, *rules)}
-    own = depth[form]
-    if own is None or any(d is not None and d < own for d in depth.values()):
+    if not hasattr(thing, form) or form in type(thing).stale_forms:
         return False
-    return not any(rule in getattr(thing, "__dict__", ()) for rule in rules)
+    return not type(thing).forms[form] & getattr(thing, "__dict__", {}).keys()
+
+
+def settle_forms(cls: Any, forms: Mapping[str, Iterable[str]]) -> None:
+    """Note for a new class which compiled forms stand for which rules, and which of them are stale."""
+    cls.forms = {form: frozenset(rules) for form, rules in forms.items()}
+    homes = [vars(base) for base in cls.__mro__]
+    cls.stale_forms = frozenset(form for form, rules in cls.forms.items() if _is_stale(homes, form, rules))
+
+
+def _is_stale(homes: list[Any], form: str, rules: frozenset[str]) -> bool:
+    """Return whether a rule stands in a class below the one that has the form."""
+    below = next((i for i, names in enumerate(homes) if form in names), 0)
+    return any(rules & names.keys() for names in homes[:below])
 
 
 def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArray]:
@@ -108,7 +118,3 @@ def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArr
     answers, sizes = np.empty((rows, max(n_arms, n_choices)), np.int64), np.empty(rows, np.int64)
     solve_each(kernel.function, kernel.integers, kernel.reals, np.ascontiguousarray(means), answers, sizes)
     return [answer[:size] for answer, size in zip(answers, sizes, strict=True)]
-
-
-def _first(lineage: tuple[type, ...], name: str) -> int | None:
-    return next((i for i, cls in enumerate(lineage) if name in vars(cls)), None)

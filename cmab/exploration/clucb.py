@@ -125,7 +125,7 @@ class _CLUCBRule(SamplingExplorer):
         from cmab.compiled._kernels_exploration import Arguments
         from cmab.exploration._kernels_clucb import explore_oracle
 
-        oracle: Kernel | None = compiled_form(self.oracle, "solve")
+        oracle: Kernel | None = compiled_form(self.oracle)
         if oracle is None or self.growth > 0.0:
             return None
         arguments = Arguments(oracle.integers, oracle.reals), Arguments(*self._rule)

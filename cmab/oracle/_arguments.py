@@ -13,7 +13,7 @@ from cmab.validation import arm_indices, check_vector, real_array
 
 def finite_means(oracle: Any, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
     """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
-    array = real_array("means", means)
+    array = means if type(means) is np.ndarray and means.dtype == np.float64 else real_array("means", means)
     check_vector("means", array, oracle.n_arms, low, high)
     return array
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel, compiled_form, solve_rows
+from cmab.compiled.forms import Kernel, compiled_form, settle_forms, solve_rows
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import guard, unguarded
@@ -20,6 +20,8 @@ from cmab.validation import arm_indices, check_name, check_vector, listed, real_
 
 Sense = Literal["max", "min"]
 
+# Rules that compiled forms stand for.
+_FORMS = {"kernel": ("solve",), "solve_batch": ("solve",)}
 # What a class declares by a method of its own, unless its body says otherwise.
 _DECLARED_BY = {
     "is_feasible": ("has_membership", True),
@@ -105,6 +107,7 @@ class Oracle(ABC):
         """
         super().__init_subclass__(**named)
         guard(cls, TAKES, metered=METERED)
+        settle_forms(cls, _FORMS)
         for method, (capability, value) in _DECLARED_BY.items():
             # By the class that defines the method, so that a subclass need not say
             # it again, and may say otherwise.
@@ -397,17 +400,12 @@ class Oracle(ABC):
             raise ValueError(f"{name} must be feasible for {self!r}, got {chosen.tolist()}")
         return chosen
 
-    def _check_means(self, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
-        """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
-        return finite_means(self, means, low, high)
-
-    def _check_available(self, available: ArrayLike) -> BoolArray:
-        """Return `available`, refused unless it is an array of `n_choices` booleans."""
-        return entries_available(self, available)
+    _check_means = finite_means
+    _check_available = entries_available
 
     def _solve_compiled(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         """Return `solve_batch` by the compiled rule if any, for oracles that take all finite means."""
-        compiled = compiled_form(self, "solve")
+        compiled = compiled_form(self)
         if compiled is None:
             return Oracle.solve_batch(self, means, rng)
         # The compiled form looks at no number: nan would pass for a mean.
@@ -424,6 +422,7 @@ class Oracle(ABC):
 
 
 guard(Oracle, TAKES, metered=METERED)
+settle_forms(Oracle, _FORMS)
 
 
 def require_oracle(oracle: object) -> None:

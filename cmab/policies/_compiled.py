@@ -65,13 +65,13 @@ class CompiledIndexPolicy(IndexPolicy):
         """Return one index for each base arm, shape (n_arms,)."""
         # Rejection sampling never ends with nan, and rules read as many parameters as the oracle has arms.
         check_vector("stats.means", stats.means, self.oracle.n_arms)
-        out, rule = np.empty(stats.n_arms), self.rule()
+        out, rule = np.empty(len(stats.means)), self.rule()
         source: np.random.Generator | None = rng
         if not self.is_random:
             from cmab.compiled._kernels_signatures import without_generator
 
             rule, source = without_generator(rule), None
-        learned = (stats.counts, stats.means, stats.deviations, stats.memory)
+        learned = (stats.counters, stats.means, stats.deviations, stats.memory)
         # Rounds are counted from 1, and this one is not in `rounds` yet.
         rule(*learned, stats.rounds + 1, self._reals, source, out)
         return out

@@ -80,7 +80,7 @@ def replicate_group(
 
 def _compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
     """Return the compiled policy and environment around an oracle whose fastest form is `solve_batch`."""
-    if not is_current(policy.oracle, "solve", form="solve_batch"):
+    if not is_current(policy.oracle, "solve_batch"):
         return None
     compiled = compiled_run(policy, environment)
     return compiled if compiled and compiled.oracle is None else None

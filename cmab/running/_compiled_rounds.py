@@ -41,9 +41,9 @@ def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | N
     """
     if not isinstance(policy, IndexPolicy) or environment.context is not None or changes(environment):
         return None
-    index = compiled_form(policy, "indices", "select", "update", "initial_state")
-    play = compiled_form(environment, "play", "expected_reward")
-    return CompiledRun(index, compiled_form(policy.oracle, "solve"), play) if index and play else None
+    index = compiled_form(policy)
+    play = compiled_form(environment)
+    return CompiledRun(index, compiled_form(policy.oracle), play) if index and play else None
 
 
 @contextmanager

@@ -62,8 +62,8 @@ class CompiledExploration(NamedTuple):
 
 def compiled_exploration(explorer: AnyExplorer, environment: Environment) -> CompiledExploration | None:
     """Return the compiled forms, or none if the explorer or the environment has only its Python form."""
-    arms: Kernel | None = compiled_form(environment, "pull", "sample", form="pull_kernel")
-    rule: ExplorerKernel | None = compiled_form(explorer, *explorer.in_kernel) if arms else None
+    arms: Kernel | None = compiled_form(environment, "pull_kernel")
+    rule: ExplorerKernel | None = compiled_form(explorer) if arms else None
     return CompiledExploration(rule, arms) if rule and arms else None
 
 

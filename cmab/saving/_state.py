@@ -143,7 +143,10 @@ def copied(state: Any) -> Any:
     twin = object.__new__(kind)
     parts = twin.__dict__
     for name, part in state.__dict__.items():
-        parts[name] = part if type(part) in _ATOMS else copied(part)
+        if type(part) is np.ndarray and not part.dtype.hasobject:
+            parts[name] = part.copy()
+        else:
+            parts[name] = part if type(part) in _ATOMS else copied(part)
     return twin
 
 

@@ -202,7 +202,7 @@ def check_batch(subject: Subject) -> Finding:
 
 def check_compiled(subject: Subject) -> None:
     """The compiled form of `solve`, if there is one, gives its answers."""
-    kernel = compiled_form(subject.oracle, "solve")
+    kernel = compiled_form(subject.oracle)
     if kernel is None:
         return
     problems = np.array(subject.some())

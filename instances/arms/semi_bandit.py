@@ -88,11 +88,11 @@ class SemiBandit(Environment):
         return Feedback(shown.arms, shown.outcomes, reward=reward)
 
     def kernel(self) -> Kernel | None:
-        compiled: Kernel | None = compiled_form(self.arms, "play", "quantile", "expected_reward")
+        compiled: Kernel | None = compiled_form(self.arms)
         return compiled
 
     def pull_kernel(self) -> Kernel | None:
-        compiled: Kernel | None = compiled_form(self.arms, "pull", "sample", form="pull_kernel")
+        compiled: Kernel | None = compiled_form(self.arms, "pull_kernel")
         return compiled
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:

@@ -75,7 +75,7 @@ def test_all_loops_give_the_same_run(case, sense, arms):
 @pytest.mark.parametrize("make", [CUCB, CTS, LLR])
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_compiled_oracles_give_the_same_run(case, make):
-    if not isinstance(case.make(), LinearOracle) or compiled_form(case.make(), "solve") is None:
+    if not isinstance(case.make(), LinearOracle) or compiled_form(case.make()) is None:
         pytest.skip("no compiled form")
     runs = []
     for bandit in (SemiBandit, SemiBandit, PlainBandit):
@@ -103,7 +103,7 @@ def test_cucb_on_top_k_is_fused():
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_threads_do_not_share_scratch_space(case):
     oracle = case.make()
-    if not isinstance(oracle, LinearOracle) or compiled_form(oracle, "solve") is None:
+    if not isinstance(oracle, LinearOracle) or compiled_form(oracle) is None:
         pytest.skip("not on the compiled path")
     environment = SemiBandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
     one, two = (simulate(CUCB(oracle), environment, 3000, replications=8, rng=1, n_jobs=n) for n in (1, 2))
@@ -299,7 +299,7 @@ def test_an_oracle_may_keep_what_it_was_asked():
 def test_both_forms_of_an_oracle_agree(case):
     """The compiled rule gives the very answer of `solve`, on random and on tied means."""
     oracle = case.make()
-    form = compiled_form(oracle, "solve")
+    form = compiled_form(oracle)
     if form is None:
         pytest.skip("only a Python form")
     rng, out = np.random.default_rng(0), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
@@ -332,7 +332,7 @@ def test_many_problems_at_once_are_checked_like_one():
 def test_the_oracles_that_promise_a_compiled_form_have_one():
     promised = {"TopK", "UniformMatroid", "PartitionMatroid", "LaminarMatroid", "GraphicMatroid"}
     promised |= {"ShortestPath", "MaxCoverage"}
-    compiled = {type(case.make()).__name__ for case in ORACLES if compiled_form(case.make(), "solve")}
+    compiled = {type(case.make()).__name__ for case in ORACLES if compiled_form(case.make())}
     assert promised <= compiled
 
 
@@ -371,7 +371,7 @@ def ask_again(solve, means, integers, reals, out, calls):
 def test_a_compiled_oracle_allocates_nothing(case):
     """As many allocations of compiled code for 600 calls as for 100."""
     oracle, made = case.make(), []
-    form = compiled_form(oracle, "solve")
+    form = compiled_form(oracle)
     if form is None:
         pytest.skip("no compiled form")
     # As long as the loop's buffer.
