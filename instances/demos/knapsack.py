@@ -56,7 +56,9 @@ def knapsack(*, projects: int = 40, budget: int = 100, rng: int = 0) -> Problem:
     def draw(chosen: IntArray) -> Any:
         title = f"{prices[chosen].sum()} of {budget} spent"
         labels = {"xlabel": "Price", "ylabel": "True chance of success"}
-        return draw_worth(prices.astype(np.float64), chances, chosen, best, word="Chosen", title=title, **labels)
+        return draw_worth(
+            prices.astype(np.float64), chances, chosen, best, word="Chosen", title=title, **labels
+        )
 
     told = [f"{count:,} projects at prices of {prices.min()} to {prices.max()}; {budget:,} are to be spent"]
     return Problem(
