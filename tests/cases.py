@@ -690,7 +690,7 @@ ORACLES = [
         ),
         lambda: combinations(range(4), 1),
         trials=20,
-        slow="smoothness",
+        slow="smoothness guarantee determinism layout batch buffer monotonicity growth",
     ),
     OracleCase(
         "uniform_matroid", lambda: UniformMatroid(5, 2, sense="min"), lambda: combinations(range(5), 2)
@@ -718,7 +718,9 @@ JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
 UNIFORM = {"hybrid", "top_rank"}
 ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
-    PolicyCase("aescb", lambda oracle: ESCB(oracle, tolerance=None)),
+    PolicyCase(
+        "aescb", lambda oracle: ESCB(oracle, tolerance=None), slow="runs growth memory learning determinism"
+    ),
     PolicyCase(
         "banditoverwindows",
         lambda oracle: BanditOverBandit(
@@ -760,12 +762,14 @@ POLICIES = [
     ),
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
-    PolicyCase("escb", ESCB, slow="runs"),
+    PolicyCase("escb", ESCB, slow="runs growth memory learning determinism"),
     PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
     PolicyCase(
         "explored", lambda oracle: ForcedExploration(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))
     ),
-    PolicyCase("explored_last", lambda oracle: ForcedExploration(CTS(oracle), c=1.0, form="last")),
+    PolicyCase(
+        "explored_last", lambda oracle: ForcedExploration(CTS(oracle), c=1.0, form="last"), slow="runs"
+    ),
     PolicyCase("ftpl", FTPL, slow="runs"),
     PolicyCase("gaussiancts", GaussianCTS),
     PolicyCase("gaussiancts_boosted", lambda oracle: GaussianCTS(oracle, coupling="boosted")),
@@ -784,25 +788,27 @@ POLICIES = [
     PolicyCase("hybrid", HybridFTRL),
     PolicyCase("hybrid_cucb", _hybrid_cucb),
     PolicyCase("klcucb", KLCUCB),
-    PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1)),
+    PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1), slow="runs"),
     PolicyCase("llr", LLR),
     PolicyCase(
         "logisticts",
         lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
         slow="runs",
     ),
-    PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, deviation_factor=0.02)),
-    PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, log_factor=0.5)),
-    PolicyCase("olsucb", OLSUCB, slow="runs"),
-    PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9)),
-    PolicyCase("primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000)),
+    PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, deviation_factor=0.02), slow="runs"),
+    PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, log_factor=0.5), slow="runs"),
+    PolicyCase("olsucb", OLSUCB, slow="runs growth memory learning determinism"),
+    PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9), slow="runs"),
+    PolicyCase(
+        "primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000), slow="runs"
+    ),
     PolicyCase("random", RandomPolicy),
     PolicyCase("rarely_switching", RarelySwitchingCUCB),
     PolicyCase(
         "restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False), slow="runs"
     ),
     PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01), slow="runs"),
-    PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7)),
+    PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7), slow="runs"),
 ]
 
 # Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
@@ -912,7 +918,7 @@ EXPLORERS = [
     ExplorerCase("lucb1", lambda: cmab.LUCB1(4, 2, delta=0.1), 0.1),
     ExplorerCase("kl_lucb", lambda: cmab.KLLUCB(4, 2, delta=0.1), 0.1),
     ExplorerCase("kl_lucb_heuristic", lambda: cmab.KLLUCB(4, 2, delta=0.1, mode="heuristic")),
-    ExplorerCase("bernstein_lucb", lambda: cmab.BernsteinLUCB(4, 2, delta=0.1), 0.1),
+    ExplorerCase("bernstein_lucb", lambda: cmab.BernsteinLUCB(4, 2, delta=0.1), 0.1, slow="papers"),
     ExplorerCase("student_lucb", lambda: cmab.StudentLUCB(4, 2, delta=0.1, epsilon=0.05), 0.1),
     ExplorerCase("lucb1_halving", lambda: cmab.LUCB1Halving(4, 2, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("lil_lucb", lambda: cmab.LilLUCB(4, 1, delta=0.1), 0.1),
@@ -921,21 +927,27 @@ EXPLORERS = [
     ExplorerCase("lil_ucb", lambda: cmab.LilUCB(4, delta=0.1), 0.1),
     ExplorerCase("lil_ucb_heuristic", lambda: cmab.LilUCB(4, delta=0.1, mode="heuristic"), 0.1),
     ExplorerCase("lil_clucb", lambda: cmab.LilCLUCB(TopK(4, 2), delta=0.1), 0.1),
-    ExplorerCase("clucb", lambda: cmab.CLUCB(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1), 0.1),
-    ExplorerCase("clucb_top_k", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1), 0.1),
+    ExplorerCase(
+        "clucb", lambda: cmab.CLUCB(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1), 0.1, slow="places"
+    ),
+    ExplorerCase("clucb_top_k", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1), 0.1, slow="places"),
     ExplorerCase(
         "super_arm_glr",
         lambda: cmab.SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
         0.1,
+        slow="errors places",
     ),
     ExplorerCase(
         "super_arm_glr_listed",
         lambda: cmab.SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
         0.1,
+        slow="errors places",
     ),
-    ExplorerCase("clucb_batches", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1, growth=0.2), 0.1),
+    ExplorerCase(
+        "clucb_batches", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1, growth=0.2), 0.1, slow="errors places"
+    ),
     ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),
-    ExplorerCase("ugapec_v", lambda: cmab.UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1),
+    ExplorerCase("ugapec_v", lambda: cmab.UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1, slow="places"),
     ExplorerCase("ugapec_bandits", lambda: cmab.UGapEc((2, 2), 1, delta=0.1, epsilon=0.1), 0.1),
     ExplorerCase("mixture", lambda: cmab.BestKGLR(4, 2, delta=0.1), 0.1),
     ExplorerCase(
@@ -951,7 +963,7 @@ EXPLORERS = [
         "track_and_stop_coins",
         lambda: cmab.TrackAndStop(4, delta=0.1, family="bernoulli", growth=0.02),
         0.1,
-        slow="places papers",
+        slow="errors places papers",
     ),
     ExplorerCase("track_and_stop_k", lambda: cmab.TrackAndStop(4, k=2, delta=0.1), 0.1),
     ExplorerCase("halving", lambda: cmab.Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
@@ -965,8 +977,8 @@ EXPLORERS = [
     ExplorerCase("sequential_halving", lambda: cmab.SequentialHalving(4, budget=200)),
     ExplorerCase("successive_rejects", lambda: cmab.SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
-    ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0)),
-    ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200)),
+    ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),
+    ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200), slow="places"),
     ExplorerCase("ucbe_adaptive", lambda: cmab.UCBE(4, budget=200)),
     ExplorerCase("gape", lambda: cmab.GapE((2, 2), budget=200, a=2.0)),
     ExplorerCase("ucbe", lambda: cmab.UCBE(4, budget=200, a=2.0)),

@@ -24,7 +24,8 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 # Pages that play or check for seconds.
-SLOW = {"changing", "lists", "rounds", "your-own-explorer", "your-own-oracle"}
+SLOW = {"changing", "compare", "influence", "lists", "rounds", "which-rule"}
+SLOW |= {f"your-own-{kind}" for kind in ("explorer", "oracle", "policy")}
 ROWS = [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW), id=page.stem) for page in PAGES]
 
 
