@@ -31,8 +31,10 @@ types: Any = numba.types
 IS_COMPILING = not _config.DISABLE_JIT
 # Division by zero gives inf or nan as in numpy: the check for it would keep loops from being vectorised.
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
-# The one option of numba's that is none of its public ones; a numba that has it no longer is only slower.
+# Two options that numba does not document; a numba without them is only slower. What only kernels and
+# Python call needs no entry for C, which takes time to compile.
 _LEAN = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
+_INNER = {"no_cfunc_wrapper": True} if hasattr(CPUTargetOptions, "no_cfunc_wrapper") else {}
 
 
 def kernel(function: Any) -> Any:
@@ -41,7 +43,7 @@ def kernel(function: Any) -> Any:
     The interpreter lock is released while a kernel runs. With ``NUMBA_DISABLE_JIT=1`` the function comes
     back as it is.
     """
-    return _compiled(function)
+    return _compiled(function, **_INNER)
 
 
 def lean_kernel(function: Any) -> Any:
@@ -49,7 +51,7 @@ def lean_kernel(function: Any) -> Any:
 
     numba then does not count references to its arguments, which takes longer than a short rule itself.
     """
-    return _compiled(function, **_LEAN)
+    return _compiled(function, **_INNER, **_LEAN)
 
 
 def typed_kernel(signature: Any, *, is_lean: bool = True) -> Callable[[Any], Any]:
@@ -72,7 +74,7 @@ def typed_kernel(signature: Any, *, is_lean: bool = True) -> Callable[[Any], Any
 
 def loop_kernel(signature: Any, *, is_lean: bool = False) -> Callable[[Any], Any]:
     """Return a decorator for functions that take rules as arguments."""
-    return lambda function: _compiled(function, signature, **(_LEAN if is_lean else {}))
+    return lambda function: _compiled(function, signature, **_INNER, **(_LEAN if is_lean else {}))
 
 
 def is_ours(function: Callable[..., object]) -> bool:
