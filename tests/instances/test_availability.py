@@ -134,7 +134,7 @@ def test_joint_optimism_is_for_what_is_available(rule):
         else:
             worth = [state.means[other].sum() + np.sqrt(widths[other].sum()) for other in left]
             own = state.means[arms].sum() + np.sqrt(widths[arms].sum())
-            assert own >= max(worth) - policy.tolerance(t) - 1e-9
+            assert own >= max(worth) - policy.tolerance_in(t) - 1e-9
         session.tell(Feedback(ticket, (rng.random(len(arms)) < 0.2 + 0.1 * arms).astype(float)))
 
 

@@ -16,7 +16,7 @@ from oracles import MostReliablePath, PuLPOracle
 
 SMALLEST = 5e-324
 CASES = [case for case in ORACLES if case.super_arms is not None]
-LINEAR = [case for case in CASES if isinstance(case.make(), LinearOracle)]
+LINEAR = [case for case in CASES if case.make().is_linear]
 
 
 def of_all_sizes(n, rng):
@@ -38,7 +38,7 @@ def of_all_sizes(n, rng):
 def worth(oracle, super_arm, means):
     """Return the exact value of a super arm; of rewards that are no sum or product, the oracle's own."""
     arms = [int(arm) for arm in super_arm]
-    if isinstance(oracle, LinearOracle):
+    if oracle.is_linear:
         return sum((Fraction(float(means[arm])) for arm in arms), Fraction(0))
     if isinstance(oracle, MostReliablePath):
         return math.prod(Fraction(float(means[arm])) for arm in arms)
@@ -50,7 +50,7 @@ def slack(oracle, means, best):
     largest = Fraction(float(np.abs(means).max(initial=0.0)))
     if isinstance(oracle, PuLPOracle):
         return Fraction(1e-12) * oracle.n_arms * largest
-    if isinstance(oracle, LinearOracle):
+    if oracle.is_linear:
         return Fraction(oracle.n_arms, 2**50) * largest
     return Fraction(1e-9) * abs(best)
 

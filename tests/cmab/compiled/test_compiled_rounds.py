@@ -75,7 +75,7 @@ def test_all_loops_give_the_same_run(case, sense, arms):
 @pytest.mark.parametrize("make", [CUCB, CTS, LLR])
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_compiled_oracles_give_the_same_run(case, make):
-    if not isinstance(case.make(), LinearOracle) or compiled_form(case.make()) is None:
+    if not case.make().is_linear or compiled_form(case.make()) is None:
         pytest.skip("no compiled form")
     runs = []
     for bandit in (SemiBandit, SemiBandit, PlainBandit):
@@ -103,7 +103,7 @@ def test_cucb_on_top_k_is_fused():
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_threads_do_not_share_scratch_space(case):
     oracle = case.make()
-    if not isinstance(oracle, LinearOracle) or compiled_form(oracle) is None:
+    if not oracle.is_linear or compiled_form(oracle) is None:
         pytest.skip("not on the compiled path")
     environment = SemiBandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
     one, two = (simulate(CUCB(oracle), environment, 3000, replications=8, rng=1, n_jobs=n) for n in (1, 2))

@@ -149,7 +149,7 @@ def test_an_environment_is_held_to_what_it_declares(name):
         identify(ROWS[name].make(), Undeclared(CLEAR), rng=0, max_samples=10_000_000)
 
 
-LINEAR = [case for case in ORACLES if isinstance(case.make(), LinearOracle) and case.make().is_exact]
+LINEAR = [case for case in ORACLES if case.make().is_linear and case.make().is_exact]
 
 
 def clear_means(case, oracle):
