@@ -11,7 +11,6 @@ import pytest
 from cases import ORACLES
 from scipy.stats import binom
 
-from cmab import LinearOracle
 from oracles import MostReliablePath, PuLPOracle
 
 SMALLEST = 5e-324

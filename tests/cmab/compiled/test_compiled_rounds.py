@@ -13,7 +13,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from cmab import CTS, CUCB, LLR, LinearOracle, SimulationInterrupted, simulate
+from cmab import CTS, CUCB, LLR, SimulationInterrupted, simulate
 from cmab.compiled._kernels import typed_kernel, types
 from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
 from cmab.compiled._kernels_signatures import SOLVE, play_kernel
