@@ -123,8 +123,7 @@ def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple
         elif isinstance(entry, LiteralEntry):
             is_filled = isinstance(entry.value, dict | list | set) and name in compared.filled
             is_assigned = is_filled or name in compared.assigned
-            is_same = type(value) is type(entry.value) and bool(value == entry.value)
-            is_same |= is_assigned or (bool(scope) and _is_made_up(owner))
+            is_same = is_assigned or (bool(scope) and _is_made_up(owner)) or _is_equal(value, entry.value)
         else:
             continue
         if not is_same:
@@ -175,9 +174,17 @@ def _is_as_written(compared: _Comparison, value: Any, entry: FunctionEntry, scop
     known = [*entry.defaults, *entry.named.values()]
     present = [*defaults, *map(named.__getitem__, entry.named)]
     for default, now in zip(known, present, strict=True):
-        if default is not None and (type(now) is not type(default.value) or now != default.value):
+        if default is not None and not _is_equal(now, default.value):
             return False
     return True
+
+
+def _is_equal(value: Any, literal: Any) -> bool:
+    """Return whether a value is that of a literal; arrays and the like within it are none."""
+    try:
+        return type(value) is type(literal) and bool(value == literal)
+    except Exception:  # of comparisons of others, such as arrays in the place of a number
+        return False
 
 
 def _home(layer: Any) -> str:

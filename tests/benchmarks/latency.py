@@ -2,7 +2,8 @@
 
 Run: python tests/benchmarks/latency.py [--processor] [--rounds N]. Prints the tables of
 docs/how-to/production.md, in milliseconds; with --processor in processor time, which other load on the
-machine changes less. What is compiled was compiled before. Of a campaign, which waits for the disk, it is always the clock's time.
+machine changes less. Everything is compiled before. A campaign waits for the disk, so it is measured by the
+clock.
 """
 
 from __future__ import annotations

@@ -94,8 +94,12 @@ def test_import_is_light(package):
 
 
 def modules(path):
-    """Yield the modules of ours that a file imports, also within its functions."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """Yield the modules of ours that a file imports, also within its functions, but not for types alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for statement in tree.body:
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+            tree.body.remove(statement)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in FILES)
         elif isinstance(node, ast.ImportFrom):

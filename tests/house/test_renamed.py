@@ -76,6 +76,20 @@ def test_former_classes_make_the_class_with_a_parameter(former):
         assert (list(mine) if isinstance(mine, tuple) else mine) == value
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ({"class": "ESCB"}, {"class": "ESCB", "tolerance": 0.0}),
+        ({"class": "RepairedInfluence", "seed": 3}, {"class": "RepairedInfluence", "rng": 3}),
+        ({"class": []}, {"class": []}),
+        ({"class": "MultiBanditUGapEc", "arms_per_bandit": "x"}, {"class": "UGapEc", "arms_per_bandit": "x"}),
+    ],
+)
+def test_files_of_the_version_before_are_read(written, read):
+    """Parameters that a class had not yet have their default; of damaged files nothing is assumed."""
+    assert up_to_date({"oracle": written}) == {"oracle": read}
+
+
 def test_a_misspelt_name_is_not_found():
     for home in (cmab, import_module("cmab.policies.windowed")):
         with pytest.raises(AttributeError, match="no attribute 'Windowd'"):

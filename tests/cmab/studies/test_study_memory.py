@@ -350,6 +350,17 @@ def test_counters_and_caches_are_no_change(home, tmp_path):
     assert _live.changed(["lone"]) == {}
 
 
+def test_arrays_in_the_place_of_numbers_are_compared(home):
+    """Comparing a list of arrays raises, whoever put them there: in place by the module, or from outside."""
+    text = "\nTABLE = [0, 0]\ndef fill(value):\n    TABLE[:] = [value, value]\n"
+    (home / "lone.py").write_text((home / "lone.py").read_text() + text + "KEPT = [0, 0]\n")
+    lone = anew()
+    lone.fill(np.arange(3.0))
+    assert _live.changed(["lone"]) == {}
+    lone.KEPT[0] = np.arange(3.0)
+    assert list(_live.changed(["lone"])) == ["lone.KEPT"]
+
+
 # What is legal in a module, and is nothing that was changed in memory.
 ODD = """
 import abc, dataclasses, enum, functools, typing
