@@ -16,7 +16,7 @@ from cmab.feedback import Feedback
 from cmab.guards import verb
 from cmab.oracle import LinearOracle
 from cmab.policy import Policy, refuse_parts
-from cmab.renamed import warn
+from cmab.renamed import Former, former_attribute, warn
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_vector, real_array
 
@@ -168,6 +168,8 @@ class ESCB(JointlyOptimistic):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     tolerance: float | None = field(default=0.0, metadata=real(0.0, optional=True))
 
+    epsilon = former_attribute("epsilon", "tolerance")
+
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
         """Return ``f(t) / 2T``, for outcomes in [0, 1]."""
         low, high = self.support
@@ -183,15 +185,20 @@ class ESCB(JointlyOptimistic):
         return first * (self.support[1] - self.support[0]) / t
 
 
-class AESCB(ESCB):
+@dataclass(frozen=True, eq=False, init=False)
+class AESCB(ESCB, metaclass=Former):
     """The former name of `ESCB` with a tolerance."""
 
-    def __new__(  # type: ignore[misc]
-        cls, oracle: LinearOracle, *, epsilon: float | None = None, **parameters: Any
-    ) -> ESCB:
-        """Return what the former name stands for, with a warning."""
-        warn("AESCB", "ESCB with a tolerance")
-        return ESCB(oracle, tolerance=epsilon, **parameters)
+    tolerance: float | None = field(default=None, metadata=real(0.0, optional=True))
+
+    def __init__(self, oracle: LinearOracle, *, epsilon: float | None = None, **parameters: Any) -> None:
+        warn("AESCB", "ESCB with a tolerance, ESCB(oracle, tolerance=None)")
+        super().__init__(oracle, tolerance=epsilon, **parameters)
+        AESCB.become_present(self)
+
+    def stands_for(self: ESCB) -> bool:
+        """Return whether there is a tolerance."""
+        return self.tolerance != 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +251,8 @@ class OLSUCB(JointlyOptimistic):
     sigma: ArrayLike = 0.5
     _: KW_ONLY
     ridge: float = field(default=1.0, metadata=real(0.0, inside=True))
+
+    tolerance = former_attribute("tolerance", "tolerance_in")
 
     def __post_init__(self) -> None:
         super().__post_init__()
