@@ -14,6 +14,8 @@ _DIGITS = 18
 def rows_of(text: str) -> Rows:
     """Return the lines that are neither empty nor comments, which begin with ``#``.
 
+    A byte order mark at the beginning is left out.
+
     Parameters
     ----------
     text : str
@@ -26,7 +28,7 @@ def rows_of(text: str) -> Rows:
     [(2, ['anna', 'bob', '0.5'])]
     """
     # Not `splitlines`, which also splits at form feeds and the like, in the midst of comments.
-    rows = [(number, line.split()) for number, line in enumerate(text.split("\n"), 1)]
+    rows = [(number, line.split()) for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1)]
     return [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
 
 

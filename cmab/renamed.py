@@ -80,22 +80,25 @@ def up_to_date(described: Any) -> Any:
     """Return the description of a policy in a file with the present names of classes and parameters."""
     if not isinstance(described, dict):
         return described
-    former = described.get("class")
-    kind = present_name(str(former))
+    former = str(described.get("class"))  # a damaged file may hold anything there
+    kind = present_name(former)
     own = {former: present for present, former in PARAMETERS.get(kind, {}).items()}
     described = {
         own.get(key, key): kind if key == "class" and isinstance(part, str) else up_to_date(part)
         for key, part in described.items()
     }
-    if former == "ESCB":
-        described.setdefault("tolerance", 0.0)  # which was no parameter
+    if former == "ESCB":  # whose files of earlier versions do not name it
+        described.setdefault("tolerance", 0.0)
+    if former == "RepairedInfluence" and "seed" in described:
+        described["rng"] = described.pop("seed")
     if former in REPLACED:
         described["class"] = REPLACED[former].partition(":")[2]
         if former == "AESCB":
             described["tolerance"] = described.pop("epsilon", None)
-        if "arms_per_bandit" in described:
+        sizes = described.get("arms_per_bandit")
+        if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
             described["bandits"] = described.pop("arms_per_bandit")
-            described["n_arms"] = sum(described["bandits"])
+            described["n_arms"] = sum(sizes)
     return described
 
 

@@ -75,18 +75,28 @@ class Mail:
     def __init__(self, arrival: Arrival, rng: np.random.Generator) -> None:
         self._arrival, self._rng = arrival, rng
         self._waiting: list[tuple[int, int, Ticket, Feedback]] = []
+        # Of the first rounds: the number, the stream before it, and the delay.
+        self._known: list[tuple[int, np.random.Generator, int]] = []
 
     def send(self, t: int, ticket: Ticket, feedback: Feedback) -> None:
         """Take the feedback of round `t`."""
-        again = copy.deepcopy(self._rng) if t <= _ASKED_AGAIN else None
+        before = copy.deepcopy(self._rng) if t <= _ASKED_AGAIN else None
         later = self._arrival.later(t, self._rng)
-        if again is not None and (other := self._arrival.later(t, again)) != later:
-            raise ValueError(
-                "delay must return the same for the same round and generator, for replications would depend"
-                f" on each other, but gave {later} for round {t} and {other} when asked again"
-            )
+        if before is not None:
+            self._known.append((t, before, later))
+        if t == _ASKED_AGAIN or not t & (t - 1):  # and in rounds 1, 2, 4, ..., which finds what moves slowly
+            self._check()
         # Ordered by arrival, then by round; rounds differ, so tickets are never compared.
         heappush(self._waiting, (self._arrival.due(t + later), t, ticket, feedback))
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` if the delays of the first rounds, asked for again, are other ones."""
+        for t, before, later in self._known:
+            if (other := self._arrival.later(t, copy.deepcopy(before))) != later:
+                raise ValueError(
+                    "delay must return the same for the same round and generator, for replications would"
+                    f" depend on each other, but gave {later} for round {t} and {other} when asked again"
+                )
 
     def arrived(self, t: int) -> Iterator[tuple[Ticket, Feedback]]:
         """Yield what is due by the end of round `t`, earlier rounds first among what is due together."""

@@ -16,13 +16,17 @@ from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.validation import check_vector, real, real_array, shown
 
+#: Super arms whose expected rewards are asked for again, the first ones of a run.
+_WITNESSES = 4
+
 
 class Referee:
     """The environment of one run, round by round, and what the best super arms were worth.
 
     The expected reward of a super arm that stays in play is asked for once, and regret is against one
-    optimum: in rounds 2, 4, 8, ... and at the end, `check` asks for them again. Rounds that `in_round`
-    returns are checked one by one.
+    optimum: in rounds 2, 4, 8, ... and at the end, `check` asks for the optimum again, and for the expected
+    rewards of the last super arm and of the first ones. Rounds that `in_round` returns are checked one by
+    one.
 
     Parameters
     ----------
@@ -48,6 +52,7 @@ class Referee:
         self._optimum = finite_or_nan("environment.optimum", environment.optimum)
         self._world, self._context, self._look = environment, environment.context, 2
         self._played, self._value = b"none", math.nan
+        self._first: dict[bytes, float] = {}
 
     def at(self, t: int) -> Environment:
         """Return the environment as it is in round `t`."""
@@ -75,6 +80,8 @@ class Referee:
             answer = self._world.expected_reward(super_arm)
             self._value = finite_or_nan("environment.expected_reward(super_arm)", answer)
             self._played = played
+            if len(self._first) < _WITNESSES:
+                self._first.setdefault(played, self._value)
         return self._value
 
     def check(self, t: int) -> None:
@@ -87,7 +94,7 @@ class Referee:
         elif optimum != self._optimum and not (math.isnan(optimum) and math.isnan(self._optimum)):
             changed = f"the optimum was {self._optimum} and is {optimum}"
         elif self._has_other_reward():
-            changed = f"the expected reward of a super arm is no more {self._value}"
+            changed = "the expected reward of a super arm is another one"
         else:
             return
         raise ValueError(
@@ -97,11 +104,17 @@ class Referee:
         )
 
     def _has_other_reward(self) -> bool:
-        if self.changes or math.isnan(self._value):  # unknown, or nothing was played yet
+        if self.changes:
             return False
-        super_arm = np.frombuffer(self._played, np.int64).copy()
-        # Sums in another order may differ in their last digits.
-        return not math.isclose(self.environment.expected_reward(super_arm), self._value, rel_tol=1e-9)
+        # Of the first super arms too: that of the last one may have been asked for after the change.
+        for played, value in (*self._first.items(), (self._played, self._value)):
+            if math.isnan(value):  # unknown, or nothing was played yet
+                continue
+            super_arm = np.frombuffer(played, np.int64).copy()
+            # Sums in another order may differ in their last digits.
+            if not math.isclose(self.environment.expected_reward(super_arm), value, rel_tol=1e-9):
+                return True
+        return False
 
 
 def check_declared(environment: Environment) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from io import BytesIO
 from operator import attrgetter
-from types import CellType, FunctionType
+from types import CellType, FunctionType, GeneratorType
 from typing import Any
 
 
@@ -25,13 +25,14 @@ def pickled(value: object, see: Callable[[Any], object] = id) -> bytes:
     return _dumped(value, cloudpickle.Pickler if see is id else Seeing)
 
 
-def content(value: object) -> bytes:
+def content(value: object, *, or_address: bool = False) -> bytes:
     """Return what `value` holds as bytes, for comparisons before and after; nothing can be read back.
 
     Classes, and functions that have a name in their module, go by it. Pickled by value, as those of
     ``__main__`` are, they would differ for what Python itself writes on a class, ``__slotnames__`` once an
     instance was copied, and for what the variables of their module hold. Of other functions count what they
-    close over, and defaults.
+    close over, and defaults. With `or_address`, a generator counts with its variables, and what else has no
+    pickle, as a lock, is told by its address.
     """
     import cloudpickle
 
@@ -43,6 +44,10 @@ def content(value: object) -> bytes:
             if isinstance(thing, FunctionType):
                 # The parts come as a state, after the function is known: its closure may hold itself.
                 return object, (), _parts_of(thing)
+            if or_address and isinstance(thing, GeneratorType) and thing.gi_frame is not None:
+                return object, (), (thing.gi_frame.f_lasti, dict(thing.gi_frame.f_locals))
+            if or_address and type(thing) not in self.dispatch_table and not _has_pickle(thing):
+                return int, (id(thing),)
             return super().reducer_override(thing)
 
     return _dumped(value, Contents)
@@ -65,6 +70,13 @@ def _has_name(thing: object) -> bool:
     try:
         return attrgetter(thing.__qualname__)(sys.modules[thing.__module__]) is thing
     except (AttributeError, KeyError):
+        return False
+
+
+def _has_pickle(thing: Any) -> bool:
+    try:
+        return isinstance(thing, type) or bool(thing.__reduce_ex__(4))
+    except Exception:  # of locks, files and sockets, and of classes that refuse
         return False
 
 

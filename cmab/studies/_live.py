@@ -7,6 +7,7 @@ import enum
 import sys
 import types
 from collections.abc import Iterable, Iterator, Set
+from importlib import util
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ from cmab.studies._written import ClassEntry, FunctionEntry, LiteralEntry, Writt
 # What the base classes of this library, and Python, set on classes when these are defined.
 _DERIVED = {"can_constrain", "has_membership", "triggers_surely", "_kind", "_abc_impl", "__annotations__"}
 _DERIVED |= {"__module__", "__doc__", "__dict__", "__weakref__", "__abstractmethods__", "__match_args__"}
+# The modules of this library that add functions to classes.
+_MAKERS = {"cmab.renamed", "cmab._old_verbs"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -75,13 +78,11 @@ def home_of(place: str) -> str | None:
     name = place
     while name and name not in sys.modules:
         name = name.rpartition(".")[0]
-    top = place.partition(".")[0]
-    # A package above may be loaded, and the module itself not.
-    return (
-        name
-        if name != top or hasattr(sys.modules.get(name), place[len(name) + 1 :].partition(".")[0])
-        else None
-    )
+    below = place[len(name) + 1 :].partition(".")[0]
+    # A package may be loaded without the module in which the place is.
+    if not name or (hasattr(sys.modules[name], "__path__") and util.find_spec(f"{name}.{below}")):
+        return None
+    return name
 
 
 def digest(value: Any) -> str:
@@ -122,8 +123,7 @@ def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple
         elif isinstance(entry, LiteralEntry):
             is_filled = isinstance(entry.value, dict | list | set) and name in compared.filled
             is_assigned = is_filled or name in compared.assigned
-            is_same = type(value) is type(entry.value) and bool(value == entry.value)
-            is_same |= is_assigned or (bool(scope) and _is_made_up(owner))
+            is_same = is_assigned or (bool(scope) and _is_made_up(owner)) or _is_equal(value, entry.value)
         else:
             continue
         if not is_same:
@@ -137,6 +137,8 @@ def _added_in(compared: _Comparison, owner: type, scope: str) -> Iterator[tuple[
         if name in known:
             continue
         layers = _layers(value)
+        if getattr(layers[-1], "__module__", None) in _MAKERS:
+            continue
         if not isinstance(layers[-1], types.FunctionType):
             is_added = _is_told(name, value) and not compared.sets_any
         else:
@@ -172,9 +174,17 @@ def _is_as_written(compared: _Comparison, value: Any, entry: FunctionEntry, scop
     known = [*entry.defaults, *entry.named.values()]
     present = [*defaults, *map(named.__getitem__, entry.named)]
     for default, now in zip(known, present, strict=True):
-        if default is not None and (type(now) is not type(default.value) or now != default.value):
+        if default is not None and not _is_equal(now, default.value):
             return False
     return True
+
+
+def _is_equal(value: Any, literal: Any) -> bool:
+    """Return whether a value is that of a literal; arrays and the like within it are none."""
+    try:
+        return type(value) is type(literal) and bool(value == literal)
+    except Exception:  # of comparisons of others, such as arrays in the place of a number
+        return False
 
 
 def _home(layer: Any) -> str:

@@ -29,8 +29,8 @@ def kept(value: object) -> dict[str, bytes]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of iterators, whose pickles Python 3.14 has no more
         for name, part in named.items():
-            with suppress(Exception):  # what has no pickle, which another check tells
-                found[name] = content(part)
+            with suppress(Exception):  # of chains too long for Python's stack
+                found[name] = content(part, or_address=True)
     return found
 
 

@@ -12,7 +12,7 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.testing._comparisons import require_same
 
-_ROUND_STATES = 20
+ROUND_STATES = 20
 _PULL_STATES = 4
 _ARMS = 50
 _TIMES = 3
@@ -27,7 +27,7 @@ class Draw(NamedTuple):
 
 def fixed_rounds(environment: Environment, super_arms: Sequence[IntArray]) -> Iterator[Draw]:
     """Yield the rounds of some generator states."""
-    for state in range(_ROUND_STATES):
+    for state in range(ROUND_STATES):
         for super_arm in super_arms:
             yield Draw("play", _parts(environment.play(super_arm.copy(), np.random.default_rng(state))))
 

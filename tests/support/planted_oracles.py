@@ -4,6 +4,7 @@ A fault without a check is one that no check can know; it says why.
 """
 
 import ctypes
+import mmap
 import random
 import threading
 import time
@@ -148,12 +149,15 @@ class Log(Best):
 
 class LeakOutsidePython(Best):
     def solve(self, means, rng):
-        ctypes.memset(_malloc(100_000), 1, 100_000)
+        ctypes.memset(_new_pages(None, 100_000, _WRITABLE, _OF_NO_FILE, -1, 0), 1, 100_000)
         return best(means)
 
 
-_malloc = ctypes.CDLL(None).malloc
-_malloc.restype = ctypes.c_void_p
+# Not `malloc`, which first uses what earlier tests of the process have freed.
+_WRITABLE, _OF_NO_FILE = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+_new_pages = ctypes.CDLL(None).mmap
+_new_pages.restype = ctypes.c_void_p
+_new_pages.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 
 
 class BatchOfOneRow(Best):

@@ -213,7 +213,7 @@ def test_explorers_are_not_for_rounds_that_differ():
 @pytest.mark.slow
 def test_studies_keep_the_optima_of_rounds_that_differ(monkeypatch, tmp_path):
     entries, entry = _registry.entries, _registry.metadata.EntryPoint
-    ours = {"Sleeping": entry("Sleeping", "test_rounds:Sleeping", "cmab.instances")}
+    ours = {"Sleeping": entry("Sleeping", f"{__name__}:Sleeping", "cmab.instances")}
     monkeypatch.setattr(_registry, "entries", lambda group: entries(group) | ours)
     naps = {"oracle": {"class": "TopK", "n_arms": 5, "k": 2}, "environment": {"class": "Sleeping"}}
     tables = {"instances": {"naps": naps, "still": STILL}, "learners": {"CUCB": {"class": "CUCB"}}}
@@ -350,6 +350,7 @@ test_delays_that_are_none_are_refused = refused(
     ({"delay": lambda t, rng: 0.5}, "what delay returns must be an integer"),
     ({"delay": lambda t, rng: None}, "what delay returns must be an integer"),
     ({"delay": Taking(count(), modulus=7)}, "delay must return the same for the same round"),
+    ({"delay": Taking(n // 14 for n in count())}, "gave 0 for round 1 and 1 when asked again"),
     ({"delay": Taking(map(int, np.random.default_rng(0).integers(9, size=99)))}, "delay must return"),
     by=lambda named: simulate(CUCB(ORACLE), PLACE, 10, rng=0, **named),
 )

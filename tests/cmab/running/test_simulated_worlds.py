@@ -14,6 +14,7 @@ from cmab import (
     MemoisedOracle,
     Oracle,
     Policy,
+    RandomPolicy,
     RarelySwitchingCUCB,
     Study,
     simulate,
@@ -70,6 +71,13 @@ def test_clocks_are_refused(what, at, period, replications):
     environment = Clock(what, at, period)
     with pytest.raises(ValueError, match="must keep its means, optimum and expected rewards"):
         simulate(Greedy(environment.oracle), environment, 100, replications=replications, rng=0)
+
+
+def test_rewards_that_jump_while_others_are_played_are_refused():
+    """Whenever the last super arm was asked about after the jump, the first one still tells it."""
+    environment = Clock("expected_reward", 50)
+    with pytest.raises(ValueError, match="must keep its means, optimum and expected rewards"):
+        simulate(RandomPolicy(environment.oracle), environment, 100, rng=0)
 
 
 def test_what_stands_still_is_not_taken_for_a_clock():

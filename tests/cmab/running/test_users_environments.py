@@ -61,6 +61,11 @@ CLOCKS = {
     "bound method": (lambda: Part().tick, lambda e: e.clock()),
     "closure": (closing, lambda e: e.clock()),
     "class": (lambda: None, on_the_class),
+    "running generator": (lambda: (t for t in itertools.count()), lambda e: next(e.clock)),
+    "beside a lock": (
+        lambda: SimpleNamespace(lock=threading.Lock(), part=Part()),
+        lambda e: e.clock.part.tick(),
+    ),
 }
 
 

@@ -11,10 +11,20 @@ from refusals import refused
 
 from cmab import Study, plotting
 from cmab.cli import main
+from cmab.studies._graphs import read_graph
 from cmab.studies.store import Store
+from instances import read_edge_list
 from tests.cmab.studies.test_study import MEANS, specification
 
 STUDIES = sorted((ROOT / "docs" / "studies").glob("*.toml"))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    for number, text in enumerate(["0 1\n1 2\n", "# ties\n0 1\n1 2\n"]):
+        (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8-sig")
+        graph = read_graph({"file": f"{number}.txt"}, tmp_path, "graph")
+        plain = read_edge_list(tmp_path / f"{number}.txt")
+        assert list(graph.edges) == [(0, 1), (1, 2)] == list(zip(plain.tails, plain.heads, strict=True))
 
 
 def nested(depth):

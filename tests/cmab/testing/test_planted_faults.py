@@ -52,7 +52,9 @@ def made(fault):
 
 
 @pytest.mark.parametrize(("kind", "fault"), ITEMS)
-def test_each_planted_fault_is_found(kind, fault):
+def test_each_planted_fault_is_found(kind, fault, request):
+    if fault.make is planted_environments.TwoPerCent:  # seen in so many rounds only
+        request.getfixturevalue("counted_seconds")
     found = {check.title: check for check in KINDS[kind][1](made(fault))}
     with pytest.raises(AssertionError, match=f"^({fault.check}|sense): "):
         found[fault.check].run()

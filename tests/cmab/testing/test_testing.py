@@ -209,6 +209,7 @@ def test_pytest_marks_expected_failures():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("counted_seconds")
 def test_a_report_states_its_power_and_its_false_alarms():
     report = check_oracle(Best(), super_arms=FAMILY)
     assert "would be seen with probability .99" in str(report)
