@@ -96,7 +96,7 @@ def up_to_date(described: Any) -> Any:
         if former == "AESCB":
             described["tolerance"] = described.pop("epsilon", None)
         sizes = described.get("arms_per_bandit")
-        if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
+        if isinstance(sizes, list | tuple) and all(isinstance(size, int) for size in sizes):
             described["bandits"] = described.pop("arms_per_bandit")
             described["n_arms"] = sum(sizes)
     return described
