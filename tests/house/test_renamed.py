@@ -76,6 +76,11 @@ def test_former_classes_make_the_class_with_a_parameter(former):
         assert (list(mine) if isinstance(mine, tuple) else mine) == value
 
 
+def test_a_file_of_escb_that_does_not_tell_its_tolerance_is_of_the_exact_rule():
+    described = fingerprint(cmab.ESCB(ORACLE))["policy"]
+    assert up_to_date({key: part for key, part in described.items() if key != "tolerance"}) == described
+
+
 def test_a_misspelt_name_is_not_found():
     for home in (cmab, import_module("cmab.policies.windowed")):
         with pytest.raises(AttributeError, match="no attribute 'Windowd'"):
