@@ -22,6 +22,7 @@ from cmab.guards import (
     Check,
     Takes,
     Verb,
+    checks_itself,
     generator,
     generator_or_none,
     guard,
@@ -179,10 +180,14 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
             The policy's stream.
         """
 
+    def _check_state(self, state: State) -> None:
+        """Refuse a state, other than `ArmStatistics`, that is not of this policy's size."""
+
     def is_done(self, state: State) -> bool:  # noqa: ARG002
         """Return whether nothing will be played any more; false unless overridden."""
         return False
 
+    @checks_itself  # does nothing
     def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
         """Take note, in `state`, that a ticket is handed out whose feedback may come late.
 
@@ -261,6 +266,8 @@ def fits(policy: Any, state: Any, _: object) -> Any:
             raise ValueError(
                 f"state must be one of {policy!r}, got {state!r} with the memory of another rule"
             )
+    else:
+        policy._check_state(state)
     return state
 
 
@@ -311,6 +318,7 @@ Policy._takes = {
     "update": (fits, None, None, generator_or_none),
     "is_done": (fits,),
     "propensity": (fits,),
+    "reserve": (fits,),
 }
 guard(Policy, Policy._takes, VERBS)
 

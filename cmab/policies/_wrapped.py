@@ -12,7 +12,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.guards import verb
 from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, Policy, State, check_policy_instance
+from cmab.policy import AnyPolicy, Policy, State, check_policy_instance, fits
 from cmab.ticket import Ticket
 from cmab.validation import shown
 
@@ -44,6 +44,9 @@ class WrappedPolicy(Policy[State]):
     def _learned(self, state: State) -> Any:
         """Return the state of the other policy."""
         return state
+
+    def _check_state(self, state: State) -> None:
+        fits(self.policy, self._learned(state), ())
 
     @verb
     def initial_state(self, rng: np.random.Generator | None = None) -> State:
