@@ -39,6 +39,7 @@ class WrappedPolicy(Policy[State]):
             raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
         object.__setattr__(self, "oracle", self.policy.oracle)
         object.__setattr__(self, "support", self.policy.support)
+        object.__setattr__(self, "learns", self.policy.learns)
         super().__post_init__()
 
     def _learned(self, state: State) -> Any:
@@ -74,3 +75,9 @@ class WrappedPolicy(Policy[State]):
         rng: np.random.Generator | None = None,
     ) -> None:
         self.policy.update(self._learned(state), feedback, ticket, rng)
+
+    def is_done(self, state: State) -> bool:
+        return self.policy.is_done(self._learned(state))
+
+    def reserve(self, state: State, ticket: Ticket) -> None:
+        self.policy.reserve(self._learned(state), ticket)

@@ -8,7 +8,20 @@ import numpy as np
 import pytest
 from cases import EXPLORERS, GROWING, POLICIES, rows
 
-from cmab import CUCB, ArmStatistics, Context, Feedback, IndexPolicy, LinearOracle, Policy, Session
+from cmab import (
+    CUCB,
+    ArmStatistics,
+    Context,
+    Feedback,
+    ForcedExploration,
+    GLRRestart,
+    IndexPolicy,
+    LinearOracle,
+    Policy,
+    RandomPolicy,
+    Session,
+    TopRank,
+)
 from cmab._old_verbs import OldVerbs
 from cmab.guards import unguarded
 from cmab.ticket import Ticket
@@ -281,6 +294,21 @@ def test_old_verbs_call_the_new_ones_that_a_class_below_writes_over():
     session = Session(Renewed(ORACLE), rng=0)
     session.tell(Feedback(session.ask(), [1.0]))
     assert told[2:] == ["whole"]
+
+
+def test_a_rule_inside_another_is_told_of_tickets_and_says_whether_it_learns_and_ends():
+    class Done(RandomPolicy):
+        def is_done(self, state):
+            return state.rounds == 0
+
+    for wrap in (ForcedExploration, functools.partial(GLRRestart, is_proven=False)):
+        policy = wrap(TopRank(ORACLE, 0.1))
+        state = policy.initial_state()
+        policy.reserve(state, Ticket(4, np.array([0])))
+        assert getattr(state, "learned", state).asked == 5
+        assert policy.learns
+        assert not wrap(Done(ORACLE)).learns
+        assert wrap(Done(ORACLE)).is_done(wrap(Done(ORACLE)).initial_state())
 
 
 def states_of_others(case):
