@@ -25,7 +25,8 @@ class Referee:
 
     The expected reward of a super arm that stays in play is asked for once, and regret is against one
     optimum: in rounds 2, 4, 8, ... and at the end, `check` asks for the optimum again, and for the expected
-    rewards of the last super arm and of the first ones. Rounds that `in_round` returns are checked one by one.
+    rewards of the last super arm and of the first ones. Rounds that `in_round` returns are checked one by
+    one.
 
     Parameters
     ----------
