@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from cmab.studies import _registry
+
 _BEGIN = time.time_ns()
 _times: dict[str, int] = {}
 _reloaded: set[str] = set()
@@ -22,6 +24,7 @@ class _Clock:
         # importlib.reload passes the module that is there.
         if target is not None:
             _reloaded.add(name)
+            _registry.refresh()  # a plug-in may offer other names then
 
 
 def watch() -> None:
