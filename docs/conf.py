@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 from docutils import nodes
 
 sys.path.insert(0, str(Path(__file__).parent))
-import reference
+import namespace_pages
+
+import cmab
 
 project = "cmab"
 author = "The cmab developers"
@@ -26,7 +29,8 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
-html_title = "cmab"
+release = cmab.__version__
+html_title = f"cmab {release}"
 html_static_path = ["_static"]
 html_css_files = ["cmab.css"]
 html_sidebars = {"index": []}
@@ -35,8 +39,20 @@ html_theme_options = {
     "navigation_with_keys": False,
     "collapse_navigation": True,
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "algorithms": [], "problems": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "index": [],
+        "reference/algorithms": [],
+        "how-to/problems": [],
+    },
 }
+# A site with several versions: its address, and the version that this build is.
+if site := os.environ.get("DOCS_SITE"):
+    html_theme_options["switcher"] = {
+        "json_url": f"{site}/versions.json",
+        "version_match": os.environ["DOCS_VERSION"],
+    }
+    html_theme_options |= {"check_switcher": False, "navbar_start": ["navbar-logo", "version-switcher"]}
 html_show_sourcelink = False
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -54,9 +70,9 @@ exclude_patterns = ["_build", "changes/README.md", "gallery/*"]
 suppress_warnings = ["myst.xref_missing"]
 
 
-PUBLIC = [thing for *_, thing in reference.names()]
+PUBLIC = [thing for *_, thing in namespace_pages.names()]
 #: The namespaces in which a name of a page may stand; the package before it may be left out.
-SPACES = ["", *(f"{namespace}." for namespace in reference.NAMESPACES)]
+SPACES = ["", *(f"{namespace}." for namespace in namespace_pages.NAMESPACES)]
 
 
 def show_public_bases(app, name, cls, options, bases):
@@ -80,7 +96,7 @@ def link_names(app, doctree, page):
         if not name or isinstance(literal.parent, nodes.reference):
             continue
         package, _, inner = name[1].partition(".")
-        top = package if package in reference.FURTHER else ""
+        top = package if package in namespace_pages.FURTHER else ""
         for space in SPACES:
             is_within = top and space.startswith(f"{top}.")
             found = objects.get(space + (inner if is_within else name[1]))
@@ -94,7 +110,7 @@ def link_names(app, doctree, page):
 
 def setup(app):
     """Write the pages of the reference before Sphinx looks for pages."""
-    app.connect("config-inited", lambda app, _: reference.write(Path(app.srcdir) / "api"))
+    app.connect("config-inited", lambda app, _: namespace_pages.write(Path(app.srcdir) / "api"))
     app.connect("autodoc-process-bases", show_public_bases)
     app.connect("autodoc-process-signature", show_defaults)
     app.connect("doctree-resolved", link_names)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cmab.plotting import parameter_curves
 from cmab.reports._labels import drawn_names, new_axes, slugs
+from cmab.reports._view import View
 from cmab.studies._compared import along, grids
-
-if TYPE_CHECKING:
-    from cmab.reports._figures import View
 
 _SAMPLES = " Hollow where runs were cut off: the median, and how many ended; with an arrow, at least that."
 

@@ -7,6 +7,7 @@ import enum
 import sys
 import types
 from collections.abc import Iterable, Iterator, Set
+from importlib import util
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ from cmab.studies._written import ClassEntry, FunctionEntry, LiteralEntry, Writt
 # What the base classes of this library, and Python, set on classes when these are defined.
 _DERIVED = {"can_constrain", "has_membership", "triggers_surely", "_kind", "_abc_impl", "__annotations__"}
 _DERIVED |= {"__module__", "__doc__", "__dict__", "__weakref__", "__abstractmethods__", "__match_args__"}
+# The modules of this library that add functions to classes.
+_MAKERS = {"cmab.renamed", "cmab._old_verbs"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -75,13 +78,11 @@ def home_of(place: str) -> str | None:
     name = place
     while name and name not in sys.modules:
         name = name.rpartition(".")[0]
-    top = place.partition(".")[0]
-    # A package above may be loaded, and the module itself not.
-    return (
-        name
-        if name != top or hasattr(sys.modules.get(name), place[len(name) + 1 :].partition(".")[0])
-        else None
-    )
+    below = place[len(name) + 1 :].partition(".")[0]
+    # A package may be loaded without the module in which the place is.
+    if not name or (hasattr(sys.modules[name], "__path__") and util.find_spec(f"{name}.{below}")):
+        return None
+    return name
 
 
 def digest(value: Any) -> str:
@@ -136,9 +137,9 @@ def _added_in(compared: _Comparison, owner: type, scope: str) -> Iterator[tuple[
         if name in known:
             continue
         layers = _layers(value)
-        if getattr(layers[-1], "__module__", None) == "cmab.renamed":
-            is_added = False  # set by a decorator of this library, for the former names of parameters
-        elif not isinstance(layers[-1], types.FunctionType):
+        if getattr(layers[-1], "__module__", None) in _MAKERS:
+            continue
+        if not isinstance(layers[-1], types.FunctionType):
             is_added = _is_told(name, value) and not compared.sets_any
         else:
             # Base classes and decorators of other packages make methods, as those of dataclasses and attrs.

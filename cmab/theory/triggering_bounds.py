@@ -45,8 +45,8 @@ def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> Floa
 
     References
     ----------
-    Ours: the lemma of docs/theory.md. Q. Wang, W. Chen (NIPS 2017) bound the same sum by groups of arms of
-    like triggering probability.
+    Ours: the lemma of docs/explanation/theory.md. Q. Wang, W. Chen (NIPS 2017) bound the same sum by groups
+    of arms of like triggering probability.
     """
     n = numbers_of_rounds(rounds)
     m, k = integer("n_arms", n_arms, 1), real("n_triggered", n_triggered, 0.0)
@@ -93,7 +93,7 @@ def modulated_gap_free_bound(
 
     References
     ----------
-    Ours: Theorem 1 of docs/theory.md, after Q. Wang, W. Chen (NIPS 2017), with a shorter proof.
+    Ours: Theorem 1 of docs/explanation/theory.md, after Q. Wang, W. Chen (NIPS 2017), with a shorter proof.
     """
     constant = _constant(gaps, smoothness)
     m = len(gaps.n_bad)
@@ -133,7 +133,7 @@ def modulated_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: 
 
     References
     ----------
-    Ours: Theorem 2 of docs/theory.md.
+    Ours: Theorem 2 of docs/explanation/theory.md.
     """
     constant, m = _constant(gaps, smoothness), len(gaps.n_bad)
     n = numbers_of_rounds(rounds)

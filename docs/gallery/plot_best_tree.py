@@ -25,7 +25,7 @@ explorers = {
     "CLUCB": CLUCB(oracle, delta=0.05, growth=0.1),
 }
 found = {
-    name: identify(explorer, GaussianArms(quality, sigma=0.5), replications=6, rng=0, max_samples=1_000_000)
+    name: identify(explorer, GaussianArms(quality, sigma=0.5), replications=3, rng=0, max_samples=1_000_000)
     for name, explorer in explorers.items()
 }
 assert all(one.correct.all() for one in found.values())

@@ -22,7 +22,7 @@ rules = {
     "Track-and-Stop, coins": TrackAndStop(5, delta=0.1, family="bernoulli"),
 }
 
-planned = plan(rules, guess, deltas=(0.1, 0.01, 0.001), replications=12, rng=0)
+planned = plan(rules, guess, deltas=(0.1, 0.01, 0.001), replications=6, rng=0)
 print(planned)
 planned.plot()
 plt.show()

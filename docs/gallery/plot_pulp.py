@@ -27,7 +27,7 @@ environment = SemiBandit(BernoulliArms(rng.uniform(0.1, 0.9, 15)), oracle)
 policies = {"CUCB": CUCB(oracle), "Thompson": CTS(oracle)}
 regret_curves(
     {
-        name: simulate(policy, environment, horizon=50, replications=6, rng=0)
+        name: simulate(policy, environment, horizon=50, replications=3, rng=0)
         for name, policy in policies.items()
     }
 )

@@ -43,7 +43,7 @@ class LinearThreshold(SpreadingInfluence):
         The reward alone (full bandit).
 
     Estimated weights into a node may sum to more than 1, which the oracle refuses; a learner scales them
-    down first (see ``docs/influence.md``).
+    down first (see ``docs/how-to/influence.md``).
 
     Parameters
     ----------

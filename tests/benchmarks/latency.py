@@ -1,8 +1,9 @@
 """How long an answer takes: ask and tell of a session, what a journal adds to it, and opening a campaign.
 
-Run: python tests/benchmarks/latency.py [--processor] [--rounds N]. Prints the tables of docs/production.md,
-in milliseconds; with --processor in processor time, which other load on the machine changes less. What is
-compiled was compiled before. Of a campaign, which waits for the disk, it is always the clock's time.
+Run: python tests/benchmarks/latency.py [--processor] [--rounds N]. Prints the tables of
+docs/how-to/production.md, in milliseconds; with --processor in processor time, which other load on the
+machine changes less. Everything is compiled before. A campaign waits for the disk, so it is measured by the
+clock.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def without_times(shown):
 
 def test_figures_of_the_gallery_are_of_the_snippet_above_them():
     """Wherever a page shows a figure of the gallery below a snippet, the script has the snippet's lines."""
-    figure = re.compile(r"```\n\n!\[[^\]]*\]\(auto_gallery/images/sphx_glr_(\w+)_\d+\.png\)")
+    figure = re.compile(r"```\n\n!\[[^\]]*\]\((?:\.\./)?auto_gallery/images/sphx_glr_(\w+)_\d+\.png\)")
     shown = [(page, found) for page in PAGES for found in figure.finditer(page.read_text(encoding="utf-8"))]
     assert shown
     for page, found in shown:
@@ -148,7 +148,8 @@ def test_every_experiment_has_a_row_in_the_page_on_reproductions(name):
 
 
 def page(stem):
-    return (ROOT / "docs" / f"{stem}.md").read_text(encoding="utf-8").splitlines()
+    (file,) = (file for file in PAGES if file.stem == stem)
+    return file.read_text(encoding="utf-8").splitlines()
 
 
 def test_names_in_the_docs_exist():
@@ -161,7 +162,7 @@ def test_names_in_the_docs_exist():
 
 
 def test_the_reference_lists_every_public_name_once():
-    spec = spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    spec = spec_from_file_location("reference", ROOT / "docs" / "namespace_pages.py")
     reference = module_from_spec(spec)
     spec.loader.exec_module(reference)
     for module in " ".join(reference.MODULES.values()).split():

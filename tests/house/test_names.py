@@ -48,7 +48,7 @@ def uses():
 def rows():
     """Return the rows of the page: types and classes by name, in the order of the page."""
     found = defaultdict(list)
-    text = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "names.md").read_text(encoding="utf-8")
     for name, types, owners, meaning in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.+?) \|$", text, re.M):
         assert meaning.endswith(".")
         found[name].append((set(re.findall(r"`([^`]+)`", types)), re.findall(r"`(\w+)`", owners)))

@@ -76,9 +76,10 @@ def test_docstrings_say_the_declared_range(thing):
         bounds = ranges(thing)[name].bounds if said and name in ranges(thing) else {}
         if "low" in bounds and not callable(bounds["high"]):
             opening, low, high, closing = said.groups()
-            assert bounds["high"] == pytest.approx(float(high)), entry
+            told = f"the declared range of {name!r} is {bounds}, its entry says {said[0]!r}: {entry}"
+            assert bounds["high"] == pytest.approx(float(high)), told
             # Where a formula overflows close to the end, the range begins a little above it.
-            assert bounds["low"] == pytest.approx(float(low), abs=1e-99), entry
+            assert bounds["low"] == pytest.approx(float(low), abs=1e-99), told
             assert (opening == "(" and closing == ")") == bounds.get("inside", False) or float(low) == 0.0
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cmab import CUCB, Study
-from cmab.studies import _live, _provenance
+from cmab.studies import _live, _provenance, _registry
 from oracles import TopK
 
 MODULE = """
@@ -320,10 +320,23 @@ def test_a_file_that_goes_away_is_named(home, tmp_path):
 
 @pytest.mark.slow
 def test_nothing_of_this_library_differs_from_its_files():
-    """Of all that is imported; a difference that is none would play old results again."""
+    """A difference that is none would play old results again, and workers would refuse pieces."""
+    for group in ("oracles", "instances", "policies", "explorers"):
+        for name in _registry.entries(group):
+            _registry.class_of(name, name)
     ours = [name for name in sys.modules if name.partition(".")[0] in {"cmab", "oracles", "instances"}]
     assert len(ours) > 100
     assert _live.changed(ours) == {}
+
+
+def test_a_worker_compares_no_module_that_it_has_not_loaded(monkeypatch):
+    place = "cmab.policies.hierarchical.HierarchicalCTS.mode"
+    importlib.import_module("cmab.policies.hierarchical")
+    assert _live.home_of(place) == "cmab.policies.hierarchical"
+    monkeypatch.delitem(sys.modules, "cmab.policies.hierarchical")
+    assert _live.home_of(place) is None
+    assert _live.home_of("cmab.policies.no_function") == "cmab.policies"
+    assert _live.home_of("no_package.thing") is None
 
 
 def test_counters_and_caches_are_no_change(home, tmp_path):

@@ -1,0 +1,67 @@
+"""The data that a chart of a report draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cmab.plotting import Band
+from cmab.reports._finished import Finished
+from cmab.reports._labels import drawn_names
+from cmab.results.simulation import Simulation
+
+_NAMES = {"t": "t intervals", "bootstrap": "bootstrap intervals"}
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is drawn of: an instance of a study, with a kind of intervals and their confidence."""
+
+    finished: Finished
+    instance: str
+    kind: Band
+    level: float
+
+    @cached_property
+    def played(self) -> dict[str, Simulation]:
+        """The results of the learners, if there are any."""
+        learned = self.finished.learned
+        return dict(learned[self.instance].results) if self.instance in learned else {}
+
+    @cached_property
+    def results(self) -> dict[str, Simulation]:
+        """The same by the names that a figure shows."""
+        shown = drawn_names(self.played)
+        return {shown[name]: result for name, result in self.played.items()}
+
+    @property
+    def has_optima(self) -> bool:
+        """Whether there is regret: without optima the rewards themselves are compared."""
+        return bool(self.played) and all(np.isfinite(each.optimum) for each in self.played.values())
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Arguments of curves with bands."""
+        return {"band_kind": self.kind, "level": self.level, "legend": "below"}
+
+    @property
+    def bands(self) -> str:
+        """What a caption says of the bands."""
+        return f"Mean over replications with {self.percent} % {_NAMES[self.kind]}."
+
+    @property
+    def percent(self) -> str:
+        """The confidence."""
+        return f"{100 * self.level:g}"
+
+    @property
+    def against(self) -> str:
+        """What regret is against."""
+        # A best known super arm that is not optimal makes regret too small, even negative.
+        about = self.finished.about(self.instance)
+        is_exact = all(about[name].optimum_is_exact for name in self.played)
+        changes = any(result.optima is not None for result in self.played.values())
+        return ("the optimum" if is_exact else "the best known super arm") + " of each round" * changes

@@ -1,0 +1,64 @@
+"""Counts turns of phrase that readers of this project had to read twice, in docstrings and pages.
+
+``python tests/house/words.py`` prints the uses of each turn per 10,000 words of each folder. The exit status
+is 1 if a rate is above its limit. Examples, references and code are left out. The limits allow several times
+the rates of the documentation of networkx, SciPy, joblib and matplotlib.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("cmab", "oracles", "instances", "docs")
+#: The pattern of each turn and the largest number of uses in 10,000 words.
+TURNS = {
+    "what, as a noun": (r"\bwhat(?:ever)?\b(?!')", 8.0),
+    "who, nobody": (r"\b(?:who|whom|whose|nobody|somebody|whoever)\b", 8.0),
+    "stands, lies, speaks": (r"\b(?:stands?|speaks?|lies)\b", 2.0),
+    "for, as because": (r", for (?:it|they|the|a|an|then|there|no|nothing|each|all|that|this)\b", 2.0),
+    "none, as a noun": (r"\bnone\b", 3.0),
+}
+
+
+def texts(folder: Path) -> Iterator[str]:
+    """Yield the docstrings of the modules below a folder and the prose of its pages."""
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                text = re.split(r"\n(?:Examples?|References)\n-{3,}", ast.get_docstring(node) or "")[0]
+                yield "\n".join(
+                    line for line in text.splitlines() if not line.lstrip().startswith((">>>", "..."))
+                )
+    for path in sorted(folder.rglob("*.md")):
+        if "changes" not in path.parts:
+            text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+            yield re.sub(r"\]\([^)]*\)", "] ", text)
+
+
+def rates(folder: Path) -> dict[str, float]:
+    """Return how often each turn occurs in 10,000 words."""
+    text = re.sub(r"``.*?``|`.*?`", " x ", "\n".join(texts(folder)), flags=re.S)
+    n_words = max(len(re.findall(r"[A-Za-z']+", text)), 1)
+    flags = {turn: 0 if turn.startswith("none") else re.I for turn in TURNS}
+    return {
+        turn: 1e4 * len(re.findall(pattern, text, flags[turn])) / n_words
+        for turn, (pattern, _) in TURNS.items()
+    }
+
+
+def main() -> int:
+    """Print the rates, and return whether one is above its limit."""
+    is_above = False
+    for folder in FOLDERS:
+        for turn, rate in rates(ROOT / folder).items():
+            limit = TURNS[turn][1]
+            is_above |= rate > limit
+            print(f"{folder:10} {turn:22} {rate:6.1f} {'above' if rate > limit else 'within'} {limit:g}")
+    return int(is_above)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
