@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cmab.studies import _registry
-
 _BEGIN = time.time_ns()
 _times: dict[str, int] = {}
 _reloaded: set[str] = set()
@@ -24,7 +22,8 @@ class _Clock:
         # importlib.reload passes the module that is there.
         if target is not None:
             _reloaded.add(name)
-            _registry.refresh()  # a plug-in may offer other names then
+            if "cmab.studies._registry" in sys.modules:  # not imported for this: `import cmab` is light
+                sys.modules["cmab.studies._registry"].refresh()  # a plug-in may offer other names then
 
 
 def watch() -> None:
