@@ -35,7 +35,7 @@ def present_name(name: str) -> str:
 
 def first_name(name: str) -> str:
     """Return the name under which results of a class are stored: its first one."""
-    return next((former for former in FORMER if present_name(former) == name), name)
+    return next((former for former, place in FORMER.items() if place.partition(":")[2] == name), name)
 
 
 def find(name: str) -> Any:
