@@ -105,8 +105,11 @@ def check_feedback(
         _check_samples(feedback, ticket)
     else:
         # Other arms would pass unnoticed: a count that rose by mistake is never taken back.
-        possible = unguarded(policy.oracle.triggered_arms)(ticket.super_arm)
-        strange = _others(feedback.arms, possible)
+        arms, possible = feedback.arms, unguarded(policy.oracle.triggered_arms)(ticket.super_arm)
+        if len(possible) <= 100:  # sets are the faster ones for few entries
+            strange = sorted(set(arms.tolist()) - set(possible.tolist()))
+        else:
+            strange = arms[np.isin(arms, possible, invert=True)].tolist()
         if strange:
             raise StrangeArms(
                 f"feedback.arms must be arms that ticket {ticket.number} can trigger, got"
@@ -115,14 +118,6 @@ def check_feedback(
             )
     if support is not None and not is_plain:
         check_outcomes(feedback, support)
-
-
-def _others(arms: IntArray, possible: IntArray) -> list[int]:
-    """Return which of `arms` are not `possible`."""
-    if len(possible) <= 100:  # sets are the faster ones for few entries
-        return sorted(set(arms.tolist()) - set(possible.tolist()))
-    strange: list[int] = arms[np.isin(arms, possible, invert=True)].tolist()
-    return strange
 
 
 def _check_samples(feedback: Feedback, ticket: Ticket) -> None:

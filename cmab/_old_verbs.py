@@ -46,14 +46,20 @@ def _renamed(policy: Any, number: int, *args: Any) -> Any:
 
 
 def adopt(cls: Any) -> list[str]:
-    """Let the old verbs that a class defines act as the new ones, and return the names of these."""
+    """Let the old verbs that a class has act as the new ones, and return the names of these.
+
+    A new verb without its last arguments, in a class below one with the old verb, is what that one calls.
+    """
     adopted = []
     for ((old, old_takes), (new, takes)), through in zip(RENAMED.items(), _THROUGH, strict=True):
-        home = next(base for base in cls.__mro__ if old in vars(base))
-        if home is not cls and issubclass(home, OldVerbs):  # adopted where it is defined
+        homes = [next(i for i, base in enumerate(cls.__mro__) if name in vars(base)) for name in (old, new)]
+        home = cls.__mro__[homes[0]]
+        required = takes.count(",") + 1 - takes.count("=")
+        is_whole = getattr(getattr(cls, new), "takes", required) > required
+        if home is OldVerbs or (home is not cls and is_whole and homes[0] >= homes[1]):
             continue
         warnings.warn(
-            f"{cls.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
+            f"{home.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
             " arguments in this order",
             DeprecationWarning,
             stacklevel=4,

@@ -65,10 +65,17 @@ def _rename(function: Any, names: Mapping[str, str], kwargs: dict[str, Any]) -> 
     for name in former:
         value, (argument, _, field) = kwargs.pop(name), names[name].partition(".")
         if field:
-            kept = kwargs.get(argument, inspect.signature(function).parameters[argument].default)
+            usual = inspect.signature(function).parameters[argument].default
+            fields.setdefault(f"{argument}={type(usual).__name__}", []).append(f"{field}=...")
+            kept = kwargs.get(argument, usual)
+            if not isinstance(kept, type(usual)):
+                continue  # the function refuses it
+            if getattr(kept, field) not in (getattr(usual, field), value):
+                raise TypeError(
+                    f"{title} must have one of {argument}.{field} and its former name {name}, got both"
+                )
             value = replace(kept, **{field: value})
-            fields.setdefault(f"{argument}={type(kept).__name__}", []).append(f"{field}=...")
-        elif argument in kwargs:
+        elif argument in kwargs and not _are_all(function, kwargs):
             raise TypeError(f"{title} must have one of {argument} and its former name {name}, got both")
         else:
             fields[argument] = []
@@ -80,3 +87,9 @@ def _rename(function: Any, names: Mapping[str, str], kwargs: dict[str, Any]) -> 
         DeprecationWarning,
         stacklevel=3,
     )
+
+
+def _are_all(function: Any, kwargs: Mapping[str, Any]) -> bool:
+    """Return whether each argument is given by name, as `dataclasses.replace` gives it beside the change."""
+    parameters = list(inspect.signature(function).parameters)
+    return parameters[0] == "self" and kwargs.keys() >= set(parameters[1:])

@@ -10,6 +10,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
 # The code of the one frame, by which methods are known that have it already.
 _GUARDED: set[Any] = set()
+_BY_POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 class Verb(NamedTuple):
@@ -47,7 +49,7 @@ class Verb(NamedTuple):
 
 def unguarded(method: Method) -> Method:
     """Return a bound method without the checks of its arguments, for arguments that are right already."""
-    inner = getattr(method, "__wrapped__", None)
+    inner = getattr(method, "unguarded", None)  # not __wrapped__, which the author's own decorators set, too
     return method if inner is None else inner.__get__(method.__self__)  # type: ignore[attr-defined]
 
 
@@ -70,15 +72,36 @@ def guard(
 ) -> None:
     """Give the methods of `cls` the checks of `table`, one for each argument (or None).
 
-    Methods that it inherits from classes without guards are guarded, too. What is no plain function, as a
-    wrapper by somebody else, stays as it is.
+    Methods that it inherits from classes without guards are guarded, too. Properties stay as they are, and
+    so do methods that are assigned when the class is defined already.
     """
     for name, checks in table.items():
         method = inspect.getattr_static(cls, name, None)
-        is_open = inspect.isfunction(method) and method.__code__ not in _GUARDED
-        if is_open and not hasattr(method, "checks_itself"):
+        if not inspect.isfunction(method):
+            method = _as_function(name, method)
+        if method is not None and method.__code__ not in _GUARDED and not hasattr(method, "checks_itself"):
             form = None if verbs is None else verbs.get(name)
             setattr(cls, name, _guarded(cls, method, checks, form, name in metered))
+
+
+def _as_function(name: str, method: Any) -> Any:
+    """Return a function that calls a static or partial method or another callable; None for the rest."""
+    is_method = isinstance(method, staticmethod | classmethod | functools.partialmethod)
+    if not is_method and (isinstance(method, type) or not callable(method)):
+        return None
+
+    def bound(self: Any) -> Any:
+        return method.__get__(self, type(self)) if hasattr(method, "__get__") else method
+
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        return bound(self)(*args, **named)
+
+    call.__name__ = name
+    with suppress(ValueError):  # compiled code may have no signature, and then gets all arguments
+        own = inspect.signature(bound(name)).parameters.values()
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        call.__signature__ = inspect.Signature([first, *own])  # type: ignore[attr-defined]
+    return call
 
 
 def _guarded(
@@ -88,9 +111,9 @@ def _guarded(
     form: Verb | None,
     is_metered: bool,
 ) -> Callable[..., Any]:
-    code = method.__code__
-    own = code.co_varnames[1 : code.co_argcount]
-    takes = len(own) if form is None else _taken(cls, method, form)
+    parameters = _parameters(method)
+    takes = len(parameters) if form is None else _taken(cls, method, form, parameters)
+    own = tuple(one.name for one in parameters if one.kind in _BY_POSITION)[:takes]
     steps = [(i, check) for i, check in enumerate(checks) if check and check not in _GENERATORS]
     place = next((i for i, check in enumerate(checks) if check in _GENERATORS), sys.maxsize)
     is_optional = generator_or_none in checks
@@ -119,22 +142,39 @@ def _guarded(
         return method(self, *args, **named)
 
     _GUARDED.add(guarded.__code__)  # type: ignore[attr-defined]
-    guarded.takes = takes  # type: ignore[attr-defined]
+    guarded.takes, guarded.unguarded = takes, method  # type: ignore[attr-defined]
     return guarded
 
 
-def _taken(cls: type, method: Callable[..., Any], form: Verb) -> int:
-    """Return how many arguments a method takes, refused unless they stand in the order of its verb."""
-    code = method.__code__
-    own = code.co_varnames[1 : code.co_argcount]
-    by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    misplaced = any(name in form.names and form.names.index(name) != i for i, name in enumerate(own))
-    if misplaced or set(by_name) & set(form.names):
+def _parameters(method: Any) -> list[inspect.Parameter]:
+    """Return the parameters behind `self`; of a wrapper that takes any, those of the method that it wraps."""
+    parameters = [*inspect.signature(method, follow_wrapped=False).parameters.values()]
+    if hasattr(method, "__wrapped__") and any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        parameters = [*inspect.signature(method).parameters.values()]
+    return parameters[1:]
+
+
+def _taken(cls: type, method: Any, form: Verb, parameters: list[inspect.Parameter]) -> int:
+    """Return how many arguments a method takes, refused unless they stand in the order of its verb.
+
+    An optional argument with another name and another default than None is one of the author's own, which no
+    caller gives.
+    """
+    in_place = [one for one in parameters if one.kind in _BY_POSITION]
+    misplaced = [
+        one.name for i, one in enumerate(in_place) if one.name in form.names[:i] + form.names[i + 1 :]
+    ]
+    if misplaced or any(one.name in form.names for one in parameters if one.kind is one.KEYWORD_ONLY):
         raise TypeError(
             f"{cls.__name__}.{method.__name__} must take ({', '.join(form.names)}) in this order and by"
-            f" position, or the first of them, got ({', '.join((*own, *by_name))})"
+            f" position, or the first of them, got ({', '.join(one.name for one in parameters)})"
         )
-    return len(form.names) if code.co_flags & inspect.CO_VARARGS else len(own)
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return len(form.names)
+    for i, one in enumerate(in_place[form.required : len(form.names)], form.required):
+        if one.name != form.names[i] and one.default is not one.empty and one.default is not None:
+            return i
+    return min(len(in_place), len(form.names))
 
 
 def _in_order(names: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:

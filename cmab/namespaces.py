@@ -43,7 +43,10 @@ def attach(
     (True, False, True)
     """
     module = sys.modules[name]
-    places, former, replaced = _read(name, Path(str(module.__file__)).with_suffix(".pyi"))
+    stub = str(Path(str(module.__file__)).with_suffix(".pyi"))
+    loader: Any = module.__spec__ and module.__spec__.loader
+    # By the loader, because the package may lie in an archive.
+    places, former, replaced = _read(name, loader.get_data(stub).decode())
     FORMER.update(former)
     REPLACED.update(replaced)
     exported = [one for one, place in places.items() if ":" in place]
@@ -78,12 +81,12 @@ def place_of_former(name: str) -> str:
     return f"{resolve_name(REPLACED[name]).__module__}:{name}"
 
 
-def _read(package: str, stub: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the places of the names in a stub, those of the classes with former names, and `REPLACED`."""
+def _read(package: str, stub: str) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the places of the names in a stub's text, those of former names, and `REPLACED`."""
     places: dict[str, str] = {}
     former: dict[str, str] = {}
     replaced: dict[str, str] = {}
-    for statement in ast.parse(stub.read_text(encoding="utf-8")).body:
+    for statement in ast.parse(stub).body:
         if isinstance(statement, ast.Import):
             places |= {alias.name: alias.name for alias in statement.names}
         elif isinstance(statement, ast.ImportFrom):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, ClassVar, Generic, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import finalize
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from cmab.guards import (
     Check,
     Takes,
     Verb,
+    checks_itself,
     generator,
     generator_or_none,
     guard,
@@ -179,10 +179,14 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
             The policy's stream.
         """
 
+    def _check_state(self, state: State) -> None:
+        """Refuse a state, other than `ArmStatistics`, that is not of this policy's size."""
+
     def is_done(self, state: State) -> bool:  # noqa: ARG002
         """Return whether nothing will be played any more; false unless overridden."""
         return False
 
+    @checks_itself  # does nothing
     def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
         """Take note, in `state`, that a ticket is handed out whose feedback may come late.
 
@@ -239,8 +243,8 @@ def best_within(
 
 AnyPolicy = Policy[Any]
 
-# Numbers of arms and sizes of memories by policy, as long as it lives.
-_SIZES: WeakKeyDictionary[Any, tuple[int, int]] = WeakKeyDictionary()
+# Numbers of arms and sizes of memories by the identity of a policy, as long as it lives.
+_SIZES: dict[int, tuple[int, int]] = {}
 
 
 def fits(policy: Any, state: Any, _: object) -> Any:
@@ -251,16 +255,15 @@ def fits(policy: Any, state: Any, _: object) -> Any:
     if isinstance(state, ArmStatistics):
         if not state.is_laid_out:
             state.check_layout()
-        try:  # asked in every step, so remembered
-            n_arms, memory = _SIZES[policy]
-        except (KeyError, TypeError):  # a policy of somebody's that has no hash
-            n_arms, memory = _sizes(policy)
+        n_arms, memory = _SIZES.get(id(policy)) or _sizes(policy)  # asked in every step, so remembered
         if len(state.means) != n_arms:
             raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
         if len(state.memory) != memory:
             raise ValueError(
                 f"state must be one of {policy!r}, got {state!r} with the memory of another rule"
             )
+    else:
+        policy._check_state(state)
     return state
 
 
@@ -270,12 +273,12 @@ def draws_to_learn(policy: AnyPolicy) -> bool:
 
 
 def _sizes(policy: Any) -> tuple[int, int]:
-    """Return how many arms a rule has, and how much it keeps in mind, remembered if it has a hash."""
+    """Return how many arms a rule has, and how much it keeps in mind, and remember them."""
     n_arms = getattr(policy, "n_arms", None)
     n_arms = policy.oracle.n_arms if n_arms is None else n_arms
     sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
-    with suppress(TypeError):
-        _SIZES[policy] = sizes
+    _SIZES[id(policy)] = sizes
+    finalize(policy, _SIZES.pop, id(policy), None).atexit = False
     return sizes
 
 
@@ -311,6 +314,7 @@ Policy._takes = {
     "update": (fits, None, None, generator_or_none),
     "is_done": (fits,),
     "propensity": (fits,),
+    "reserve": (fits,),
 }
 guard(Policy, Policy._takes, VERBS)
 

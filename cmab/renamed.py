@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from abc import ABCMeta
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from cmab.former_arguments import formerly
@@ -34,7 +35,7 @@ def present_name(name: str) -> str:
 
 def first_name(name: str) -> str:
     """Return the name under which results of a class are stored: its first one."""
-    return next((former for former in FORMER if present_name(former) == name), name)
+    return next((former for former, place in FORMER.items() if place.partition(":")[2] == name), name)
 
 
 def find(name: str) -> Any:
@@ -60,17 +61,19 @@ def former_parameters(kind: _Class) -> _Class:
     setattr(kind, "__init__", formerly(**own)(vars(kind)["__init__"]))  # noqa: B010 (mypy: a method)
     setattr(kind, "__setstate__", setstate)  # noqa: B010
     for former, present in own.items():
-        setattr(kind, former, property(_attribute(kind, former, present)))
+        setattr(kind, former, former_attribute(former, present))
     return kind
 
 
-def _attribute(kind: type, former: str, present: str) -> Callable[[Any], Any]:
+def former_attribute(former: str, present: str) -> Any:
+    """Return a property of the name `former` that returns the attribute `present`, with a warning."""
+
     def get(self: Any) -> Any:
-        text = f"{kind.__name__}: `{former}` is now `{present}`; the former name will be removed"
+        text = f"{type(self).__name__}: `{former}` is now `{present}`; the former name will be removed"
         warnings.warn(f"{text} in the next version", DeprecationWarning, stacklevel=2)
         return getattr(self, present)
 
-    return get
+    return property(get)
 
 
 def up_to_date(described: Any) -> Any:
@@ -93,13 +96,44 @@ def up_to_date(described: Any) -> Any:
         if former == "AESCB":
             described["tolerance"] = described.pop("epsilon", None)
         sizes = described.get("arms_per_bandit")
-        if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
+        if isinstance(sizes, list | tuple) and all(isinstance(size, int) for size in sizes):
             described["bandits"] = described.pop("arms_per_bandit")
             described["n_arms"] = sum(sizes)
     return described
 
 
+class Former(ABCMeta):
+    """The metaclass of a former class in place of which stands a parameter of its base class.
+
+    A former class translates its arguments in ``__init__`` and then calls `become_present`. Its method
+    ``stands_for`` says which objects of the base class are instances of the former class.
+    """
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        stands_for = vars(cls).get("stands_for")  # subclasses of the user have none of their own
+        return stands_for is not None and isinstance(instance, cls.__bases__) and bool(stands_for(instance))
+
+    def __init__(cls, name: str, *args: Any, **named: Any) -> None:
+        super().__init__(name, *args, **named)
+        if "stands_for" in vars(cls):
+
+            def setstate(self: Any, state: Mapping[str, Any]) -> None:
+                self.__dict__.update(up_to_date({"class": name, **state}))
+                del self.__dict__["class"]
+                cls.become_present(self)
+
+            setattr(cls, "__setstate__", setstate)  # noqa: B010 (mypy: a method)
+
+    def become_present(cls, instance: Any) -> None:
+        """Make an object of this former class one of its base class. An object of a subclass stays."""
+        if type(instance) is cls:
+            object.__setattr__(instance, "__class__", cls.__bases__[0])
+
+
 def warn(former: str, present: str) -> None:
     """Warn the caller of a former class that a parameter of another class stands in its place."""
     text = f"{former} is now {present}; the former name will be removed in the next version"
-    warnings.warn(text, DeprecationWarning, stacklevel=3)
+    # The frames are those of the class and of the check of its ``__init__``.
+    warnings.warn(text, DeprecationWarning, stacklevel=4)

@@ -12,6 +12,8 @@ import json
 import os
 import re
 import stat
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -21,7 +23,6 @@ import numpy as np
 
 from cmab._faults import in_words, told
 from cmab.campaigns._course import Course
-from cmab.campaigns._locks import lock
 from cmab.campaigns._schema import Event
 from cmab.renamed import up_to_date
 from cmab.saving._atomic import sync_folder
@@ -109,7 +110,7 @@ class Journal:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise ValueError(f"{self.path} must be a file, got a pipe or device")
             try:
-                lock(descriptor)
+                _lock(descriptor)
             except OSError as error:
                 why = f"{error.strerror}: a journal must lie on a drive that can lock files"
                 raise OSError(error.errno, why, str(self.path)) from error
@@ -245,3 +246,29 @@ class Journal:
 def _write(descriptor: int, data: bytes) -> None:
     while data:
         data = data[os.write(descriptor, data) :]
+
+
+# One process at a time on one file, on each system by its own means.
+if sys.platform == "win32":
+    import msvcrt
+
+    # Far behind the end: on Windows a locked part of a file cannot be read by others.
+    _BEYOND = 2**40
+
+    def _lock(descriptor: int) -> None:
+        """Wait until the open file is ours; closing it, or the end of the process, gives it back."""
+        os.lseek(descriptor, _BEYOND, os.SEEK_SET)
+        while True:
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+                return
+            except OSError:
+                time.sleep(0.01)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        """Wait until the open file is ours; closing it, or the end of the process, gives it back."""
+        # Of the opened file, not of the process: two campaigns of one process exclude each other, too.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -20,7 +20,7 @@ from cmab.exploration.phases import (
     undecided_means,
 )
 from cmab.goals import AggregateTopK, ExploreM, Goal, best_k
-from cmab.renamed import warn
+from cmab.renamed import Former, warn
 from cmab.theory.hardness import best_k_gaps
 
 _DECAY = math.exp(0.2) * 0.75  # OptMAI's share of the budget falls by this factor a round
@@ -136,13 +136,23 @@ class AdaptiveTopK(PhasedExplorer):
         settle(state, self.k)
 
 
-class AdaptiveTopKBudget(AdaptiveTopK):
+@dataclass(frozen=True, eq=False, init=False)
+class AdaptiveTopKBudget(AdaptiveTopK, metaclass=Former):
     """The former name of `AdaptiveTopK` with a budget."""
 
-    def __new__(cls, n_arms: int, k: int, **parameters: Any) -> AdaptiveTopK:  # type: ignore[misc]
-        """Return what the former name stands for, with a warning."""
-        warn("AdaptiveTopKBudget", "AdaptiveTopK with a budget")
-        return AdaptiveTopK(n_arms, k, **{"delta": 0.01} | parameters)
+    delta: float = field(default=0.01, metadata=DELTA)
+
+    def __init__(self, n_arms: int, k: int, *, delta: float = 0.01, **parameters: Any) -> None:
+        warn(
+            "AdaptiveTopKBudget",
+            "AdaptiveTopK with a budget, AdaptiveTopK(n_arms, k, delta=0.01, budget=...)",
+        )
+        super().__init__(n_arms, k, delta=delta, **parameters)
+        AdaptiveTopKBudget.become_present(self)
+
+    def stands_for(self: AdaptiveTopK) -> bool:
+        """Return whether there is a budget."""
+        return self.budget is not None
 
 
 @dataclass(frozen=True, eq=False)

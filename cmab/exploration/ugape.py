@@ -25,7 +25,7 @@ from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
 from cmab.explorer import Explorer
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
-from cmab.renamed import warn
+from cmab.renamed import Former, warn
 from cmab.statistics import ArmStatistics
 
 
@@ -253,19 +253,27 @@ class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
         return np.flatnonzero(state.memory[len(self.arms_per_bandit) :])
 
 
-class MultiBanditUGapEc(UGapEc):
+class MultiBanditUGapEc(UGapEc, metaclass=Former):
     """The former name of `UGapEc` for several bandits."""
 
-    def __new__(cls, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> UGapEc:  # type: ignore[misc]
-        """Return what the former name stands for, with a warning."""
-        warn("MultiBanditUGapEc", "UGapEc")
-        return UGapEc(arms_per_bandit, k, **parameters)
+    def __init__(self, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> None:
+        warn("MultiBanditUGapEc", "UGapEc, whose n_arms may be the numbers of arms of several bandits")
+        super().__init__(arms_per_bandit, k, **parameters)
+        MultiBanditUGapEc.become_present(self)
+
+    def stands_for(self: UGapEc) -> bool:
+        """Return whether there are several bandits."""
+        return self.bandits is not None
 
 
-class MultiBanditUGapEb(UGapEb):
+class MultiBanditUGapEb(UGapEb, metaclass=Former):
     """The former name of `UGapEb` for several bandits."""
 
-    def __new__(cls, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> UGapEb:  # type: ignore[misc]
-        """Return what the former name stands for, with a warning."""
-        warn("MultiBanditUGapEb", "UGapEb")
-        return UGapEb(arms_per_bandit, k, **parameters)
+    def __init__(self, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> None:
+        warn("MultiBanditUGapEb", "UGapEb, whose n_arms may be the numbers of arms of several bandits")
+        super().__init__(arms_per_bandit, k, **parameters)
+        MultiBanditUGapEb.become_present(self)
+
+    def stands_for(self: UGapEb) -> bool:
+        """Return whether there are several bandits."""
+        return self.bandits is not None

@@ -175,6 +175,9 @@ class PrimalDualCUCB(Policy[BudgetState]):
         """Count a ticket that is handed out: until it is told, it may use up the most; nothing is free."""
         state.pending += len(ticket) + ticket.gone
 
+    def _check_state(self, state: BudgetState) -> None:
+        fits(self, state.earned, ())
+
     def select(
         self, state: BudgetState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:

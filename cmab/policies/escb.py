@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.declared import interval, real
 from cmab.feedback import Feedback
-from cmab.guards import verb
+from cmab.guards import Takes, unguarded, verb
 from cmab.oracle import LinearOracle
-from cmab.policy import Policy, refuse_parts
-from cmab.renamed import warn
+from cmab.policy import Policy, fits, refuse_parts
+from cmab.renamed import Former, former_attribute, warn
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_vector, real_array
 
@@ -47,6 +47,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
     """
 
     oracle: LinearOracle
+    _takes: ClassVar[Takes] = {"widths": (fits,)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,7 +91,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
                 return chosen
         t = state.rounds + 1
         # What no super arm has is never seen, and has no width.
-        squares = np.where(unseen, 0.0, self.widths(state, t))
+        squares = np.where(unseen, 0.0, unguarded(self.widths)(state, t))
         return oracle.solve_root(state.means, squares, rng, tolerance=self.tolerance_in(t), **within)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
@@ -168,6 +169,8 @@ class ESCB(JointlyOptimistic):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     tolerance: float | None = field(default=0.0, metadata=real(0.0, optional=True))
 
+    epsilon = former_attribute("epsilon", "tolerance")
+
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
         """Return ``f(t) / 2T``, for outcomes in [0, 1]."""
         low, high = self.support
@@ -183,15 +186,20 @@ class ESCB(JointlyOptimistic):
         return first * (self.support[1] - self.support[0]) / t
 
 
-class AESCB(ESCB):
+@dataclass(frozen=True, eq=False, init=False)
+class AESCB(ESCB, metaclass=Former):
     """The former name of `ESCB` with a tolerance."""
 
-    def __new__(  # type: ignore[misc]
-        cls, oracle: LinearOracle, *, epsilon: float | None = None, **parameters: Any
-    ) -> ESCB:
-        """Return what the former name stands for, with a warning."""
-        warn("AESCB", "ESCB with a tolerance")
-        return ESCB(oracle, tolerance=epsilon, **parameters)
+    tolerance: float | None = field(default=None, metadata=real(0.0, optional=True))
+
+    def __init__(self, oracle: LinearOracle, *, epsilon: float | None = None, **parameters: Any) -> None:
+        warn("AESCB", "ESCB with a tolerance, ESCB(oracle, tolerance=None)")
+        super().__init__(oracle, tolerance=epsilon, **parameters)
+        AESCB.become_present(self)
+
+    def stands_for(self: ESCB) -> bool:
+        """Return whether there is a tolerance."""
+        return self.tolerance != 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +252,8 @@ class OLSUCB(JointlyOptimistic):
     sigma: ArrayLike = 0.5
     _: KW_ONLY
     ridge: float = field(default=1.0, metadata=real(0.0, inside=True))
+
+    tolerance = former_attribute("tolerance", "tolerance_in")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Callable
 from io import BytesIO
 from operator import attrgetter
 from types import CellType, FunctionType, GeneratorType
 from typing import Any
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def pickled(value: object, see: Callable[[Any], object] = id) -> bytes:
@@ -56,6 +59,11 @@ def content(value: object, *, or_address: bool = False) -> bytes:
 def short_hash(data: bytes) -> str:
     """Return 16 digits that any change of `data` changes."""
     return hashlib.sha256(data).hexdigest()[:16]
+
+
+def without_addresses(text: str) -> str:
+    """Return the text of an object without its address, which is another one in every process."""
+    return _ADDRESS.sub("", text)
 
 
 def _dumped(value: object, pickler: Any) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-import re
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
@@ -13,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from cmab.oracle import Oracle
-from cmab.saving._digest import short_hash
+from cmab.saving._digest import short_hash, without_addresses
 
 _OWN = ("cmab", "oracles", "instances")
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _DEEPEST = 8
 
 
@@ -138,8 +136,7 @@ def _array(array: Any) -> Any:
 
 
 def _name(label: Any) -> str:
-    # An object's default repr has its address, which is another one in every process.
-    return _ADDRESS.sub("", repr(label))
+    return without_addresses(repr(label))
 
 
 def _short(value: Any) -> str:

@@ -19,16 +19,16 @@ _hashes: dict[Path, tuple[tuple[int, ...], str]] = {}
 
 def parts_of(things: Iterable[Any]) -> list[Any]:
     """Return oracles, environments, policies and explorers, and those that they hold as attributes."""
-    found: list[Any] = []
+    found: dict[int, Any] = {}
     waiting = list(things)
     while waiting:
         thing = waiting.pop()
-        if _registry.kind_of(type(thing)) is None or any(thing is other for other in found):
+        if id(thing) in found or _registry.kind_of(type(thing)) is None:
             continue
-        found.append(thing)
+        found[id(thing)] = thing
         for value in getattr(thing, "__dict__", {}).values():
             waiting += value if isinstance(value, list | tuple) else [value]
-    return found
+    return list(found.values())
 
 
 def declared_by(parts: Iterable[Any]) -> dict[str, str]:

@@ -22,6 +22,8 @@ class _Clock:
         # importlib.reload passes the module that is there.
         if target is not None:
             _reloaded.add(name)
+            if "cmab.studies._registry" in sys.modules:  # not imported for this: `import cmab` is light
+                sys.modules["cmab.studies._registry"].refresh()  # a plug-in may offer other names then
 
 
 def watch() -> None:

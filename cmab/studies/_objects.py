@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.saving._digest import pickled, short_hash
+from cmab.saving._digest import pickled, short_hash, without_addresses
 from cmab.studies import _registry
 from cmab.validation import shown
 
@@ -33,7 +33,7 @@ def told(value: Any, objects: dict[str, Any]) -> Any:
         raise TypeError(f"not a part of a study: {shown(value)}")
     digest, packages = _content(value)
     objects[digest] = value
-    return {"object": digest, "packages": packages, "is": shown(value)}
+    return {"object": digest, "packages": packages, "is": without_addresses(shown(value))}
 
 
 def _content(value: Any) -> tuple[str, list[str]]:

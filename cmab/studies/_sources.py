@@ -173,8 +173,8 @@ def _is_import(function: ast.expr) -> bool:
 
 
 def is_installed(package: str) -> bool:
-    """Return whether a package lies in a folder of installed packages."""
-    return any(not _INSTALLED.isdisjoint(place.parts) for place in _places(package))
+    """Return whether a package lies in a folder of installed packages; one in a zip archive does not."""
+    return any(not _INSTALLED.isdisjoint(place.parts) and place.exists() for place in _places(package))
 
 
 def _version(package: str) -> str:

@@ -104,6 +104,14 @@ class StoreFile:
                     raise
                 time.sleep(_RETRY_SECONDS)
 
+    def rows(self, statement: str, *values: str) -> Iterator[dict[str, Any]]:
+        """Yield what a statement selects, by the names of the columns."""
+        with self.faults():
+            cursor = self.execute(statement, values)
+            names = [description[0] for description in cursor.description]
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
+
     def check_there(self) -> None:
         """Raise ``OSError`` if the file that is open is not at its path any more.
 

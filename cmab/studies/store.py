@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -111,12 +111,12 @@ class Store:
 
     def missing(self, kind: Kind, keys: Iterable[str], by: By = "key") -> list[str]:
         """Return the keys (or what is alike but for versions) that have no piece yet, in their order."""
-        stored = {row[by] for row in self._select(f"SELECT {by} FROM {kind}")}
+        stored = {row[by] for row in self._file.rows(f"SELECT {by} FROM {kind}")}
         return [key for key in keys if key not in stored]
 
     def remove_damaged(self, kind: Kind) -> int:
         """Remove the pieces that are not what was written; return their number."""
-        rows = self._select(f"SELECT rowid AS place, * FROM {kind}")
+        rows = self._file.rows(f"SELECT rowid AS place, * FROM {kind}")
         damaged = [row["place"] for row in rows if _is_damaged(kind, row)]
         with self._file.faults():
             for place in damaged:  # not by their keys, which may be what is damaged
@@ -125,7 +125,7 @@ class Store:
 
     def check(self, kind: Kind) -> None:
         """Raise ``ValueError`` if a piece is not what was written, whatever its key says now."""
-        for row in self._select(f"SELECT * FROM {kind}"):
+        for row in self._file.rows(f"SELECT * FROM {kind}"):
             if _is_damaged(kind, row):
                 raise ValueError(f"{self.file}: {_damaged(row)}")
 
@@ -137,7 +137,7 @@ class Store:
         ValueError
             If it is not what was written.
         """
-        for piece in self._select(f"SELECT * FROM {kind} WHERE {by} = ? ORDER BY rowid DESC LIMIT 1", key):
+        for piece in self._file.rows(f"SELECT * FROM {kind} WHERE {by} = ? ORDER BY rowid DESC LIMIT 1", key):
             if _is_damaged(kind, piece):
                 raise ValueError(f"{self.file}: {_damaged(piece)}")
             for name in _ARRAYS.keys() & piece.keys():
@@ -159,7 +159,7 @@ class Store:
             self._file.execute("BEGIN IMMEDIATE")
         try:
             for table in _COLUMNS:
-                for row in other._select(f"SELECT * FROM {table}"):
+                for row in other._file.rows(f"SELECT * FROM {table}"):
                     if _is_damaged(table, row):
                         raise ValueError(f"{other.file} is damaged: run its study again, which mends it")
                     self._insert(table, row)
@@ -178,7 +178,7 @@ class Store:
 
     def noted(self, key: str) -> str | None:
         """Return the pairs of a study that ran here, or None."""
-        for row in self._select("SELECT * FROM studies WHERE key = ?", key):
+        for row in self._file.rows("SELECT * FROM studies WHERE key = ?", key):
             return None if _is_damaged("studies", row) else str(row["pairs"])
         return None
 
@@ -190,7 +190,7 @@ class Store:
         ValueError
             If they are not what was written.
         """
-        for row in self._select("SELECT * FROM studies ORDER BY rowid DESC LIMIT 1"):
+        for row in self._file.rows("SELECT * FROM studies ORDER BY rowid DESC LIMIT 1"):
             if _is_damaged("studies", row):
                 raise ValueError(f"{self.file}: the study noted there is damaged; run it again to mend that")
             return row["specification"], row["pairs"]
@@ -203,13 +203,6 @@ class Store:
                 f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
             )
         self._file.check_there()
-
-    def _select(self, statement: str, *values: str) -> Iterator[dict[str, Any]]:
-        with self._file.faults():
-            cursor = self._file.execute(statement, values)
-            names = [description[0] for description in cursor.description]
-            for row in cursor:
-                yield dict(zip(names, row, strict=True))
 
 
 def _make(folder: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.former_arguments import formerly
+from cmab.renamed import former_attribute
 from cmab.validation import integer
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import SetCollection
@@ -91,6 +92,7 @@ class RepairedInfluence(InfluenceMaximization):
     """
 
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "auto", "time_limit": None}
+    seed = former_attribute("seed", "rng")
 
     @formerly(**FORMERLY, seed="rng")
     def __init__(

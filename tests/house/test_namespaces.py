@@ -1,9 +1,11 @@
 """What can be imported from where: thirty names at the top, the namespaces, and all former imports."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
 from types import ModuleType
+from zipfile import ZipFile
 
 import pytest
 from places import ROOT
@@ -95,3 +97,21 @@ def test_a_star_import_gives_all_names():
     code = "from cmab import *; print(CUCB.__name__, BernsteinRace.__name__, clcb.__name__)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert shown.stdout.split() == ["CUCB", "BernsteinRace", "clcb"]
+
+
+def test_the_packages_work_from_an_archive(tmp_path):
+    archive = tmp_path / "all.zip"
+    with ZipFile(archive, "w") as packed:
+        for file in (file for package in FORMERLY for file in (ROOT / package).rglob("*.py*")):
+            if file.suffix in (".py", ".pyi"):
+                packed.write(file, file.relative_to(ROOT))
+    code = "import cmab, oracles; print(cmab.__file__, cmab.CUCB(oracles.TopK(3, 1)))"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(archive)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.startswith(str(archive))

@@ -1,7 +1,9 @@
 """The former names of classes and parameters: programs, files and studies may use them for one version."""
 
 import pickle
+import warnings
 from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pkgutil import resolve_name
 
@@ -74,6 +76,56 @@ def test_former_classes_make_the_class_with_a_parameter(former):
     for name, value in up_to_date({"class": former, **kept}).items():
         mine = present if name == "class" else getattr(made, name)
         assert (list(mine) if isinstance(mine, tuple) else mine) == value
+
+
+@pytest.mark.parametrize("former", REPLACED)
+def test_former_classes_go_on_as_classes(former):
+    call, kept = FORMER_CALLS[former]
+    kind, present = getattr(cmab, former), resolve_name(REPLACED[former])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = call(kind)
+    assert told[0].filename == __file__
+    assert isinstance(made, kind) and issubclass(kind, present)
+    plain = {
+        "ESCB": lambda: present(ORACLE),
+        "AdaptiveTopK": lambda: present(4, 2, delta=0.1, epsilon=0.1),
+        "UGapEb": lambda: present(5, 1, budget=50),
+        "UGapEc": lambda: present(5, 1, delta=0.1),
+    }
+    assert not isinstance(plain[present.__name__](), kind)
+
+    class Own(kind):
+        """A class of a user."""
+
+    @dataclass(frozen=True, eq=False)
+    class WithField(kind):
+        """A dataclass of a user."""
+
+        extra: int = 3
+
+    with pytest.warns(DeprecationWarning, match=former):
+        mine = call(Own)
+    assert type(mine) is Own and vars(mine) == vars(made)
+    # The defaults of a dataclass of the user are those of the former class.
+    name, usual = {"AESCB": ("tolerance", None), "AdaptiveTopKBudget": ("delta", 0.01)}.get(former, ("", 0))
+    others = {each.name: getattr(made, each.name) for each in fields(made) if each.name != name}
+    given = WithField(**others, extra=4)
+    assert getattr(given, name, usual) == usual and given.extra == 4
+    # What pickles of the version before hold: the class, without arguments, and its former attributes.
+    pickled = kind.__new__(kind)
+    state = {key: value for key, value in vars(made).items() if key not in ("tolerance", "bandits", "n_arms")}
+    pickled.__setstate__(state | {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()})
+    assert type(pickled) is present and vars(pickled) | vars(made) == vars(pickled)
+    assert repr(pickled) == repr(made)
+
+
+def test_former_attributes_work():
+    assert import_module("cmab.exploration.ugape_budget").UGapEb is cmab.UGapEb
+    with pytest.warns(DeprecationWarning, match="ESCB: `epsilon` is now `tolerance`"):
+        assert cmab.ESCB(ORACLE, tolerance=2.0).epsilon == 2.0
+    with pytest.warns(DeprecationWarning, match="OLSUCB: `tolerance` is now `tolerance_in`"):
+        assert cmab.OLSUCB(ORACLE).tolerance(3) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -170,6 +222,8 @@ def test_former_parameters_work(name, present, former):
     assert repr(again) == repr(policy)
     with pytest.raises(TypeError, match=f"{name} must have one of {present}"):
         kind(**needed, **{former: value, present: value})
+    with pytest.warns(DeprecationWarning, match=f"{name}: write {present}"):
+        assert repr(replace(kind(**needed), **{former: value})) == repr(policy)
     # What the version before wrote has the former names.
     described = fingerprint(policy)["policy"]
     written = {former if key == present else key: part for key, part in described.items()}

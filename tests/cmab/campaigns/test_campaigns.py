@@ -635,7 +635,7 @@ def test_a_drive_without_locks_is_refused(path, monkeypatch):
     def refuse(_):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("cmab.campaigns.journal.lock", refuse)
+    monkeypatch.setattr("cmab.campaigns.journal._lock", refuse)
     with pytest.raises(OSError, match="must lie on a drive that can lock files"):
         campaign(path)
 

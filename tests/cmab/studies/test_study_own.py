@@ -87,6 +87,18 @@ def test_the_command_imports_what_it_is_told(mine, tmp_path, capsys, monkeypatch
 
 
 @pytest.mark.slow
+def test_a_graph_that_is_made_again_is_the_same():
+    """Its text has an address, which is another one in every process."""
+    kept = [nx.path_graph(4), nx.path_graph(4), nx.cycle_graph(4)]
+    keys = []
+    for graph in kept:
+        oracle = {"class": "InfluenceMaximization", "graph": graph, "k": 1}
+        environment = {"class": "IndependentCascade", "graph": graph, "probability": 0.1}
+        study = Study(specification(instances={"friends": {"oracle": oracle, "environment": environment}}))
+        keys.append([piece.key for piece in study.pieces])
+    assert keys[0] == keys[1] != keys[2]
+
+
 def test_objects_play_as_their_tables_do(tmp_path):
     oracle = TopK(len(MEANS), 2)
     environment = SemiBandit(BernoulliArms(MEANS), oracle)

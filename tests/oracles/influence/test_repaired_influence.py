@@ -206,8 +206,8 @@ def values(graph, means, k):
 def hoped(oracle, means, n_sets, log_term):
     """What OPIM-C would take for an upper bound on the optimum, from the kept sets."""
     graph = oracle.graph
-    sample = sample_under(world_of(graph, means), oracle.seed, n_sets)
-    sets = FirstSets(reverse_of(graph, means), oracle.seed, sample, n_sets)
+    sample = sample_under(world_of(graph, means), oracle.rng, n_sets)
+    sets = FirstSets(reverse_of(graph, means), oracle.rng, sample, n_sets)
     return choose_some(sets, oracle.k, np.ones(graph.n_nodes, np.bool_), log_term)[2]
 
 

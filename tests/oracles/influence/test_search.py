@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
+from cmab import CUCB, Session
 from cmab.studies._specification import Builder
 from oracles.diffusion import DirectedGraph
 from oracles.influence import (
@@ -32,6 +33,33 @@ def test_former_arguments_warn_and_give_the_same_answers():
     assert repr(old) == repr(new) and old.search == new.search and answer(old) == answer(new)
     with pytest.warns(DeprecationWarning, match="write rng in place of seed"):
         assert RepairedInfluence(GRAPH, 1, seed=4).rng == 4
+
+
+def test_former_arguments_beside_a_search():
+    with pytest.warns(DeprecationWarning, match="in place of threads"):
+        oracle = InfluenceMaximization(GRAPH, 1, search=Search(quality="best"), threads=2)
+    assert oracle.search == Search(quality="best", threads=2)
+    with pytest.raises(TypeError, match=r"one of search\.quality and its former name quality, got both"):
+        InfluenceMaximization(GRAPH, 1, search=Search(quality="best"), quality="fast")
+    with (
+        pytest.warns(DeprecationWarning, match="in place of quality"),
+        pytest.raises(ValueError, match="search must be a Search, got 3"),
+    ):
+        InfluenceMaximization(GRAPH, 1, search=3, quality="fast")
+    with pytest.warns(DeprecationWarning, match="`seed` is now `rng`"):
+        assert RepairedInfluence(GRAPH, 1, rng=4).seed == 4
+
+
+def test_a_session_opens_with_another_search_if_changes_are_accepted(tmp_path):
+    session = Session(CUCB(InfluenceMaximization(GRAPH, 1, search=Search(quality="best"))), rng=0)
+    session.save(tmp_path / "session")
+    other = CUCB(InfluenceMaximization(GRAPH, 1, search=Search(quality="fast")))
+    with pytest.raises(ValueError, match=r"quality.*accept_changes=True"):
+        Session.load(tmp_path / "session", other)
+    again = Session.load(tmp_path / "session", other, accept_changes=True)
+    assert again.policy is other
+    same = CUCB(InfluenceMaximization(GRAPH, 1, search=Search(quality="best")))
+    assert Session.load(tmp_path / "session", same).policy is same
 
 
 def test_oracles_of_earlier_files_are_read():
