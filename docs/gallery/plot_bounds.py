@@ -4,7 +4,7 @@ Regret and its bounds, where triggering is rare
 
 A list of three of eight items; the user looks down the list and stops at the first item that attracts her. The third place
 is seldom looked at, so the smallest triggering probability is 0.015. Bounds that divide by it promise little; those of
-the page "What is proven" do not. Both kinds stay far above what is measured, the reward of a round being at most 1:
+the page "Theory" do not. Both kinds stay far above what is measured, the reward of a round being at most 1:
 bounds of this kind are for the shape of the curve.
 """
 
