@@ -4,7 +4,7 @@ Regret and its bounds when triggering is rare
 
 A user reads a list of three out of eight items and stops at the first attractive item. The user seldom
 examines the third position, so the smallest triggering probability is 0.015. Bounds that divide by this
-probability are large; the bounds on the page "What is proven" do not divide by it. All bounds are far above
+probability are large; the bounds on the page "Theory" do not divide by it. All bounds are far above
 the measured regret (the reward of a round is at most 1), because such bounds describe the shape of the curve.
 """
 

@@ -17,8 +17,8 @@ from oracles.influence.certificate import Certificate, Schedule, estimate, lower
 # Sets from which on parts of them are taken to validate.
 _WORTH_PARTS = 64
 # The most times as many sets as before in one step. The bound on the number of sets in
-# docs/how-to/influence.md has this factor; the steps that it adds cost a third of the time of the last
-# choice together.
+# docs/explanation/influence-search.md has this factor; the steps that it adds cost a third of the time of the
+# last choice together.
 _MOST_FACTOR = 4
 
 Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]
