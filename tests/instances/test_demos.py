@@ -245,7 +245,7 @@ def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_pat
         f"{name} (incomplete)"
         for name in ("CUCB", "CUCB, radius / 4", "Epsilon-greedy", "Random probabilities")
     }
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "run the same command to continue" in capsys.readouterr().err
     assert {row["replication"] for row in table(tmp_path, "curves")} == {"0", "1"}
     assert (tmp_path / "regret.png").is_file()
     monkeypatch.setattr(_pieces, "replicate", replicate)
