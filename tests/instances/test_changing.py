@@ -384,7 +384,7 @@ test_what_is_no_world_is_refused = refused(
     ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
     ([place(MEANS)] * 2, [5], 5, "period must be"),
     ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
-    ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
+    ([place(MEANS), MEANS], [5], None, "environments must contain environments"),
     (place(MEANS), [], None, "environments must be a list"),
     by=lambda environments, changes, period: PiecewiseStationary(environments, changes, period=period),
 )

@@ -445,7 +445,7 @@ def test_worlds_that_use_up_what_they_cannot():
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[BernoulliArms([0.5])])
     with pytest.raises(ValueError, match="allowance"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=USES, allowance=[0.5])
-    with pytest.raises(ValueError, match="uses must hold the arms of one resource at least"):
+    with pytest.raises(ValueError, match="uses must have the arms of at least one resource"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[])
     plain = ResourceSemiBandit(PLACE.arms, ORACLE, uses=USES)
     assert plain.optimum == SemiBandit(PLACE.arms, ORACLE).optimum
