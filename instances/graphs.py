@@ -160,7 +160,7 @@ def size_of(file: Path, rows: Rows) -> int:
         raise ValueError(f"{file} must begin with the numbers of nodes and lines, got {got}") from None
     _require(file, _BYTES_A_NODE * n_nodes, f"a graph of {n_nodes} nodes")
     if n_lines != len(rows) - 1:
-            raise ValueError(f"{file} must have {n_lines} edge lines, as its first line says, got {len(rows) - 1}")
+        raise ValueError(f"{file} must have {n_lines} edge lines by its first line, got {len(rows) - 1}")
     return n_nodes
 
 

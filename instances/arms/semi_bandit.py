@@ -17,7 +17,7 @@ from instances.arms.arms import Arms
 
 
 class SemiBandit(Environment):
-    """An environment that shows the outcome of each arm in the super arm; the reward is the sum of the outcomes.
+    """Base arms with semi-bandit feedback: every outcome of a super arm is observed, the reward is their sum.
 
     If the `context` has values or costs, an outcome contributes value times outcome minus cost (plus cost if
     the oracle minimises) to the reward, the expected reward and the optimum. Feedback still has the outcomes
@@ -51,7 +51,7 @@ class SemiBandit(Environment):
         if not isinstance(arms, Arms):
             raise TypeError(f"arms must be Arms such as BernoulliArms({shown(arms)}), got {shown(arms)}")
         if arms.n_arms != oracle.n_arms:
-            raise ValueError(f"arms and oracle must have the same n_arms, got {arms.n_arms} and {oracle.n_arms}")
+            raise ValueError(f"arms and oracle must agree in n_arms, got {arms.n_arms} and {oracle.n_arms}")
         self.arms = arms
         self.oracle = oracle
         self.n_arms = self.n_choices = arms.n_arms

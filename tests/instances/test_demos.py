@@ -91,9 +91,9 @@ def test_names_and_weights_in_a_csv(tmp_path, capsys, monkeypatch):
     assert main(["demo", "influence", *arguments, "--jobs", "1"]) == 0
     printed = capsys.readouterr().out
     for said in (
-        "friends.csv is a list of edges parted by commas, with a header: person1, person2, weight\n"
-        "ties go both ways, as asked for\n"
-        "column weight (1 to 9) is taken for weights",
+        "friends.csv is an edge list separated by commas, with the header person1, person2, weight\n"
+        "ties go both ways, as requested\n"
+        "column weight (1 to 9) has weights",
         "9 people, 36 ways from one to another; 2 seeds are chosen in a round",
         "After 3 rounds, seeds chosen by Thompson sampling with a learned prior reach ",
         " of 9 people; seeds chosen for probabilities drawn at random reach ",

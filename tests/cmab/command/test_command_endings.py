@@ -148,7 +148,7 @@ NO_NETWORKS = {
     "comments": ("# x\n", "must hold at least one edge"),
     "one person": ("a a\n", "must hold a tie between two people, got 1 without any"),
     "loops": ("a a\nb b\n", "must hold a tie between two people, got 2 without any"),
-    "nan": ("from,to,p\na,b,nan\n", "line 2, column p: a probability must lie in [0, 1]"),
+    "nan": ("from,to,p\na,b,nan\n", "line 2, column p: a probability must be in [0, 1]"),
     "inf": ("from,to,weight\na,b,inf\n", "line 2, column weight: a weight must be a number"),
     "negative": ("from,to,weight\na,b,-1\n", "a weight must be a number, 0 or more, got '-1'"),
     "above one": ("from,to,p\na,b,1.5\n", "got '1.5'"),

@@ -160,7 +160,7 @@ def test_saved_and_loaded(found, tmp_path):
 @pytest.mark.parametrize("data", [b"", b"PK", b"\x80\x04K\x01."])
 def test_other_files_are_refused(data, tmp_path):
     (tmp_path / "x").write_bytes(data)
-    with pytest.raises(ValueError, match=r"must be a file that Comparison\.save wrote"):
+    with pytest.raises(ValueError, match=r"must be a file written by Comparison\.save"):
         Comparison.load(tmp_path / "x")
 
 
@@ -169,7 +169,7 @@ def test_a_damaged_file_is_refused(found, tmp_path):
     data = bytearray((tmp_path / "x").read_bytes())
     data[len(data) // 2] ^= 255
     (tmp_path / "x").write_bytes(data)
-    with pytest.raises(ValueError, match=r"must be a file that Comparison\.save wrote"):
+    with pytest.raises(ValueError, match=r"must be a file written by Comparison\.save"):
         Comparison.load(tmp_path / "x")
 
 
