@@ -78,8 +78,8 @@ def read_network(
     probability_column : str, optional
         The column (or key of the data of edges) with probabilities in [0, 1]. Columns without names are
         called 3, 4 and so on. If both this and `weight_column` are omitted, a column with a name such as
-        probability or weight is used. Otherwise the only column of numbers is used, without those called id,
-        index, key or line.
+        probability or weight is used. Otherwise the only column of numbers is used; columns called id,
+        index, key or line do not count.
     weight_column : str, optional
         The column with weights of 0 or more. The probability of an arc is then its weight over the sum of the
         weights into the same head (weighted cascade). A column that is used by default also has weights if it

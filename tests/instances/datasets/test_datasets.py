@@ -296,7 +296,7 @@ def test_baskets_and_what_to_display(nowhere):
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", BASKETS + '"11/1/2000","7"\n', BASKETS.replace("ASSET", "X")])
 def test_a_table_that_is_no_baskets_is_refused(text, nowhere, monkeypatch):
     monkeypatch.setitem(CONTENT, "ta-feng", {"ta_feng.csv.zip": zipped("a.csv", text)})
-    with pytest.raises(ValueError, match="file must have the columns of Ta Feng"):
+    with pytest.raises(ValueError, match="file must have the 9 columns of Ta Feng"):
         made("ta-feng", nowhere)
 
 
@@ -344,7 +344,7 @@ def test_a_network_and_its_delays(nowhere):
     assert world.means.tolist() == [0.8, 0.4]
     assert world.optimum == pytest.approx(1.2)
     graph["Ulm"]["Trier"]["length"] = 0.0
-    with pytest.raises(ValueError, match="edges must have a positive length"):
+    with pytest.raises(ValueError, match="edges must have a positive and finite length"):
         datasets.delays(graph, "Bonn", "Ulm")
     with pytest.raises(ValueError, match="name must be one of"):
         datasets.network("europe")

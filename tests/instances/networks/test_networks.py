@@ -133,10 +133,10 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
 @pytest.mark.parametrize(
     ("text", "asked", "expected", "words"),
     [
-        ("a,c,3\nb,c,1\n", {}, [0.75, 0.25], "its share of all weights into its head"),
+        ("a,c,3\nb,c,1\n", {}, [0.75, 0.25], "its weight over the sum of the weights into the same node"),
         ("a,c,0.3\nb,c,0.1\n", {}, [0.3, 0.1], "column 3 has the probabilities (0.1 to 0.3)"),
-        ("a,c,0.3\nb,c,0.1\n", {"weight_column": "3"}, [0.75, 0.25], "taken for weights"),
-        ("a,c,1\nb,c,1\n", {}, [0.5, 0.5], "taken for weights"),
+        ("a,c,0.3\nb,c,0.1\n", {"weight_column": "3"}, [0.75, 0.25], "has weights"),
+        ("a,c,1\nb,c,1\n", {}, [0.5, 0.5], "has weights"),
         ("a,c,1\nb,c,1\n", {"probability_column": "3"}, [1.0, 1.0], "column 3 has the probabilities"),
         ("from,to,x,p,note\na,c,5,0.3,hm\n", {}, [0.3], "columns x, note are not used"),
         ("from,to,x,y\na,c,0.5,0.3\n", {"probability_column": "y"}, [0.3], "column x is not used"),
@@ -145,8 +145,8 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
         ("id,source,target\n3,a,c\n1,b,c\n", {"weight_column": "id"}, [0.75, 0.25], "column id (1 to 3)"),
         (",source,target,p2\n0,a,c,0.5\n1,b,c,1\n", {}, [0.5, 1.0], "column 1 is not used"),
         # A fault in a number of the first line: the cells show that it was taken for a header.
-        ("a,b,x\nb,c,0.3\n", {}, [0.3], "with a header: a, b, x /"),
-        ("a,c,0\n", {"weight_column": "3"}, [0.0], "taken for weights"),
+        ("a,b,x\nb,c,0.3\n", {}, [0.3], "with the header a, b, x /"),
+        ("a,c,0\n", {"weight_column": "3"}, [0.0], "has weights"),
     ],
 )
 def test_columns_of_numbers_are_used_and_told(text, asked, expected, words, tmp_path):
