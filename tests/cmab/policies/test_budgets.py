@@ -464,7 +464,7 @@ def test_only_what_is_there_is_bought():
     session = Session(learner(), rng=0)
     ticket = session.ask(Context(available=[False, True, True, True]))
     assert 0 not in ticket
-    with pytest.raises(ValueError, match="context must have nothing but available"):
+    with pytest.raises(ValueError, match="context must have only available"):
         session.ask(Context(values=np.ones(4)))
 
 
