@@ -16,8 +16,8 @@ def described(thing: Any, **facts: Any) -> str:
     """Return ``Class(facts, parameters)``, the same text in all processes, without addresses.
 
     The parameters are those of the constructor that the object keeps as attributes of the same name. The
-    attributes of plain values may have a leading underscore. Plain values that equal the default are left out,
-    and long arrays are abbreviated. A value of None in `facts` hides a parameter.
+    attributes of plain values may have a leading underscore. Plain values that equal the default are left
+    out, and long arrays are abbreviated. A value of None in `facts` hides a parameter.
     """
     kept = getattr(thing, "__dict__", {})
     told = dict(facts)

@@ -46,7 +46,7 @@ def content(value: object, *, or_address: bool = False) -> bytes:
                 # By name, because the attributes of a class may change between two calls.
                 return str, (f"{thing.__module__}.{thing.__qualname__}",)
             if isinstance(thing, FunctionType):
-                # The parts are a state, pickled after the function is known, because its closure may contain it.
+                # The parts are pickled as a state, after the function: its closure may contain itself.
                 return object, (), _parts_of(thing)
             if or_address and isinstance(thing, GeneratorType) and thing.gi_frame is not None:
                 return object, (), (thing.gi_frame.f_lasti, dict(thing.gi_frame.f_locals))
