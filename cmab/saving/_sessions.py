@@ -79,8 +79,8 @@ def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -
         raise ValueError(f"it must be of policy {mine['class']}, got policy {shown(its['class'])}")
     if strange := differences(kept, arms):
         raise ValueError(
-            f"its base arms must be those of the policy in the same order, got {'; '.join(strange)}. Otherwise"
-            " the statistics would belong to the wrong arms; read the graph in the same order as before"
+            f"its base arms must be those of the policy in the same order, got {'; '.join(strange)}: the"
+            " statistics would belong to the wrong arms; read the graph in the same order as before"
         )
     if fixed := _differences_of_memory(policy, its, mine):
         raise ValueError(
