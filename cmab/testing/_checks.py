@@ -78,9 +78,7 @@ class Check:
         except AssertionError:
             raise
         except Exception as error:
-            raise UnfinishedCheck(
-                f"{self.title}: {self.name} did not finish because of {error!r}"
-            ) from error
+            raise UnfinishedCheck(f"{self.title}: {self.name} did not finish because of {error!r}") from error
 
     @property
     def title(self) -> str:
@@ -106,7 +104,9 @@ def named_checks(
     if unknown := sorted(set(reasons) - set(titles)):
         raise ValueError(f"expected_failures must name checks from {titles}, got {unknown}")
     if silent := sorted(title for title, reason in reasons.items() if not reason):
-        raise ValueError(f"expected_failures must give a reason for each check, got an empty reason for {silent}")
+        raise ValueError(
+            f"expected_failures must give a reason for each check, got an empty reason for {silent}"
+        )
     return [
         Check(f"{prefix}-{name}", _bound(check, subject), reasons.get(title, ""))
         for name, title, check in zip(names, titles, checks, strict=True)

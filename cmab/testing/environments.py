@@ -91,8 +91,8 @@ def check_environment(
     - ``rewards``: the average reward is not the expected reward, or a reward that is a sum is not the sum of
       the outcomes.
     - ``optimum``: a super arm is better than the optimum, or an exact oracle does not attain it.
-    - ``rounds``: `in_round` changes the environment, returns different instances for the same generator state,
-      or returns an instance that cannot be played.
+    - ``rounds``: `in_round` changes the environment, returns different instances for one generator state, or
+      returns an instance that cannot be played.
     - ``optima``: as ``optimum``, for the instances that `in_round` returns.
     - ``played rounds``: as the checks from ``determinism`` to ``rewards`` except ``support``, for these
       instances.
