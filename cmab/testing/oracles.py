@@ -160,7 +160,8 @@ def check_oracle(
     - ``neighbours``: a feasible super arm near an answer is better than ``alpha`` permits.
     - ``scale``: a `LinearOracle` misses ``alpha`` for very small or very large means.
     - ``membership``: `is_feasible` accepts other super arms than the given or enumerated ones.
-    - ``monotonicity``: the reward decreases when means increase, although `is_monotone` is True.
+    - ``monotonicity``: the reward of a super arm (if `is_monotone` is False, of the best super arm) decreases
+      when means increase.
     - ``triggering``: the reward depends on base arms that the super arm cannot trigger.
     - ``smoothness``: the reward changes by more than `smoothness` permits.
     - ``constraints``, ``root``, ``availability``: `solve_constrained`, `solve_root` or `solve_within` gives a
