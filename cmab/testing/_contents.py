@@ -18,7 +18,7 @@ def parts(value: object) -> dict[str, bytes]:
 
 
 def kept(value: object) -> dict[str, bytes]:
-    """Return the `content` of each attribute in the pickles of `value` and of the public ones of its classes."""
+    """Return the `content` of the pickled attributes of `value` and the public attributes of its classes."""
     named: Any = value.__getstate__()
     named = dict(named) if isinstance(named, dict) else {"": named}
     for cls in type(value).__mro__:

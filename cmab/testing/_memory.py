@@ -33,9 +33,9 @@ def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | 
     """Return the bytes that each of 20,000 calls leaves behind if the memory keeps growing, otherwise None.
 
     This test is more sensitive than `growth`: it detects calls that leave more than 8 bytes for each of the
-    `size` numbers, that is one copy of the numbers. A bounded cache, for example of the last thousand answers,
-    stops growing. The test therefore continues only while every stage after the first grows, and usually
-    ends after the second stage. If the calls are too slow for the time limit, it returns None.
+    `size` numbers, that is one copy of the numbers. A bounded cache, for example of the last thousand
+    answers, stops growing. The test therefore continues only while every stage after the first grows, and
+    usually ends after the second stage. If the calls are too slow for the time limit, it returns None.
     """
     watch, number, held, left = Stopwatch(), 0, 0, 0.0
     tracemalloc.start()

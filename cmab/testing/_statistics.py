@@ -16,10 +16,10 @@ MEAN_LEVEL = 1e-11
 def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
     """Return the accepted distance between the mean of `sample` and its expectation.
 
-    The margin is seven standard errors plus ``20 / n`` times the range of the outcomes. The second term allows
-    for rare outcomes that a sample of n may lack, for which the normal law does not hold. The range is that
-    of the sample, or `spread` if that is larger. For a constant sample with ``spread=0``, the range is the
-    absolute value of the outcomes, or 1 if that is larger.
+    The margin is seven standard errors plus ``20 / n`` times the range of the outcomes. The second term
+    allows for rare outcomes that a sample of n may lack, for which the normal law does not hold. The range is
+    that of the sample, or `spread` if that is larger. For a constant sample with ``spread=0``, the range is
+    the absolute value of the outcomes, or 1 if that is larger.
     """
     spread = max(spread, float(np.ptp(sample))) or max(1.0, abs(float(sample[0])))
     n = len(sample)
@@ -27,7 +27,7 @@ def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
 
 
 def rare_spread(sample: FloatArray, support: tuple[float, float]) -> float:
-    """Return the length of a bounded support if the sample is constant, as it may lack outcomes; otherwise 0."""
+    """Return the length of a bounded support if the sample is constant; otherwise return 0."""
     length = support[1] - support[0]
     return length if len(sample) and not np.ptp(sample) and math.isfinite(length) else 0.0
 
@@ -42,7 +42,7 @@ def require_mean(fault: str, what: str, sample: FloatArray, claimed: float, spre
         return
     mean = float(sample.mean())
     is_near = abs(mean - claimed) <= mean_margin(sample, spread)
-    require(is_near, fault, "{} average {:.6g} over {}, but the declared value is {:.6g}", what, mean, n, claimed)
+    require(is_near, fault, "{} average {:.6g} over {}, not {:.6g} as declared", what, mean, n, claimed)
 
 
 def binomial_tail(failures: int, trials: int, probability: float) -> float:
@@ -58,7 +58,7 @@ def seen_rate(calls: int) -> float:
 
 
 def refused_rate(trials: int, allowed: float, level: float) -> float:
-    """Return the smallest rate above `allowed` that `trials` trials reject with probability `POWER`, or nan."""
+    """Return the least rate above `allowed` that `trials` trials reject with probability `POWER`, or nan."""
     # First the smallest number of failures that is rejected, then the smallest rate that reaches it.
     critical = next((f for f in range(trials + 1) if binomial_tail(f, trials, allowed) < level), trials + 1)
     rates = np.linspace(allowed, 1.0, 201)[1:]
