@@ -48,8 +48,8 @@ def _renamed(policy: Any, number: int, *args: Any) -> Any:
 def adopt(cls: Any) -> list[str]:
     """Use former methods that a class defines as the present ones, and return the names of the latter.
 
-    If a class defines a present method without its last arguments, and a base class defines the former method,
-    then the former method calls the present one.
+    If a class defines a present method without its last arguments, and a base class defines the former
+    method, then the former method calls the present one.
     """
     adopted = []
     for ((old, old_takes), (new, takes)), through in zip(RENAMED.items(), _THROUGH, strict=True):
