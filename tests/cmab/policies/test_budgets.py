@@ -439,13 +439,13 @@ def test_feedback_that_does_not_fit_the_budgets_changes_nothing():
 
 
 def test_worlds_that_use_up_what_they_cannot():
-    with pytest.raises(ValueError, match=r"uses must lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"uses must be in \[0, 1\]"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[GaussianArms([0.5] * 4, 0.1)])
     with pytest.raises(ValueError, match="uses must hold Arms, 4 in number"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[BernoulliArms([0.5])])
     with pytest.raises(ValueError, match="allowance"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=USES, allowance=[0.5])
-    with pytest.raises(ValueError, match="uses must hold the arms of one resource at least"):
+    with pytest.raises(ValueError, match="uses must have the arms of at least one resource"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[])
     plain = ResourceSemiBandit(PLACE.arms, ORACLE, uses=USES)
     assert plain.optimum == SemiBandit(PLACE.arms, ORACLE).optimum
@@ -464,7 +464,7 @@ def test_only_what_is_there_is_bought():
     session = Session(learner(), rng=0)
     ticket = session.ask(Context(available=[False, True, True, True]))
     assert 0 not in ticket
-    with pytest.raises(ValueError, match="context must have nothing but available"):
+    with pytest.raises(ValueError, match="context must have only available"):
         session.ask(Context(values=np.ones(4)))
 
 

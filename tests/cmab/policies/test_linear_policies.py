@@ -257,7 +257,7 @@ test_what_is_refused_when_they_are_made = refused(
     ({"features": np.full((6, 1), 1e200)}, r"features must have norms of at most norm=1, got 1e\+200"),
     (
         {"features": ONE_HOT * 7},
-        "got 7 of arm 0: divide all by it, or say norm=7",
+        "got 7 of arm 0: divide all by it, or set norm=7",
     ),
     ({"features": [["a"]] * 6}, "features must be an array of real numbers"),
     ({"dimension": 2, "groups": [0, 1, 3, 0, 0, 0]}, "groups must be one integer for each of 6 arms"),
@@ -303,7 +303,7 @@ def test_what_is_refused_in_a_round():
         ({"precision": np.array([[[1.0, 2.0], [0.0, 1.0]]])}, "precision must be symmetric"),
         ({"precision": 0.5 * np.eye(2)[None], "rounds": 1}, "precision must be at least"),
         ({"moment": np.array([[0.0, np.inf]])}, "all numbers finite"),
-        ({"moment": np.array([[0.0, 1.0]])}, "there must be a round"),
+        ({"moment": np.array([[0.0, 1.0]])}, "rounds must be positive"),
         ({"rounds": -1}, "rounds must"),
     ],
 )
