@@ -441,7 +441,7 @@ def test_feedback_that_does_not_fit_the_budgets_changes_nothing():
 def test_worlds_that_use_up_what_they_cannot():
     with pytest.raises(ValueError, match=r"uses must be in \[0, 1\]"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[GaussianArms([0.5] * 4, 0.1)])
-    with pytest.raises(ValueError, match="uses must hold Arms, 4 in number"):
+    with pytest.raises(ValueError, match="uses must be Arms with 4 base arms each"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[BernoulliArms([0.5])])
     with pytest.raises(ValueError, match="allowance"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=USES, allowance=[0.5])
