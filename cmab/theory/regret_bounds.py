@@ -36,6 +36,7 @@ def gap_dependent_bound(
     -------
     FloatArray, shape of `rounds`
         The bound for each number of rounds.
+
     Raises
     ------
     ValueError
@@ -89,6 +90,7 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
     -------
     FloatArray, shape of `rounds`
         The bound for each number of rounds.
+
     Raises
     ------
     ValueError

@@ -187,7 +187,7 @@ def adaptive_top_k_samples(means: ArrayLike, k: int, *, delta: float, epsilon: f
     """Return Theorem 1's bound on the samples of AdaptiveTopK, for the runs whose intervals hold.
 
     Arm i is decided at the latest in the last round r with ``2^-r >= max(gap_i / 8, psi / 8, epsilon / 4)``.
-    By round j an arm has ``ceil(4^j ln(2 N j^2 / delta))`` outcomes of that round.
+    In round j, each undecided arm gets ``ceil(4^j ln(2 N j^2 / delta))`` outcomes.
 
     Parameters
     ----------

@@ -32,6 +32,7 @@ def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> Floa
     -------
     FloatArray, shape of `rounds`
         The bound for each number of rounds.
+
     Raises
     ------
     ValueError
@@ -76,6 +77,7 @@ def modulated_gap_free_bound(
     -------
     FloatArray, shape of `rounds`
         The bound for each number of rounds.
+
     Raises
     ------
     ValueError
@@ -118,6 +120,7 @@ def modulated_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: 
     -------
     FloatArray, shape of `rounds`
         The bound for each number of rounds.
+
     Raises
     ------
     ValueError
