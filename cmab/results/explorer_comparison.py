@@ -136,7 +136,7 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         return super().headline
 
     def _wrong_too_often(self) -> set[str]:
-        """Return the explorers whose share of wrong answers is significantly above their delta."""
+        """Return the explorers with a share of wrong answers significantly above their delta."""
         return {
             str(row["explorer"])
             for row in explorer_rows(self.results)

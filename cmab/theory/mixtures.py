@@ -43,7 +43,7 @@ class Mixture(NamedTuple):
 
 
 def best_mixture(oracle: LinearOracle, means: ArrayLike, costs: ArrayLike, allowance: ArrayLike) -> Mixture:
-    """Return the best mixture of super arms whose mean consumption of each resource is within its allowance.
+    """Return the best mixture of super arms with a mean consumption of each resource within its allowance.
 
     It is the benchmark of bandits with knapsacks: with budgets of T times the allowance, the expected reward
     of any policy in T rounds is at most T times the value. The linear program has a column for each super

@@ -1,7 +1,8 @@
 """Upper bounds on the number of samples of explorers, with the constants of the proofs in the papers.
 
-Each bound holds for the runs whose confidence intervals hold, or for all runs if the paper proves this. The
-bounds are larger than the actual numbers by factors of 10 and more; `identify` returns the actual numbers.
+Each bound holds on the event that all confidence intervals hold, or for all runs if the paper proves this.
+The bounds are larger than the actual numbers by factors of 10 and more; `identify` returns the actual
+numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> flo
 def lil_rand_lucb_samples(
     gaps: ArrayLike, k: int, *, delta: float, sigma: float = 0.5, mode: Mode = "faithful"
 ) -> float:
-    """Return Theorem 3.1's bound on the mean samples of lil'RandLUCB, over the runs whose intervals hold.
+    """Return Theorem 3.1's bound on the mean samples of lil'RandLUCB, on the event that its intervals hold.
 
     If the radius of an arm, at the level of 2 N arms, is below an eighth of its gap, the arm is no longer the
     less sampled one of a critical pair. Until then, each of its outcomes takes at most two steps on average.
@@ -99,7 +100,7 @@ def lil_clucb_samples(
     mode: Mode = "faithful",
     width: int | None = None,
 ) -> float:
-    """Return the bound of Theorem 4.1 or 4.2 on the samples of lil'CLUCB, for the runs whose intervals hold.
+    """Return the bound of Theorem 4.1 or 4.2 on the samples of lil'CLUCB on the event that its intervals hold.
 
     An arm is not sampled again once its radius is below ``gap / 4`` (best k arms) or ``gap / (3 width)``.
 
@@ -145,7 +146,7 @@ def clucb_samples(
     width: int,
     max_super_arm_size: int = 1,
 ) -> float:
-    """Return the bound on the samples of CLUCB, for the runs whose intervals hold.
+    """Return the bound on the samples of CLUCB on the event that its intervals hold.
 
     An arm is not sampled if its radius is below ``gap / (3 width)``. The rule stops when the largest radius
     in dispute is at most ``epsilon / (2 size)``. The bound is the largest n with ``n <= 2 sigma^2 sum of
@@ -184,7 +185,7 @@ def clucb_samples(
 
 
 def adaptive_top_k_samples(means: ArrayLike, k: int, *, delta: float, epsilon: float) -> float:
-    """Return Theorem 1's bound on the samples of AdaptiveTopK, for the runs whose intervals hold.
+    """Return Theorem 1's bound on the samples of AdaptiveTopK on the event that its intervals hold.
 
     Arm i is decided at the latest in the last round r with ``2^-r >= max(gap_i / 8, psi / 8, epsilon / 4)``.
     In round j, each undecided arm gets ``ceil(4^j ln(2 N j^2 / delta))`` outcomes.

@@ -72,7 +72,7 @@ def network(name: str, n: int, rng: np.random.Generator) -> tuple[DirectedGraph,
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return the people that each learner reached per round, and the share of what is possible."""
+    """Return the people that each learner reached per round, in number and relative to "knows all"."""
     rng, number = world_and_coins(seed, replication)
     graph, means, features = network(cell["network"], cell["people"], rng)
     oracle = InfluenceMaximization(graph, SEEDS, epsilon=0.3)
@@ -86,9 +86,9 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return for each learner the people reached per round, and their share of what is possible (95 %).
+    """Return for each learner the people reached per round, and their share relative to "knows all".
 
-    Because networks differ, each learner is compared with the policy that knows the probabilities of the same
+    Because networks differ, each learner is compared with the policy that knows all probabilities of the same
     network.
     """
     rows = []
@@ -112,14 +112,14 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def draw(rows: list[Row], out: Path) -> None:
-    """Draw the people that each learner reached, as a share of what is possible, in a panel per network."""
+    """Draw the people that each learner reached, relative to "knows all", in a panel per network."""
     from cmab.plotting import panels_of_bars, save
 
     panels: dict[str, dict[str, tuple[float, float, float]]] = {}
     for row in rows:
         title = f"{row['network'].capitalize()}, {row['people']} people"
         panels.setdefault(title, {})[row["learner"]] = (row["share"], row["low"], row["high"])
-    save(panels_of_bars(panels, x_label="Share of the reachable people that was reached"), out / "reached")
+    save(panels_of_bars(panels, x_label="People reached, relative to knowing all"), out / "reached")
 
 
 NETWORK_FEATURES = Experiment(

@@ -252,7 +252,7 @@ class SpreadingInfluence(Environment):
 
     @property
     def best_seeds(self) -> IntArray:
-        """The k seeds whose value is `optimum`.
+        """The best known k seeds, with the value `optimum`.
 
         Raises
         ------
