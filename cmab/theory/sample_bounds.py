@@ -100,7 +100,7 @@ def lil_clucb_samples(
     mode: Mode = "faithful",
     width: int | None = None,
 ) -> float:
-    """Return the bound of Theorem 4.1 or 4.2 on the samples of lil'CLUCB on the event that its intervals hold.
+    """Return Theorem 4.1 or 4.2's bound on the samples of lil'CLUCB on the event that its intervals hold.
 
     An arm is not sampled again once its radius is below ``gap / 4`` (best k arms) or ``gap / (3 width)``.
 

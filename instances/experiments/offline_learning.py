@@ -110,7 +110,7 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def draw(rows: list[Row], out: Path) -> None:
-    """Draw losses against the size of the log, with the published ones: a figure of lists and a figure of caches."""
+    """Draw losses against the size of the log, with the published ones; one figure per kind of problem."""
     from cmab.plotting import panels_of_curves, save
 
     for name, figure in (("lists", "1a"), ("caches", "3a")):
