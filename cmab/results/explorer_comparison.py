@@ -167,4 +167,4 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         return super()._said() | {"deltas": self.deltas, "budgets": self.budgets}
 
     def _title(self) -> str:
-        return f"Samples until they stop, and wrong answers: {self._runs()}"
+        return f"Samples until stopping, and wrong answers: {self._runs()}"

@@ -292,7 +292,7 @@ def test_the_mixture_is_that_of_the_enumerated_program(seed):
 
 
 def test_the_mixture_refuses_what_it_cannot_be_of():
-    with pytest.raises(ValueError, match="oracle must be linear, exact and of rewards"):
+    with pytest.raises(ValueError, match="oracle must be linear, exact and maximise rewards"):
         best_mixture(TopK(3, k=1, sense="min"), np.ones(3), np.ones((1, 3)), [1.0])
     with pytest.raises(ValueError, match=r"costs must have shape \(1, 3\)"):
         best_mixture(TopK(3, k=1), np.ones(3), np.ones(3), [1.0])
