@@ -13,11 +13,11 @@ Arms = frozenset[int]
 def exchange_width(super_arms: Iterable[Iterable[int] | IntArray]) -> int:
     """Return the width of a family of super arms by trying all exchanges; only for small families.
 
-    An exchange removes some arms from a super arm M and adds others. For any two super arms M and N, and any
-    arm of M that is not in N, consider the exchanges that remove this arm from M, remove only arms in M but
-    not in N, and add only arms in N but not in M. Both M after the exchange, and N after the reverse
-    exchange, must be in the family. The width is the smallest size such that for all M, N and arms there is
-    such an exchange of at most this size.
+    An exchange removes some arms from a super arm M and adds others; its size is the number of removed and
+    added arms. For any two super arms M and N, and any arm of M that is not in N, consider the exchanges that
+    remove this arm from M, remove only arms in M but not in N, and add only arms in N but not in M. Both M
+    after the exchange, and N after the reverse exchange, must be in the family. The width is the smallest
+    number such that for all M, N and arms there is such an exchange of at most this size.
 
     The width is at most 2 for the bases of a matroid, and at most the number of nodes for matchings and
     paths.
