@@ -58,7 +58,7 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
 def path_named(text: str) -> Path:
     """Return the path of an option; reject an empty text, which would be the current folder."""
     if not text:
-        raise argparse.ArgumentTypeError("must name a folder or a file, got nothing")
+        raise argparse.ArgumentTypeError("must be the path of a folder or a file, got an empty text")
     return Path(text)
 
 

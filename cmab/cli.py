@@ -214,7 +214,7 @@ def _run_study(options: argparse.Namespace) -> int:
     study = Study.load(options.file, accept_versions=options.accept_versions)
     with _kept(options.out), study.at(options.out) as folder:
         if damaged := folder.repair():
-            print(f"cmab: {damaged} damaged pieces are played again", file=sys.stderr)
+            print(f"cmab: {damaged} damaged pieces will be run again", file=sys.stderr)
         missing, total = len(folder.missing()), len(study.pieces)
         print(f"{study}: {missing} of {total} pieces to do", file=sys.stderr)
         # By default, use all workers of a cluster.

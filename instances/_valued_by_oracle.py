@@ -1,4 +1,4 @@
-"""Environments whose rewards and triggering probabilities come from their oracle."""
+"""Environments with rewards and triggering probabilities from their oracle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cmab.oracle import Oracle
 
 
 class ValuedByOracle(Environment):
-    """Bernoulli base arms whose rewards and triggering probabilities the oracle computes from the true means.
+    """Bernoulli base arms; the oracle computes rewards and triggering probabilities from the true means.
 
     Subclasses set `oracle`, `means`, `n_arms` and `n_choices`, and define `play`.
     """

@@ -1,4 +1,4 @@
-"""Environments whose means change at once, from one round to the next."""
+"""Environments with sudden changes of the means between two rounds."""
 
 from __future__ import annotations
 

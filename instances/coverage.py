@@ -81,7 +81,9 @@ class Coverage(ValuedByOracle):
             given = [data.get(probability) for *_, data in graph.edges(data=True)]
             missing = [edge for edge, p in zip(self.oracle.edges, given, strict=True) if p is None]
             if missing:
-                raise ValueError(f"every edge must have the attribute {probability!r}, got {shown(missing)}")
+                raise ValueError(
+                    f"all edges must have the attribute {probability!r}, got {shown(missing)} without"
+                )
         self.means = frozen(vector("probability", given, self.n_arms, 0.0, 1.0))
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from instances.arms.semi_bandit import SemiBandit
 
 
 class MovingMeans(SemiBandit):
-    """Bernoulli arms whose means are linearly interpolated between given rounds.
+    """Bernoulli arms with means that are linearly interpolated between given rounds.
 
     With two rows the means drift. With a `period` and, for example, one row per hour of the day, they are
     periodic. Regret is measured against the best super arm of each round. The means of the instance itself,

@@ -1,4 +1,4 @@
-"""Semi-bandits whose arms consume resources: bandits with knapsacks."""
+"""Semi-bandits with arms that consume resources: bandits with knapsacks."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _written(finished: Finished, folder: Path, band_kind: Band, level: float) ->
     place, page = folder / "figures", folder / "report.html"
     # Otherwise the figures could be written to a place outside the folder.
     if place.is_symlink():
-        raise OSError(errno.ELOOP, "figures must be no link", str(place))
+        raise OSError(errno.ELOOP, "figures must not be a link", str(place))
     with tempfile.TemporaryDirectory(prefix=".report-", dir=folder) as name:
         made = Path(name)
         sections = [_section(finished, name, made, band_kind, level) for name in finished.instances]

@@ -255,7 +255,7 @@ class Comparison(ABC, Generic[Result]):
 
 
 class _Plain(str):
-    """A text whose repr has no quotes."""
+    """A text with a repr without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__

@@ -136,7 +136,7 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         return super().headline
 
     def _wrong_too_often(self) -> set[str]:
-        """Return the explorers whose share of wrong answers is significantly above their delta."""
+        """Return the explorers with a share of wrong answers significantly above their delta."""
         return {
             str(row["explorer"])
             for row in explorer_rows(self.results)
@@ -167,4 +167,4 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         return super()._said() | {"deltas": self.deltas, "budgets": self.budgets}
 
     def _title(self) -> str:
-        return f"Samples until they stop, and wrong answers: {self._runs()}"
+        return f"Samples until stopping, and wrong answers: {self._runs()}"

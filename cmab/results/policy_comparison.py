@@ -65,7 +65,7 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
                 for name, each in self.results.items()
             }
             if len(set(found.values())) > 1:
-                raise ValueError(f"results must have one {what}, got {found}")
+                raise ValueError(f"results must have the same {what}, got {found}")
 
     def rows(self, *, level: float = 0.95, band_kind: Band = "t") -> Rows:
         """Return a row of numbers for each learner, the best first, with intervals at `level`."""

@@ -135,7 +135,7 @@ def _with_bounds(axes: Any, bounds: list[list[tuple[float, float]]], legend: Leg
         for points in bounds:
             axes.plot(*zip(*points, strict=True), color="0.35", linestyle=(0, (1, 1)), linewidth=1.4)
         if bounds:
-            axes.lines[-1].set_label("no rule takes less")
+            axes.lines[-1].set_label("lower bound of all rules")
             axes.relim()
             axes.autoscale_view()
         handles = [line for line in axes.lines if not str(line.get_label()).startswith("_")]

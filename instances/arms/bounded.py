@@ -44,7 +44,7 @@ class BetaArms(Arms):
 
 
 class EmpiricalArms(Arms):
-    """Base arms whose outcomes are drawn uniformly, with replacement, from recorded outcomes.
+    """Base arms with outcomes drawn uniformly, with replacement, from recorded outcomes.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from instances.arms.semi_bandit import SemiBandit
 
 
 class LinearSemiBandit(SemiBandit):
-    """Bernoulli arms whose means are ``features @ coefficients``, with new features in each round.
+    """Bernoulli arms with means ``features @ coefficients`` and new features in each round.
 
     Features are random unit vectors: absolute values of standard normal numbers, divided by their norm.
     Because coefficients are nonnegative and have norm at most 1, all means are in [0, 1]. The means of the

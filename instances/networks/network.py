@@ -65,8 +65,8 @@ def read_network(
     be separated by commas, semicolons, tabs, bars or blanks, may have a header and may have names in quotes.
     The encoding is UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is reported.
 
-    Lines that begin with ``#`` and ties from a node to itself are skipped. After the first line, a line with
-    only one name is a node without ties.
+    The edges of the file are called ties. Lines that begin with ``#`` and ties from a node to itself are
+    skipped. After the first line, a line with only one name is a node without ties.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def read_network(
         index, key or line do not count.
     weight_column : str, optional
         The column with weights of 0 or more. The probability of an arc is then its weight over the sum of the
-        weights into the same head (weighted cascade). A column that is used by default also has weights if it
-        has numbers above 1 or only the numbers 0 and 1, unless it is called probability.
+        weights into the same head (weighted cascade). By default, a column that is not called probability is
+        also read as weights if it has numbers above 1, or only the numbers 0 and 1.
     header : bool, optional
         Whether the first line has the names of the columns. If omitted, this is detected.
 

@@ -73,9 +73,7 @@ class SpreadingInfluence(Environment):
         needed = _BYTES_OF_ARC * self.n_arms + _BYTES_OF_NODE * self.graph.n_nodes
         require_memory(needed, f"a cascade on {self.graph!r}")
         if attribute is not None and self.graph.probabilities is None:
-            raise ValueError(
-                f"{named} must be an array for {shown(graph)} without its own, got {attribute!r}"
-            )
+            raise ValueError(f"{named} must be an array, because {shown(graph)} has none, got {attribute!r}")
         given: Any = self.graph.probabilities if attribute is not None else values
         if is_weighted:
             given = weighted_cascade(self.graph)
@@ -252,7 +250,7 @@ class SpreadingInfluence(Environment):
 
     @property
     def best_seeds(self) -> IntArray:
-        """The k seeds whose value is `optimum`.
+        """The best known k seeds, with the value `optimum`.
 
         Raises
         ------

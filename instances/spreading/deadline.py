@@ -31,7 +31,7 @@ class DeadlineCascade(IndependentCascade):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph whose edges can carry influence.
+        The graph of possible influence.
     probability : str or array_like
         As in `IndependentCascade`.
     deadline, meeting, rates

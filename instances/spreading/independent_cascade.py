@@ -54,7 +54,7 @@ class IndependentCascade(SpreadingInfluence):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph whose edges can carry influence; each edge of an undirected graph is two arcs.
+        The graph of possible influence; each edge of an undirected graph is two arcs.
     probability : str, float or array_like, shape (n_arms,)
         Name of an edge attribute of a networkx graph, the probability of each arm, one probability for all,
         or ``"weighted_cascade"``: one over the in-degree of the head. If a `DirectedGraph` has probabilities,

@@ -49,7 +49,7 @@ class LinearThreshold(SpreadingInfluence):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph whose edges can carry influence; each edge of an undirected graph is two arcs.
+        The graph of possible influence; each edge of an undirected graph is two arcs.
     edge_weight : str, float or array_like, shape (n_arms,)
         Name of an edge attribute of a networkx graph, the weight of each arm, one weight for all, or
         ``"weighted_cascade"``, the usual choice: one over the in-degree of the head. If a `DirectedGraph` has

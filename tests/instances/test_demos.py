@@ -133,7 +133,7 @@ def test_without_matplotlib_there_are_numbers(tmp_path, capsys, monkeypatch):
     assert main(["demo", "coverage", "--rounds", "5", "--replications", "1", "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == NUMBERS
     assert capsys.readouterr().out.startswith(
-        "Davis's Southern women: 18 women, 14 events; 3 women chosen in a round"
+        "Davis's Southern women: 18 women, 14 events; 3 women are chosen in a round"
     )
 
 

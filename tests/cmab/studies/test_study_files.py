@@ -250,5 +250,5 @@ def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit):
         main(["run", "study.toml", "--out", ""])
-    assert "--out: must name a folder" in capsys.readouterr().err
+    assert "--out: must be the path of a folder" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
