@@ -423,7 +423,7 @@ test_bad_input_is_named = refused(
     (lambda: UniformMatroid(3, 1).exchanges(np.zeros(3), [0, 1]), "basis must be feasible"),
     (lambda: UniformMatroid(3, 1).exchanges(np.zeros(3), [0], [1]), "basis must contain all of include"),
     (lambda: UniformMatroid(3, 1).exchanges(np.zeros(2), [0]), "means must be a 1-D array of length 3"),
-    (lambda: UniformMatroid(3, 1).gaps(np.zeros(3), [0, 1], [], RNG), "must leave a super arm"),
+    (lambda: UniformMatroid(3, 1).gaps(np.zeros(3), [0, 1], [], RNG), "must allow a super arm"),
 )
 
 
