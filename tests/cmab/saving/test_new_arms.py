@@ -146,7 +146,7 @@ def test_names_are_those_of_base_arms():
             oracle.named(names)
     edges = Matching(nx.path_graph(4))
     for graph in (edges, MemoisedOracle(edges)):
-        with pytest.raises(TypeError, match="names must be for base arms that have none"):
+        with pytest.raises(TypeError, match="names must be given only for base arms without names"):
             graph.named(list("abc"))
 
 
