@@ -245,7 +245,7 @@ def test_probabilities_are_within_bounds_for_oracles_that_need_it():
 
 
 test_what_is_refused_when_they_are_made = refused(
-    ({}, "dimension must be given where features are not"),
+    ({}, "dimension must be given if features are not"),
     ({"dimension": 0}, "dimension must"),
     ({"features": ONE_HOT, "dimension": 6.0}, "dimension must be an integer"),
     ({"dimension": 10**7}, r"dimension must be at most 16384 with 1 group\(s\), .* got 10000000"),
@@ -265,7 +265,7 @@ test_what_is_refused_when_they_are_made = refused(
     ({"dimension": 2, "ridge": 0.0}, "ridge must"),
     ({"dimension": 2, "norm": 0.0}, "norm must"),
     ({"dimension": 2, "sigma": 0.0}, "sigma must"),
-    ({"dimension": 2, "support": None}, "sigma must be given where support is None"),
+    ({"dimension": 2, "support": None}, "sigma must be given if support is None"),
     ({"dimension": 2, "radius": -1.0}, "radius must"),
     ({"dimension": 2, "bound": -1.0}, "bound must"),
     ({"dimension": 2, "delta": 0.0}, "delta must"),

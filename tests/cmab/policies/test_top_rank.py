@@ -258,7 +258,7 @@ test_what_is_no_list_is_refused = refused(
     [
         (Feedback([0], [2.0], pulls=[3]), "one list a round"),
         (Feedback([3], [1.0]), "feedback.arms must lie in range"),
-        (Feedback([2], [1.0]), "must stand in lists"),
+        (Feedback([2], [1.0]), "must be in lists"),
     ],
 )
 def test_what_is_no_click_is_refused(feedback, told):
