@@ -31,8 +31,8 @@ class TopRank(Policy[Comparisons]):
     minus the click on j, where an item that was not clicked, examined or shown counts as 0. With S the sum of
     U and N the sum of the absolute values of U, i is proven better than j once
     ``S >= sqrt(2 N ln(c sqrt(N) / delta))``, c = 3.43, and is then in an earlier block. The first block has
-    the items that no item is proven better than. The next block has the items that only items of the first block
-    are proven better than, and so on.
+    the items that no item is proven better than. The next block has the items that only items of the first
+    block are proven better than, and so on.
 
     The assumption is that the best list shows the best items first, and that replacing an item by a better
     one increases the clicks, as in the cascade and position-based models. Then no comparison is wrong with
