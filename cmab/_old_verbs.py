@@ -46,7 +46,7 @@ def _renamed(policy: Any, number: int, *args: Any) -> Any:
 
 
 def adopt(cls: Any) -> list[str]:
-    """Use former methods that a class defines as the present ones, and return the names of the latter."""
+    """Make the former methods that a class defines act as the present methods; return their names."""
     adopted = []
     for ((old, old_takes), (new, takes)), through in zip(RENAMED.items(), _THROUGH, strict=True):
         home = next(base for base in cls.__mro__ if old in vars(base))

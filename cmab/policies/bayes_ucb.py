@@ -20,8 +20,8 @@ class BayesUCB(CompiledIndexPolicy):
     Prior and posterior are those of `CTS`, but nothing is random. For costs, the index is the quantile at
     ``1/t``, or at one minus `level`. The index keeps the meaning of the prior, unlike an upper confidence
     bound: given the past, a mean is above its index with probability 1/t if the prior is correct. On a large
-    network this level is too optimistic (see the page on influence). A level of 3/4 is closer to the
-    behaviour of `CTS`.
+    network the level ``1 - 1/t`` is too optimistic (see the page on influence). A level of 3/4 is closer to
+    the behaviour of `CTS`.
 
     Parameters
     ----------

@@ -244,9 +244,9 @@ class PrimalDualCUCB(Policy[BudgetState]):
         state.spent += used
         if is_done and not size:  # the policy has stopped
             return
-        # Projected gradient step of the dual: price <- price + eta (used - B / T), within [0, L T / B]. A
-        # multiplier of the linear program is at most L T / B if a round earns at most L; eta = T / (B sqrt
-        # T).
+        # Projected gradient step of the dual: price <- price + eta (used - B / T), within [0, L T / B], with
+        # eta = T / (B sqrt T). A multiplier of the linear program is at most L T / B if a round earns at
+        # most L.
         share = self._totals / self.horizon
         step = self.rate / (share * math.sqrt(self.horizon))
         state.prices[:] = np.clip(state.prices + step * (used - share), 0.0, self._worst / share)

@@ -102,10 +102,11 @@ class ESCB(JointlyOptimistic):
     """ESCB-2: optimism for the sum of independent arms, whose squared errors add up.
 
     In round t the policy plays the super arm with the largest sum of means plus ``sqrt(f(t) / 2 * sum of
-    1 / T)``, where T counts the outcomes of an arm, ``f(t) = ln t + 4 L ln ln t`` (at least 0), and L is
-    `max_size` of the oracle. For costs, it plays the super arm with the smallest difference. The regret is
-    ``O(m log(L)^2 ln(T) / gap)`` for independent arms, smaller by a factor ``L / log(L)^2`` than the regret
-    of policies that are optimistic for each arm. There is no proof for correlated arms.
+    1 / T)``, where T counts the outcomes of an arm, ``f(t) = ln t + 4 L ln ln t``, and L is `max_size` of the
+    oracle. In rounds 1 and 2 the second term of f is 0. For costs, the policy plays the super arm with the
+    smallest difference. The regret is ``O(m log(L)^2 ln(T) / gap)`` for independent arms, smaller by a factor
+    ``L / log(L)^2`` than the regret of policies that are optimistic for each arm. There is no proof for
+    correlated arms.
 
     To find the best super arm is a hard problem. `LinearOracle.solve_root` solves it exactly for up to twenty
     arms, with dozens of calls of the oracle. With more arms its limit may end the search.
@@ -205,7 +206,7 @@ class AESCB(ESCB, metaclass=Former):
 
 @dataclass(frozen=True, eq=False)
 class OLSUCB(JointlyOptimistic):
-    """OLS-UCB for uncorrelated arms of known scale: ``sqrt(2 f(t) (1 + ridge) * sum of sigma^2 / T)``.
+    """OLS-UCB for uncorrelated arms, with the width ``sqrt(2 f(t) (1 + ridge) * sum of sigma^2 / T)``.
 
     Here ``f(t) = ln t + (m + 2) ln ln t + (m / 2) ln(1 + e / ridge)``, and m is the number of arms. The
     regret is ``O(log(L)^2 * sum of sigma^2 ln(T) / gap)`` for sub-Gaussian outcomes, as for ESCB.

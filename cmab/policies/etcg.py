@@ -89,11 +89,6 @@ class ETCG(Policy[GreedyTrials]):
     ValueError
         If a parameter is out of its range, or the super arms are not all sets of k entries.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the oracle's super arms are other ones.
-
     Examples
     --------
     >>> import networkx as nx

@@ -43,8 +43,8 @@ class ForcedExploration(WrappedPolicy[Any]):
 
     If the oracle is linear and its super arms are not all sets of k arms, ``"last"`` replaces a random entry,
     because the order of the entries has no meaning. The oracle finds the replacement by solving one linear
-    problem. For the bases of a matroid, such as spanning trees, p0 is at least one over the size of a super
-    arm times the number of other arms. If no single replacement is feasible, as with paths and matchings, the
+    problem. For the bases of a matroid, such as spanning trees, p0 is at least ``1 / (k (m - k))`` for m arms
+    and super arms of size k. If no single replacement is feasible, as with paths and matchings, the
     oracle finds the super arm without the entry that keeps most of the others. Then p0 is unknown in general,
     and some arms may never be observed; only ``"oracle"`` has a guarantee. If the empty super arm is optimal
     for all means, as with matchings of least cost that may be empty, both forms observe nothing.

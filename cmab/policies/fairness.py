@@ -61,11 +61,11 @@ class LFG(CompiledIndexPolicy):
     """Learning with fairness guarantees: in the long run, each arm is played in its share of the rounds.
 
     Each arm has a queue. It grows by the share of the arm in every round, and shrinks by 1 when the arm is
-    played. A long queue means that the arm was played too rarely. The oracle receives ``queue + eta value
-    bound`` for each arm, with CUCB's bound ``min(mean + sqrt(3 ln t / 2T), 1)``. If some policy can meet the
-    shares with the available arms, all queues stay bounded, so the shares are met. The regret per round
-    against the best such policy is ``m / (2 eta) + O(sqrt(m K ln T / T))``. A larger `eta` earns more, but
-    takes longer to meet the shares, because the length of the queues is of the order of eta.
+    played. A long queue means that the arm was played too rarely. The oracle receives ``queue + eta *
+    value * bound`` for each arm, with CUCB's bound ``min(mean + sqrt(3 ln t / 2T), 1)``. If some policy can
+    meet the shares with the available arms, all queues stay bounded, so the shares are met. The regret per
+    round against the best such policy is ``m / (2 eta) + O(sqrt(m K ln T / T))``. A larger `eta` earns more,
+    but takes longer to meet the shares, because the length of the queues is of the order of eta.
 
     The oracle must be linear, and all arms of a super arm must be observed. The queue of an unavailable arm
     keeps growing. For costs, the rule is the mirror image, and queues are subtracted, so the oracle must

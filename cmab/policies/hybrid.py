@@ -17,7 +17,7 @@ from cmab.renamed import find as __getattr__  # noqa: F401
 
 @dataclass(frozen=True, eq=False)
 class HybridFTRL(CompiledIndexPolicy):
-    """HYBRID for sets of k of m arms: regret O(ln T) for stochastic outcomes, O(sqrt(k m T)) for any others.
+    """HYBRID for sets of k of m arms: regret O(ln T) for stochastic outcomes, O(sqrt(k m T)) for all.
 
     The policy estimates the cumulative loss of each arm, and draws a super arm with marginal probabilities x.
     These minimise the estimated loss plus ``sqrt(t) * sum of -sqrt(x) + gamma (1 - x) ln(1 - x)`` over all x

@@ -79,8 +79,8 @@ class C2UCB(LinearUCB):
     = sigma sqrt(d ln((1 + t K norm^2 / ridge) / delta)) + sqrt(ridge) bound``, where K is the largest number
     of outcomes of a round. With probability 1 - delta all indices are at least the means in all rounds. The
     regret is ``O(d sqrt(K T))`` up to logarithms, independent of the number of arms. With probabilistically
-    triggered arms this is C2-UCB-T, whose bound holds for rewards that satisfy the triggering-probability-
-    modulated condition. For costs, the rule is the mirror image.
+    triggered arms this is C2-UCB-T, whose bound holds for rewards that satisfy the
+    triggering-probability-modulated condition. For costs, the rule is the mirror image.
 
     With ``features=np.eye(n_arms)``, ``norm=1`` and ``radius=LogRadius()`` the policy is CUCB in which every
     arm starts with `ridge` outcomes of 0.

@@ -23,16 +23,17 @@ class MNLTS(Epochs):
 
     As in `MNLUCB`, an epoch offers one assortment until a customer buys nothing, and contexts are treated as
     there. Let T_i be the number of completed epochs with item i, and v the mean number of its purchases in
-    these epochs. For the next epoch, one number z is drawn: the largest of k standard normal numbers. The
+    these epochs. For the next epoch, one number z is drawn: the largest of k standard normal
+    numbers, where k is the largest size of an assortment. The
     oracle receives the attractions ``v + deviation_factor z (sqrt(50 v (v + 1) / T_i) + 75 sqrt(ln(k
     horizon)) / T_i)``, clipped to ``[0, max_attraction]``. Items that were never offered get `max_attraction`
     minus at most 1e-12 of it, which breaks ties at random.
 
     One number z for all items correlates their draws, so the best assortment is overestimated as often as a
-    single item. The largest of k numbers makes this likely. The regret in T = horizon rounds is ``O(sqrt(m T)
-    ln(k T) + m ln(k T)^2)`` with ``deviation_factor=1``, if no v exceeds 1. The constants 50 and 75 are those
-    of the theorem; a few hundredths of them learn fast. With `deviation_factor` 0, an item that by chance was
-    not bought may never be offered again.
+    single item. The largest of k numbers makes this likely. The regret in T = `horizon` rounds with m items
+    is ``O(sqrt(m T) ln(k T) + m ln(k T)^2)`` with ``deviation_factor=1``, if no v exceeds 1. The constants 50
+    and 75 are those of the theorem; a few hundredths of them learn fast. With `deviation_factor` 0, an item
+    that by chance was not bought may never be offered again.
 
     `CTS` with the same oracle corresponds to the paper's other algorithm, with Beta posteriors of
     ``1 / (1 + v)``, except that `CTS` draws for each customer instead of each epoch. For costs, which are not

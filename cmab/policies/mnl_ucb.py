@@ -21,10 +21,11 @@ class MNLUCB(Epochs):
     An epoch offers one assortment until a customer buys nothing. In an epoch with item i, the item is bought
     ``v_i`` times in expectation. This number is geometric and independent of the other offered items. Let l
     be the number of completed epochs, T_i the number of those with the item, and v its mean number of
-    purchases. The oracle receives the attractions ``min(v + sqrt(48 v ln(sqrt(m) l + 1) / T_i) + 48
-    ln(sqrt(m) l + 1) / T_i, max_attraction)``, and `max_attraction` for items that were never offered. The
-    regret in n rounds is ``O(sqrt(m n ln(m n)) + m ln(m n)^2)``. With the constant 48 of the theorem, the
-    policy hardly learns in the first ten thousand rounds, so smaller constants are used in practice.
+    purchases, and m the number of items. The oracle receives the attractions ``min(v + sqrt(48 v ln(sqrt(m) l
+    + 1) / T_i) + 48 ln(sqrt(m) l + 1) / T_i, max_attraction)``, and `max_attraction` for items that were
+    never offered. The regret in n rounds is ``O(sqrt(m n ln(m n)) + m ln(m n)^2)``. With the constant 48 of
+    the theorem, the policy hardly learns in the first ten thousand rounds, so smaller constants are used in
+    practice.
 
     `CUCB` with the same oracle learns from each customer. If an item of the assortment is unavailable in a
     context, the customer is offered the best available assortment instead, based on all purchases including

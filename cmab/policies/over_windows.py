@@ -136,7 +136,7 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
     policy : Policy
         The wrapped policy, as in `SlidingWindow`.
     horizon : int
-        Number of rounds, on which the weights depend.
+        Number of rounds. The weights of EXP3 depend on it.
     windows : array_like of int, optional
         The candidate lengths, at least two, in increasing order. By default, four lengths in a geometric
         sequence from `block` to `horizon`.
@@ -244,8 +244,8 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
     def _next_block(self, state: BlockState, rng: np.random.Generator | None) -> None:
         """Credit the window of the finished block, and select the window of the next block."""
         k, ended = len(self._lengths), state.choice
-        # Auer et al. (2002), Corollary 3.2: gamma = min(1, sqrt(K ln K / ((e - 1) g))), g >= number of
-        # blocks.
+        # Auer et al. (2002), Corollary 3.2: gamma = min(1, sqrt(K ln K / ((e - 1) g))),
+        # where g is at least the number of blocks.
         gamma = min(1.0, math.sqrt(k * math.log(k) * self._size / ((math.e - 1.0) * self.horizon)))
         # Figure 1: w <- w exp(gamma x / (p K)), and p = (1 - gamma) w / sum w + gamma / K.
         chance = self._chances(state.scores, gamma)[ended]

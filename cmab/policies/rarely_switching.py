@@ -69,13 +69,13 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
 
     The policy is for slow oracles, such as solvers and influence maximisation. It keeps playing a super arm
     until some count exceeds ``1 + growth`` times its value at the time of the choice. If every arm of a super
-    arm is observed, this takes at most ``m log(T) / log(1 + growth) + m + 1`` calls in T rounds. Otherwise,
-    the round number, which must not grow by more than this factor either, may cause as many further calls as
-    one arm.
+    arm is observed, the policy makes at most ``m log(T) / log(1 + growth) + m + 1`` calls in T rounds.
+    Otherwise, the round number, which must not grow by more than this factor either, may cause as many
+    further calls as one arm.
 
     If every arm of a super arm is observed, the regret stays logarithmic. Write c for `growth`, and consider
-    a super arm that is played since round s. Its radii at s were at most ``sqrt(1 + c)`` times the present
-    radii of plain CUCB, because no count has grown by more than ``1 + c``. Wherever a proof needs l
+    a super arm that has been played since round s. Its radii at s were at most ``sqrt(1 + c)`` times the
+    present radii of plain CUCB, because no count has grown by more than ``1 + c``. Wherever a proof needs l
     observations of an arm, it now needs ``(1 + c) l``. All intervals hold at s with probability at least
     ``1 - 2 m / s**2``, and the choice at s is played for at most ``c s + 1`` rounds. The logarithmic term of
     Theorem 1 is therefore multiplied by ``1 + c``. The expected number of rounds with a broken interval is at

@@ -42,7 +42,6 @@ class RestartState:
         The rounds after which the policy restarted.
     changed : list of int
         For each restart, the base arm whose mean changed.
-        For each of them the base arm that showed the change.
 
     Examples
     --------

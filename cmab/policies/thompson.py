@@ -13,8 +13,9 @@ from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.validation import per_arm, shown
 
-# Jöhnk's algorithm for Beta(a, b) with a, b <= 1 rejects draws that underflow: all but about 1500 max(a, b)
-# of them. An arm without outcomes takes longer with a smaller weight, and does not end below some weight.
+# Jöhnk's algorithm for Beta(a, b) with a, b <= 1 rejects draws that underflow, and accepts a share of about
+# 1500 max(a, b). A draw for an arm without outcomes takes longer with a lighter prior, and never ends if the
+# prior is much lighter than this.
 _LIGHTEST = 1e-6
 _LEAST = 1e-100
 

@@ -17,7 +17,7 @@ from cmab.policy import Policy, refuse_parts
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, shown
 
-#: The constant c of the paper, from memory. It prints 3.43 for 4 sqrt(2 / pi) / erf(sqrt(2)), which is 3.34.
+#: The constant c of the paper, from memory. The paper prints 3.43 for 4 sqrt(2 / pi) / erf(sqrt(2)) = 3.34.
 _C = 3.43
 
 
@@ -27,9 +27,9 @@ class TopRank(Policy[Comparisons]):
 
     Items are grouped into ordered blocks. In each round, each block is shuffled, and the list consists of the
     first k items of all blocks in order. Two items of one block therefore get the same positions equally
-    often, so their clicks can be compared for any effect of the positions. For a round, U is the click on i
-    minus the click on j, where an item that was not clicked, examined or shown counts as 0. With S the sum of
-    U and N the sum of the absolute values of U, i is proven better than j once
+    often, so their clicks can be compared, whatever the effect of a position is. For a round, U is the click
+    on i minus the click on j, where an item that was not clicked, examined or shown counts as 0. With S the
+    sum of U and N the sum of the absolute values of U, i is proven better than j once
     ``S >= sqrt(2 N ln(c sqrt(N) / delta))``, c = 3.43, and is then in an earlier block. The first block has
     the items that no item is proven better than. The next block has the items that only items of the first
     block are proven better than, and so on.

@@ -302,7 +302,7 @@ def test_what_is_refused_in_a_round():
         ({"precision": np.eye(2)[None]}, "state.precision must be floats of shape"),
         ({"precision": np.array([[[1.0, 2.0], [0.0, 1.0]]])}, "precision must be symmetric"),
         ({"precision": 0.5 * np.eye(2)[None], "rounds": 1}, "precision must be at least"),
-        ({"moment": np.array([[0.0, np.inf]])}, "all numbers finite"),
+        ({"moment": np.array([[0.0, np.inf]])}, "all numbers must be finite"),
         ({"moment": np.array([[0.0, 1.0]])}, "rounds must be positive"),
         ({"rounds": -1}, "rounds must"),
     ],

@@ -169,7 +169,7 @@ def test_costs_are_what_is_missing_to_one():
     [
         (lambda state: state.leads.__setitem__((0, 1), 9.0), "leads"),
         (lambda state: state.differences.fill(9.0), "differences must"),
-        (lambda state: state.differences.__setitem__((0, 1), 0.5), "both ways"),
+        (lambda state: state.differences.__setitem__((0, 1), 0.5), "differences must be symmetric"),
         (lambda state: state.better.__setitem__((0, 1), True), "better must"),
         (lambda state: setattr(state, "better", np.zeros((2, 2), bool)), "better must be"),
         (lambda state: setattr(state, "rounds", -1), "rounds"),
