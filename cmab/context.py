@@ -88,7 +88,7 @@ class Context:
                 raise ValueError(f"context.{name} must have {length} rows, got shape {part.shape}")
 
     def worth(self, means: FloatArray, sense: Literal["max", "min"] = "max") -> FloatArray:
-        """Return the value of each arm in this round: mean x value - cost.
+        """Return ``mean x value - cost`` of each arm in this round.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ class Range:
         Called with the name of the parameter, its value and the bounds as keyword arguments. It returns the
         converted value or raises ``ValueError``.
     bounds : mapping
-        Keyword arguments of `check`. A function is called with the object and returns the bound.
+        Keyword arguments of `check`. A bound may be a function of the object that returns the bound.
     optional : bool
         Whether None is also valid.
     """

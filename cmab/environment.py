@@ -44,8 +44,8 @@ class Environment(ABC):
         Information on the round for the policy; None by default.
     allowance : FloatArray or None, shape (n_resources,)
         The average amount of each resource that the budgets allow per round. If it is set, `optimum` is the
-        reward of the best mixture of super arms whose average use is within it. A super arm in the mixture
-        may use more.
+        expected reward of the best mixture of super arms whose average use is within `allowance`. A single
+        super arm of the mixture may use more.
 
     Examples
     --------
@@ -226,7 +226,7 @@ settle_forms(Environment, _FORMS)
 
 
 def changes(environment: Environment) -> bool:
-    """Return whether the rounds of an environment may differ, because it overrides `in_round`."""
+    """Return whether an environment overrides `in_round`, so that its rounds may differ."""
     own = "in_round" in getattr(environment, "__dict__", ())
     return own or type(environment).in_round is not Environment.in_round
 

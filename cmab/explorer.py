@@ -29,7 +29,7 @@ class Explorer(Policy[State]):
     support : tuple of float or None
         Interval of the outcomes that the theory assumes; None if it assumes no interval.
     is_bounded : bool
-        Whether every run ends for any outcomes. `identify` limits the runs of other explorers.
+        Whether every run ends, whatever the outcomes are. `identify` limits the runs of other explorers.
     is_proven : bool
         Whether the stopping rule proves the answer. The default is True for explorers that declare `sigma` or
         `support`, because a proof needs an assumption on the noise. Modes without a proof override it.

@@ -1,4 +1,4 @@
-"""Checks of the arguments of public methods, made before the method runs, because compiled code has none.
+"""Checks of the arguments of public methods before they run, because compiled code does not check bounds.
 
 A base class declares by method and position which arguments are checked. `guard` wraps these methods in every
 subclass, including subclasses of the user. Code that passes arguments which it has checked calls `unguarded`

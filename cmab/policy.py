@@ -41,8 +41,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
 
     A policy object holds only parameters. The learned statistics are in a separate state, a plain dataclass
     of arrays and numbers. `initial_state` creates the state, and only `update` changes it. A state may define
-    ``check(fresh)``, which raises ``ValueError`` if no feedback leads from the state `fresh` to this state.
-    `Session.load` calls ``check``.
+    ``check(fresh)``, which raises ``ValueError`` if no feedback leads from the initial state `fresh` to this
+    state. `Session.load` calls ``check``.
 
     A subclass defines `initial_state`, `select` and `update`. Each method may omit trailing arguments that it
     does not need. For example, a policy without contexts defines ``select(self, state, rng)``. This `select`
@@ -126,8 +126,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         Parameters
         ----------
         rng : numpy.random.Generator, optional
-            The random stream of a run, for numbers that the policy draws once a run. If omitted, it draws
-            nothing.
+            The random stream of a run, for numbers that the policy draws once per run. If omitted, the
+            policy draws nothing.
         """
 
     @abstractmethod
@@ -152,7 +152,7 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         Raises
         ------
         ValueError
-            If the policy cannot use a part of the context. It does not ignore the part silently.
+            If the context has a part that the policy cannot use. Do not ignore such a part silently.
         """
 
     @abstractmethod
@@ -167,8 +167,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         """Update `state` with the feedback of one round.
 
         `Session` and `simulate` also pass the ticket and the generator. The ticket is for policies that need
-        the super arm, because only the reward is observed or feedback is late, or the context of the round.
-        The generator is for policies that draw random numbers in `update`.
+        the context of the round, or that need the super arm because only the reward is observed or because
+        feedback is late. The generator is for policies that draw random numbers in `update`.
 
         Parameters
         ----------
@@ -219,15 +219,15 @@ def refuse_parts(policy: AnyPolicy, context: Context | None, understood: tuple[s
     if unknown := [part for part in context.parts if part not in understood]:
         knows = f"have only {' and '.join(understood)}" if understood else "be None"
         raise ValueError(
-            f"context must {knows} for {type(policy).__name__}, which cannot use other parts, got"
-            f" {' and '.join(unknown)}; pass a policy that defines select(state, rng, context) for them"
+            f"context must {knows} for {type(policy).__name__}, got {' and '.join(unknown)}, which it cannot"
+            " use; pass a policy whose select(state, rng, context) uses this part"
         )
 
 
 def best_within(
     oracle: Oracle, indices: FloatArray, context: Context | None, rng: np.random.Generator
 ) -> IntArray:
-    """Return the best available super arm, if arms are worth index x value - cost (see `Context.worth`).
+    """Return the best available super arm for the worth of arms in a context (see `Context.worth`).
 
     Raises
     ------
@@ -252,7 +252,7 @@ _SIZES: dict[int, tuple[int, int]] = {}
 
 
 def fits(policy: Any, state: Any, _: object) -> Any:
-    """Return `state`. Raise ``ValueError`` if its statistics are of another number of arms or array type.
+    """Return `state`. Raise ``ValueError`` if its statistics have a wrong number of arms or array type.
 
     Compiled code relies on both.
     """

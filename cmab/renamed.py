@@ -135,5 +135,5 @@ class Former(ABCMeta):
 def warn(former: str, present: str) -> None:
     """Warn the caller of a former class that a parameter of another class replaces it."""
     text = f"{former} is now {present}; the former name will be removed in the next version"
-    # Two frames are those of the class and of the check of its ``__init__``.
+    # The warning skips the frames of the class and of the check of its ``__init__``.
     warnings.warn(text, DeprecationWarning, stacklevel=4)

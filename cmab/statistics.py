@@ -191,7 +191,7 @@ class ArmStatistics:
         return other
 
     def merge(self, other: ArmStatistics) -> ArmStatistics:
-        """Return the statistics of the observations of both together.
+        """Return the statistics of all observations of these statistics and of `other`.
 
         Counts are exact; means and deviations are exact up to rounding. Both inputs are unchanged.
 

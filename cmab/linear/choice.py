@@ -30,7 +30,8 @@ def information(rows: FloatArray, theta: FloatArray, n: float) -> FloatArray:
     """Return the Hessian of minus the log-likelihood of `n` choices among `rows`, shape (d, d)."""
     shares = chances(rows @ theta)
     mean = shares @ rows
-    # The covariance of the features of the choice, which are 0 for no choice. Its symmetric form is exact.
+    # The covariance of the features of the choice, which are 0 for no choice. A sum of squares avoids
+    # cancellation.
     scaled = np.sqrt(n * shares)[:, None] * (rows - mean)
     nothing = math.sqrt(n * max(0.0, 1.0 - float(shares.sum()))) * mean
     curvature: FloatArray = scaled.T @ scaled + np.outer(nothing, nothing)

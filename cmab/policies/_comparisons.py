@@ -21,7 +21,8 @@ class Comparisons:
     leads : FloatArray, shape (n_items, n_items)
         Clicks on the first item minus clicks on the second, summed over rounds with both items in one block.
     differences : FloatArray, shape (n_items, n_items)
-        The sum of the absolute values of these differences: the number of rounds that separate two items.
+        The sum of the absolute values of these differences. For clicks 0 and 1, it is the number of rounds in
+        which exactly one of the two items was clicked.
     better : BoolArray, shape (n_items, n_items)
         Whether the first item is proven to be better than the second.
     since : IntArray, shape (n_items, n_items)
@@ -29,7 +30,7 @@ class Comparisons:
     rounds : int
         Number of rounds with feedback.
     asked : int
-        Number of the next ticket, counted by `TopRank.reserve`; 0 if feedback is never late.
+        Number of the next ticket, recorded by `TopRank.reserve`; 0 if feedback is never late.
 
     Examples
     --------

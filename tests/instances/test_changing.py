@@ -128,7 +128,7 @@ def test_windows_that_are_none():
             BanditOverBandit(**{"policy": rule, "horizon": 100} | wrong)
     with pytest.raises(ValueError, match="reward_range must be given"):
         BanditOverBandit(GaussianCTS(TopK(4, k=2), sigma=0.5, support=None), 100)
-    with pytest.raises(ValueError, match="policy must learn ArmStatistics"):
+    with pytest.raises(ValueError, match="must have plain ArmStatistics"):
         BanditOverBandit(DiscountedCUCB(TopK(4, k=2)), 100)
 
 
@@ -434,8 +434,8 @@ test_parameters_out_of_range_are_refused = refused(
     (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
     (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
     (lambda oracle: SlidingWindow(CUCB(oracle), window=0), "window must"),
-    (lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5), "policy must learn ArmStatistics"),
-    (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5), "must have plain ArmStatistics"),
+    (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "must have plain ArmStatistics"),
     (lambda oracle: GLRRestart(CUCB(oracle), 0.0), "delta must"),
     (lambda oracle: GLRRestart(CUCB(oracle), 5e-324), "delta must"),
     (lambda oracle: GLRRestart(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),

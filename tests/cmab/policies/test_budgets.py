@@ -400,7 +400,7 @@ def test_oracles_that_prices_do_not_fit():
 
 def test_no_other_rule_stands_before_one_with_budgets():
     for around in (ForcedExploration, GLRRestart):
-        with pytest.raises(ValueError, match="policy must be one without budgets"):
+        with pytest.raises(ValueError, match="policy must have no budgets"):
             around(learner())
 
 

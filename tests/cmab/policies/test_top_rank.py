@@ -169,7 +169,7 @@ def test_costs_are_what_is_missing_to_one():
     [
         (lambda state: state.leads.__setitem__((0, 1), 9.0), "leads"),
         (lambda state: state.differences.fill(9.0), "differences must"),
-        (lambda state: state.differences.__setitem__((0, 1), 0.5), "both ways"),
+        (lambda state: state.differences.__setitem__((0, 1), 0.5), "differences must be symmetric"),
         (lambda state: state.better.__setitem__((0, 1), True), "better must"),
         (lambda state: setattr(state, "better", np.zeros((2, 2), bool)), "better must be"),
         (lambda state: setattr(state, "rounds", -1), "rounds"),
@@ -258,7 +258,7 @@ test_what_is_no_list_is_refused = refused(
     [
         (Feedback([0], [2.0], pulls=[3]), "one list a round"),
         (Feedback([3], [1.0]), "feedback.arms must lie in range"),
-        (Feedback([2], [1.0]), "must stand in lists"),
+        (Feedback([2], [1.0]), "must be in lists"),
     ],
 )
 def test_what_is_no_click_is_refused(feedback, told):
