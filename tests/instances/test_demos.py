@@ -290,7 +290,7 @@ def test_a_demo_in_a_study_file(tmp_path):
         ({"demo": "top-k", "oracle": {}}, "x.oracle must be a table { file"),
         (
             {"demo": "top-k", "colour": 1},
-            "x: there must be no entries but arms, k, rng; got colour",
+            "x must only have the entries arms, k, rng; got colour",
         ),
     ],
 )

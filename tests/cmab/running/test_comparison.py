@@ -245,9 +245,9 @@ def test_explorers_are_those_of_identify():
 
 
 test_refusals_name_the_learner = refused(
-    ({}, {"horizon": 5}, "learners must hold one at least, got none"),
+    ({}, {"horizon": 5}, "learners must have at least one entry, got none"),
     ([CUCB(ORACLE)], {"horizon": 5}, "learners must be a mapping such as"),
-    ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have names, which are texts, got 1"),
+    ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have non-empty strings as names, got 1"),
     ({" ": CUCB(ORACLE)}, {"horizon": 5}, "learners must have names"),
     ({"a": CUCB}, {"horizon": 5}, r"learners\['a'\]: policy must be"),
     ({"a": CUCB(TopK(6, 2))}, {"horizon": 5}, r"learners\['a'\]: .* the same base arms, got 6 and 5"),
@@ -259,7 +259,7 @@ test_refusals_name_the_learner = refused(
     (
         {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 2, sense="min"))},
         {"horizon": 5},
-        "oracles of one sense, got",
+        "oracles with the same sense, got",
     ),
     ({"a": CUCB(ORACLE)}, {}, "give the horizon for policies"),
     ({"a": CUCB(ORACLE)}, {"horizon": 0}, "horizon must be"),

@@ -121,7 +121,7 @@ def test_a_policy_that_raises(faulty, file, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["run", str(file), "--out", str(out)]) == 1
     printed = capsys.readouterr()
-    assert "2 pieces failed and are not stored, the first one replication 17 of Bad on ads" in printed.err
+    assert "2 pieces failed and are not stored; the first is replication 17 of Bad on ads" in printed.err
     assert "RuntimeError: the oracle has gone" in printed.err
     assert "CUCB radius_factor=1.0" in printed.out
     study = Study.load(file)
@@ -177,7 +177,7 @@ def test_no_permission(open_folder, as_nobody, capsys):
     more = open_folder / "stored" / "study.toml"
     more.write_text(TEXT.format(replications=2))
     assert main(["run", str(more), "--out", str(open_folder / "stored")]) == 1
-    assert "readonly database; it needs permission to write" in capsys.readouterr().err
+    assert "readonly database; allow writing to the file and its folder" in capsys.readouterr().err
 
 
 class Stream:
