@@ -107,7 +107,8 @@ def check_oracle(
         Function that returns whether a sorted super arm is feasible. If `super_arms` is omitted and the
         oracle has at most 12 choices, the feasible super arms are enumerated with this function, by default
         with the method `is_feasible` of the oracle if its class overrides it. Otherwise the answers are only
-        compared with other answers of the oracle and with feasible super arms near them.
+        compared with other answers of the oracle and, if its class overrides `is_feasible`, with feasible
+        super arms near them.
     low, high : float
         Range of the means that the oracle accepts.
     smoothness : Smoothness, optional
