@@ -166,7 +166,7 @@ def test_sessions_and_journals_go_on_where_they_were(tmp_path):
 def test_a_campaign_tells_costs_by_name(tmp_path):
     campaign = Campaign(learner(), tmp_path / "journal.jsonl", rng=0)
     request = campaign.ask()
-    with pytest.raises(ValueError, match="costs must be told of the arms of which outcomes are"):
+    with pytest.raises(ValueError, match="costs must have the same arms as outcomes"):
         campaign.tell({}, request, costs={0: [0.5, 0.5]})
     for wrong in ({0: [0.5, 0.5]}, {0: [1, 0], 1: [-1, 0]}, {0: [1, 0], 1: [2, 0]}, {0: [1], 1: [0]}):
         with pytest.raises(ValueError, match="costs"):
@@ -259,9 +259,9 @@ def test_budgets_that_are_overspent_already_are_refused(tmp_path):
         request = campaign.ask()
         campaign.tell(dict.fromkeys(request, 1.0), request, costs={arm: [1.0] for arm in request})
     campaign.session.save(tmp_path / "session.npz")
-    with pytest.raises(ValueError, match=r"budgets must bear what is spent.*-1\.0\] would be left"):
+    with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
         Campaign(rule(5.0), tmp_path / "journal.jsonl", accept_changes=True)
-    with pytest.raises(ValueError, match=r"budgets must bear what is spent.*-1\.0\] would be left"):
+    with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
         Session.load(tmp_path / "session.npz", rule(5.0), accept_changes=True)
     # The journal is as it was, and a budget that bears it goes on.
     assert Campaign(rule(20.0), tmp_path / "journal.jsonl").session.budgets_left.tolist() == [14.0]

@@ -304,7 +304,7 @@ class Insomniac(CUCB):
 
 
 def test_super_arms_that_are_not_available_are_refused():
-    with pytest.raises(ValueError, match=r"must have available entries only, got \[0\] besides"):
+    with pytest.raises(ValueError, match=r"must have available entries only, got also \[0\]"):
         Session(Insomniac(ORACLE), rng=0).ask(within(np.arange(5) > 0))
 
 

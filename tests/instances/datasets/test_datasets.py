@@ -486,7 +486,7 @@ def test_a_wrong_propensity_column_of_the_clicks_is_noticed():
         with pytest.raises(ValueError, match="the probabilities of the log are wrong"):
             off_policy_value(with_column([chance] * len(random)), target)
     shares = [target(row).get(row.names, 1e-3) for row in random]
-    with pytest.raises(ValueError, match="standard errors more than they say"):
+    with pytest.raises(ValueError, match="standard errors more often than"):
         off_policy_value(with_column(shares), target)
     unnoticed = off_policy_value(with_column([row.propensity for row in thompson]), target)
     assert abs(unnoticed.weight_z) < 5.0
