@@ -47,7 +47,7 @@ class InfluenceOracle(Oracle):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         Number of seeds, in ``[1, number of candidates]``.
     node_weights : array_like, optional

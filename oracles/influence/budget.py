@@ -43,7 +43,7 @@ class BudgetedInfluence(InfluenceOracle):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     costs : array_like, shape (n_nodes,)
         The cost of each node as a seed, positive.
     delta : float, optional
@@ -156,7 +156,7 @@ class BudgetedInfluence(InfluenceOracle):
         return self._uncertified.see(answer, self.alpha, type(self).__name__)
 
     def _cheapest(self, reverse: ReverseGraph) -> IntArray:
-        """Return the cheapest affordable node of each component, or -1 if there is none."""
+        """Return the cheapest affordable node of each component, or -1."""
         nodes = np.flatnonzero(self.candidates)
         best_last = nodes[np.lexsort((-nodes, -self._parts[nodes]))]
         cheapest = np.full(reverse.n_components, -1)

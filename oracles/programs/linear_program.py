@@ -162,7 +162,7 @@ class PuLPOracle(LinearOracle):
         self._largest, self._max_size = self._largest_super_arm(problem)
 
     def _largest_super_arm(self, problem: Any) -> tuple[IntArray, int]:
-        """Return a large super arm and a bound on the size of all, or raise if there is none."""
+        """Return a large super arm and a bound on the size of all; raise if there is no super arm."""
         outcome = self._run(self._costs(np.ones(self.n_arms)), "max")
         if outcome.state == "infeasible":
             raise ValueError(f"problem must be feasible, got {shown(problem.name)}, which has no solution")
