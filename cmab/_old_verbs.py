@@ -1,4 +1,4 @@
-"""The verbs of policies under their old names, for one version: `start`, `select_for` and `learn`."""
+"""Deprecated method names of policies: `start`, `select_for` and `learn`. They work for one version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-#: Old verbs with their arguments, and the verbs that took their place with theirs.
+#: The former methods with their arguments, and the present methods with theirs.
 RENAMED = {
     ("start", "rng"): ("initial_state", "rng=None"),
     ("select_for", "state, context, rng"): ("select", "state, rng, context=None"),
@@ -24,7 +24,7 @@ _RUNNING = _Running()
 
 
 class OldVerbs:
-    """The old verbs of a policy: they warn, and call the new ones."""
+    """The former methods of a policy. They emit a warning and call the present methods."""
 
     def start(self, rng: Any) -> Any:
         """Return ``initial_state(rng)``."""
@@ -46,14 +46,21 @@ def _renamed(policy: Any, number: int, *args: Any) -> Any:
 
 
 def adopt(cls: Any) -> list[str]:
-    """Let the old verbs that a class defines act as the new ones, and return the names of these."""
+    """Use former methods that a class defines as the present ones, and return the names of the latter.
+
+    If a class defines a present method without its last arguments, and a base class defines the former
+    method, then the former method calls the present one.
+    """
     adopted = []
     for ((old, old_takes), (new, takes)), through in zip(RENAMED.items(), _THROUGH, strict=True):
-        home = next(base for base in cls.__mro__ if old in vars(base))
-        if home is not cls and issubclass(home, OldVerbs):  # adopted where it is defined
+        homes = [next(i for i, base in enumerate(cls.__mro__) if name in vars(base)) for name in (old, new)]
+        home = cls.__mro__[homes[0]]
+        required = takes.count(",") + 1 - takes.count("=")
+        is_whole = getattr(getattr(cls, new), "takes", required) > required
+        if home is OldVerbs or (home is not cls and is_whole and homes[0] >= homes[1]):
             continue
         warnings.warn(
-            f"{cls.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
+            f"{home.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
             " arguments in this order",
             DeprecationWarning,
             stacklevel=4,
@@ -64,7 +71,7 @@ def adopt(cls: Any) -> list[str]:
 
 
 def _once(policy: Any, verb: str, old: Callable[[], Any], previous: Callable[[], Any]) -> Any:
-    """Return what the old verb returns, or the verb in its place when the old one calls that itself."""
+    """Call the former method. If it calls the present method itself, call the inherited present method."""
     call = verb, id(policy)
     if call in _RUNNING.calls:
         return previous()

@@ -1,7 +1,8 @@
-"""Arguments of public methods, checked before the method runs: compiled code reads wherever it is told.
+"""Checks of the arguments of public methods before they run, because compiled code does not check bounds.
 
-A base class names by method and position what its methods take. `guard` puts one frame around each of these
-methods of every subclass, a user's too. Code that hands on what it checked itself calls `unguarded` methods.
+A base class declares by method and position which arguments are checked. `guard` wraps these methods in every
+subclass, including subclasses of the user. Code that passes arguments which it has checked calls `unguarded`
+methods.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,27 +19,28 @@ import numpy as np
 from cmab import _metering
 from cmab.seeding import root
 
-# Takes the object, the argument and all arguments, those before it checked already.
+# Called with the object, the argument and all arguments, of which the ones before it are already checked.
 Check = Callable[[Any, Any, tuple[Any, ...]], Any]
-#: By method, a check of each argument in order, or None for one that the method checks by itself.
+#: The checks of the arguments of each method, in order; None if the method checks an argument itself.
 Takes = Mapping[str, tuple[Check | None, ...]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
-# The code of the one frame, by which methods are known that have it already.
+# The code object of the wrapper. It identifies methods that are already wrapped.
 _GUARDED: set[Any] = set()
+_BY_POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 class Verb(NamedTuple):
-    """A method of which a subclass may leave out trailing arguments that it does not need.
+    """A method whose implementation in a subclass may omit trailing arguments that it does not need.
 
     Attributes
     ----------
     names : tuple of str
-        The arguments, in order.
+        The names of the arguments, in order.
     required : int
-        How many of them a caller must give; the others are None where he does not.
+        The number of arguments that a caller must pass. The others default to None.
     dropped : callable or None
-        Called with the object and the last argument that a method does not take, to refuse it.
+        Called with the object and the last argument if the method does not take it. It may raise an error.
     """
 
     names: tuple[str, ...]
@@ -46,19 +49,19 @@ class Verb(NamedTuple):
 
 
 def unguarded(method: Method) -> Method:
-    """Return a bound method without the checks of its arguments, for arguments that are right already."""
-    inner = getattr(method, "__wrapped__", None)
+    """Return a bound method without the checks of its arguments, for arguments that are already valid."""
+    inner = getattr(method, "unguarded", None)  # other decorators set __wrapped__, too
     return method if inner is None else inner.__get__(method.__self__)  # type: ignore[attr-defined]
 
 
 def checks_itself(method: Method) -> Method:
-    """Mark a method that is called too often to be guarded, and refuses all that the guard would."""
+    """Mark a method that validates its arguments itself, because it is called too often to be wrapped."""
     method.checks_itself = True  # type: ignore[attr-defined]
     return method
 
 
 def verb(method: Callable[..., Result]) -> Callable[..., Result]:
-    """Tell type checkers that a subclass may leave out trailing arguments of a method."""
+    """Return `method` with a type that lets subclasses omit trailing arguments."""
     return method
 
 
@@ -68,17 +71,38 @@ def guard(
     verbs: Mapping[str, Verb] | None = None,
     metered: tuple[str, ...] = (),
 ) -> None:
-    """Give the methods of `cls` the checks of `table`, one for each argument (or None).
+    """Wrap the methods of `cls` in the checks of `table`, one check (or None) for each argument.
 
-    Methods that it inherits from classes without guards are guarded, too. What is no plain function, as a
-    wrapper by somebody else, stays as it is.
+    Methods that `cls` inherits from classes without guards are wrapped, too. Properties are left unchanged,
+    and so are methods that are assigned after the class definition.
     """
     for name, checks in table.items():
         method = inspect.getattr_static(cls, name, None)
-        is_open = inspect.isfunction(method) and method.__code__ not in _GUARDED
-        if is_open and not hasattr(method, "checks_itself"):
+        if not inspect.isfunction(method):
+            method = _as_function(name, method)
+        if method is not None and method.__code__ not in _GUARDED and not hasattr(method, "checks_itself"):
             form = None if verbs is None else verbs.get(name)
             setattr(cls, name, _guarded(cls, method, checks, form, name in metered))
+
+
+def _as_function(name: str, method: Any) -> Any:
+    """Return a function that calls a static or partial method or another callable; None for the rest."""
+    is_method = isinstance(method, staticmethod | classmethod | functools.partialmethod)
+    if not is_method and (isinstance(method, type) or not callable(method)):
+        return None
+
+    def bound(self: Any) -> Any:
+        return method.__get__(self, type(self)) if hasattr(method, "__get__") else method
+
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        return bound(self)(*args, **named)
+
+    call.__name__ = name
+    with suppress(ValueError):  # compiled code may have no signature, and then gets all arguments
+        own = inspect.signature(bound(name)).parameters.values()
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        call.__signature__ = inspect.Signature([first, *own])  # type: ignore[attr-defined]
+    return call
 
 
 def _guarded(
@@ -88,9 +112,9 @@ def _guarded(
     form: Verb | None,
     is_metered: bool,
 ) -> Callable[..., Any]:
-    code = method.__code__
-    own = code.co_varnames[1 : code.co_argcount]
-    takes = len(own) if form is None else _taken(cls, method, form)
+    parameters = _parameters(method)
+    takes = len(parameters) if form is None else _taken(cls, method, form, parameters)
+    own = tuple(one.name for one in parameters if one.kind in _BY_POSITION)[:takes]
     steps = [(i, check) for i, check in enumerate(checks) if check and check not in _GENERATORS]
     place = next((i for i, check in enumerate(checks) if check in _GENERATORS), sys.maxsize)
     is_optional = generator_or_none in checks
@@ -102,7 +126,7 @@ def _guarded(
         for i, check in steps:
             if i < len(args):
                 value = check(self, args[i], args)
-                # The tuple is made anew only where a check has converted something.
+                # The tuple is rebuilt only if a check has converted the argument.
                 if value is not args[i]:
                     args = (*args[:i], value, *args[i + 1 :])
         if place < len(args) and type(rng := args[place]) is not np.random.Generator:
@@ -119,26 +143,43 @@ def _guarded(
         return method(self, *args, **named)
 
     _GUARDED.add(guarded.__code__)  # type: ignore[attr-defined]
-    guarded.takes = takes  # type: ignore[attr-defined]
+    guarded.takes, guarded.unguarded = takes, method  # type: ignore[attr-defined]
     return guarded
 
 
-def _taken(cls: type, method: Callable[..., Any], form: Verb) -> int:
-    """Return how many arguments a method takes, refused unless they stand in the order of its verb."""
-    code = method.__code__
-    own = code.co_varnames[1 : code.co_argcount]
-    by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    misplaced = any(name in form.names and form.names.index(name) != i for i, name in enumerate(own))
-    if misplaced or set(by_name) & set(form.names):
+def _parameters(method: Any) -> list[inspect.Parameter]:
+    """Return the parameters after `self`. If `method` is a wrapper with ``*args``, use the wrapped method."""
+    parameters = [*inspect.signature(method, follow_wrapped=False).parameters.values()]
+    if hasattr(method, "__wrapped__") and any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        parameters = [*inspect.signature(method).parameters.values()]
+    return parameters[1:]
+
+
+def _taken(cls: type, method: Any, form: Verb, parameters: list[inspect.Parameter]) -> int:
+    """Return how many arguments a method takes. Raise ``TypeError`` if their order differs from `form`.
+
+    An optional argument with another name and a default other than None is an option of the subclass. No
+    caller passes it.
+    """
+    in_place = [one for one in parameters if one.kind in _BY_POSITION]
+    misplaced = [
+        one.name for i, one in enumerate(in_place) if one.name in form.names[:i] + form.names[i + 1 :]
+    ]
+    if misplaced or any(one.name in form.names for one in parameters if one.kind is one.KEYWORD_ONLY):
         raise TypeError(
             f"{cls.__name__}.{method.__name__} must take ({', '.join(form.names)}) in this order and by"
-            f" position, or the first of them, got ({', '.join((*own, *by_name))})"
+            f" position, or the first of them, got ({', '.join(one.name for one in parameters)})"
         )
-    return len(form.names) if code.co_flags & inspect.CO_VARARGS else len(own)
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return len(form.names)
+    for i, one in enumerate(in_place[form.required : len(form.names)], form.required):
+        if one.name != form.names[i] and one.default is not one.empty and one.default is not None:
+            return i
+    return min(len(in_place), len(form.names))
 
 
 def _in_order(names: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments and those of `named`, which loses them, that follow without a gap."""
+    """Return `args` and the arguments of `named` that follow without a gap. Remove these from `named`."""
     placed = list(args)
     while len(placed) < len(names) and names[len(placed)] in named:
         placed.append(named.pop(names[len(placed)]))
@@ -148,9 +189,9 @@ def _in_order(names: tuple[str, ...], args: tuple[Any, ...], named: dict[str, An
 def _in_place(
     form: Verb, own: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the arguments of a verb, those of `named`, which loses them, in place, and None in gaps.
+    """Return the arguments of a verb by position, with None in gaps, and remove them from `named`.
 
-    They may have the names of the verb or those of the method's own arguments.
+    The keys of `named` may be the names of the verb or the names of the method's own arguments.
     """
     placed, last = [*args, *(None,) * len(form.names)], len(args)
     for i in range(len(args), len(form.names)):
@@ -160,12 +201,12 @@ def _in_place(
 
 
 def generator(_: object, rng: Any, __: object) -> np.random.Generator:
-    """Return `rng` if it is a generator, the one that belongs to a seed otherwise."""
+    """Return `rng` if it is a generator, and otherwise a generator with the seed `rng`."""
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
 
 
 def generator_or_none(_: object, rng: Any, __: object) -> np.random.Generator | None:
-    """Return `rng` if it is a generator or None, which draws nothing; the one of a seed otherwise."""
+    """Return `rng` if it is a generator or None, and otherwise a generator with the seed `rng`."""
     return rng if rng is None else generator(_, rng, __)
 
 

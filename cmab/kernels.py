@@ -37,9 +37,8 @@ True
 """
 
 import warnings
-from typing import Any
 
-from cmab.compiled._kernels import kernel, lean_kernel, prefetch
+from cmab.compiled._kernels import Function, kernel, lean_kernel, prefetch
 from cmab.compiled._kernels_exploration import decide_kernel
 from cmab.compiled._kernels_heap import heap_drop, heap_rise, heap_sink, heap_up
 from cmab.compiled._kernels_random import (
@@ -91,9 +90,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in ("part", "borrows"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    instead = "use kernel" if name == "part" else "use lean_kernel for functions that rules call"
-    warnings.warn(f"cmab.kernels.{name} is deprecated: {instead}", DeprecationWarning, stacklevel=2)
-    return kernel if name == "part" else lambda function: function
+# No `__getattr__` of the module: at each import inside a call Python asks it for `__path__`.
+def part(function: Function) -> Function:
+    """Compile a helper by `kernel`, under a former name."""
+    warnings.warn("cmab.kernels.part is deprecated: use kernel", DeprecationWarning, stacklevel=2)
+    compiled: Function = kernel(function)
+    return compiled
+
+
+def borrows(function: Function) -> Function:
+    """Return the function: the former way to say that it makes no array."""
+    text = "cmab.kernels.borrows is deprecated: use lean_kernel for functions that rules call"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+    return function

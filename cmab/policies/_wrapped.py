@@ -1,4 +1,4 @@
-"""Policies around another policy."""
+"""Base class of policies that wrap another policy."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.guards import verb
 from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, Policy, State, check_policy_instance
+from cmab.policy import AnyPolicy, Policy, State, check_policy_instance, fits
 from cmab.ticket import Ticket
 from cmab.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
 class WrappedPolicy(Policy[State]):
-    """A policy around another one, to which it delegates all that a subclass does not define.
+    """A policy that wraps another policy and delegates to it every method that a subclass does not define.
 
-    Its oracle and support are those of that policy. A subclass whose state holds the state of the other
-    policy defines `_learned`.
+    Its oracle and support are those of the wrapped policy. A subclass whose state contains the state of the
+    wrapped policy defines `_learned`.
     """
 
     policy: AnyPolicy
@@ -33,17 +33,21 @@ class WrappedPolicy(Policy[State]):
         check_policy_instance(self.policy)
         if self.policy.may_rest:
             raise ValueError(
-                f"policy must be one without budgets, which another would not keep to, got {self.policy!r}"
+                f"policy must have no budgets, because a wrapper could exceed them, got {self.policy!r}"
             )
         if getattr(self.policy, "oracle", None) is None:
             raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
         object.__setattr__(self, "oracle", self.policy.oracle)
         object.__setattr__(self, "support", self.policy.support)
+        object.__setattr__(self, "learns", self.policy.learns)
         super().__post_init__()
 
     def _learned(self, state: State) -> Any:
-        """Return the state of the other policy."""
+        """Return the state of the wrapped policy."""
         return state
+
+    def _check_state(self, state: State) -> None:
+        fits(self.policy, self._learned(state), ())
 
     @verb
     def initial_state(self, rng: np.random.Generator | None = None) -> State:
@@ -52,12 +56,12 @@ class WrappedPolicy(Policy[State]):
 
     @verb
     def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        """Return the choice of the other policy.
+        """Return the choice of the wrapped policy.
 
         Raises
         ------
         ValueError
-            If that policy does not understand the context.
+            If the wrapped policy cannot use a part of the context.
         """
         chosen: IntArray = self.policy.select(self._learned(state), rng, context)
         return chosen
@@ -71,3 +75,9 @@ class WrappedPolicy(Policy[State]):
         rng: np.random.Generator | None = None,
     ) -> None:
         self.policy.update(self._learned(state), feedback, ticket, rng)
+
+    def is_done(self, state: State) -> bool:
+        return self.policy.is_done(self._learned(state))
+
+    def reserve(self, state: State, ticket: Ticket) -> None:
+        self.policy.reserve(self._learned(state), ticket)

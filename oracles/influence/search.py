@@ -17,8 +17,8 @@ from oracles.influence.certificate import Certificate, Schedule, estimate, lower
 # Samples of at least this size may be validated by a part of the sets.
 _WORTH_PARTS = 64
 # The largest factor between successive sample sizes. The bound on the number of sets in
-# docs/how-to/influence.md contains this factor. The additional steps together take a third of the time of the
-# last choice.
+# docs/explanation/influence-search.md contains this factor. The additional steps together take a
+# third of the time of the last choice.
 _MOST_FACTOR = 4
 
 Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class RoadMap:
     source: int
     target: int
 
-    @property
+    @cached_property
     def n_nodes(self) -> int:
         """The number of nodes."""
         return len(self.offsets) - 1
