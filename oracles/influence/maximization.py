@@ -64,7 +64,6 @@ class InfluenceMaximization(InfluenceOracle):
 
     Memory: during a call, 8 bytes per arc and 100 bytes per node; with the graph, 8 to 16 bytes per arc
     remain. The stored sample takes 8 bytes per set and 8 bytes per node of each set.
-    set and 8 for each of its nodes in the sample that is stored.
 
     Parameters
     ----------
