@@ -51,8 +51,8 @@ class InfluenceMaximization(InfluenceOracle):
 
     1. Certain edges (probability 1) are contracted with their strong components, if there are more than half
        as many as nodes. With optimistic bounds, most probabilities are 1 for hundreds of rounds.
-    2. Sets are drawn by single coins. Where a node has at least 15 edges in and its largest probability is
-       small, failures are skipped instead (``"skips"``).
+    2. Sets are drawn by single coins. At a node with at least 15 edges in and a small largest probability,
+       failures are skipped instead (``"skips"``).
     3. If less than 20 % of the nodes would have a live edge, sets of one node are omitted and their
        probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017.
     4. Otherwise, if the first sets have more than a dozen nodes each and a few nodes are in most of these

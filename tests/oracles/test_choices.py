@@ -260,7 +260,7 @@ test_what_is_no_choice_is_refused = refused(
     (lambda: Assortment([1.0, 2.0], 3), r"k must be an integer in \[1, 2\], got 3"),
     (lambda: Assortment([1.0], 1, max_attraction=0.0), "max_attraction must"),
     (lambda: Assortment([1.0, 2.0], 1).solve_within([0.1, 0.2], [False, False], RNG(0)), "must contain"),
-    (lambda: Assortment([1.0, 2.0], 1).feedback_of([0], sold=0), "must have only bought"),
+    (lambda: Assortment([1.0, 2.0], 1).feedback_of([0], sold=0), "must have only the keyword bought"),
     (lambda: Assortment([1.0, 2.0], 1).feedback_of([0], bought=1), "bought must be one of"),
     (lambda: Assortment([1.0, 2.0], 1).feedback_of([0], bought=False), "bought must be one of"),
     (lambda: MNLUCB(Assortment([1.0], 1, max_attraction=3.0)), "max_attraction must be that of"),
