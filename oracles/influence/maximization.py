@@ -49,12 +49,13 @@ class InfluenceMaximization(InfluenceOracle):
     The probabilities of a call determine how its sets are drawn. This changes the time of the call, but not
     its guarantee.
 
-    1. Certain edges (probability 1) are contracted with their strong components, if there are more than half
-       as many as nodes. With optimistic bounds, most probabilities are 1 for hundreds of rounds.
-    2. Sets are drawn by single coins. At a node with at least 15 edges in and a small largest probability,
-       failures are skipped instead (``"skips"``).
-    3. If less than 20 % of the nodes would have a live edge, sets of one node are omitted and their
-       probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017.
+    1. Certain edges (probability 1) are contracted with their strong components if there are more than half
+       as many certain edges as nodes. With optimistic bounds, most probabilities are 1 for hundreds of
+       rounds.
+    2. Each edge into a node of a set is tried with its own random number. At a node with at least 15 edges in
+       and a small largest probability, one random number skips several failed edges (``"skips"``).
+    3. If less than 20 % of the nodes are expected to have an incoming edge that succeeds, sets of one node
+       are omitted and their probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017.
     4. Otherwise, if the first sets have more than a dozen nodes each and a few nodes are in most of these
        sets, those nodes become seeds (sentinels), and the drawing of a set ends as soon as it contains one of
        them (``"sentinels"``): HIST, Guo et al. 2020. If a sample shows that other seeds are better, or would
