@@ -92,7 +92,7 @@ def ugape_rule(
 
 @kernel
 def present_answer(seen, integers, reals, is_chosen):
-    """Mark the arms with the least gap indices; return the arm to sample and the largest index of a bandit."""
+    """Mark the arms with the least gap indices; return the arm to sample and the largest of the indices."""
     n, sizes = seen.means.shape[0], integers[BANDITS:]
     samples, length = seen.clock[SAMPLES], reals[LENGTH]
     radii, bounds = np.empty(n), np.empty(sizes.shape[0])
