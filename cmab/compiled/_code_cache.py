@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import llvmlite.binding
@@ -29,11 +29,13 @@ import numpy as np
 PACKAGES = ("cmab", "oracles", "instances")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _SEAL = "seal.json"
-# Below so many free bytes nothing is kept: numba raises the disk's error where its files find no room.
+# Below so many free bytes nothing is kept: files that find no room are written in vain.
 _ROOM = 64 * 2**20
 # Seconds to wait for a process that compiles, which may be stopped, before compiling beside it.
 _LONGEST_WAIT = 30.0
 _held = threading.local()
+# Set once a process waited in vain: others are then asked for the lock, but not waited for.
+_gave_up = threading.Event()
 
 
 @functools.cache
@@ -80,6 +82,8 @@ def module_folder(name: str) -> str:
     with suppress(OSError), sole_writer():
         folder.mkdir(mode=0o700, exist_ok=True)
         if _checksums(folder) != _sealed(folder):
+            if not may_write():  # another process is perhaps about to seal it
+                return ""
             shutil.rmtree(folder)
             folder.mkdir(mode=0o700)
         return str(folder)
@@ -90,9 +94,12 @@ def seal(folder: Path) -> None:
     """Write the checksums of a module's files; where that is impossible, its code is compiled again."""
     with suppress(OSError):
         descriptor, path = tempfile.mkstemp(dir=folder, prefix=_SEAL)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(_checksums(folder), file)
-        Path(path).replace(folder / _SEAL)
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                json.dump(_checksums(folder), file)
+            Path(path).replace(folder / _SEAL)
+        except OSError:
+            Path(path).unlink(missing_ok=True)
 
 
 def _checksums(folder: Path) -> dict[str, str]:
@@ -102,11 +109,11 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 
 def _sealed(folder: Path) -> object:
+    path = folder / _SEAL
     try:
-        return json.loads((folder / _SEAL).read_bytes())
-    except FileNotFoundError:
-        return {}
-    except ValueError:  # damaged
+        # Reading a pipe would wait for ever.
+        return json.loads(path.read_bytes()) if path.is_file() else {}
+    except (ValueError, RecursionError):  # damaged
         return None
 
 
@@ -127,21 +134,30 @@ def sole_writer() -> Iterator[None]:
             _unlock(descriptor)
 
 
+def may_write() -> bool:
+    """Return whether this thread's last `sole_writer` did not wait in vain for another process."""
+    return not getattr(_held, "is_in_vain", False)
+
+
 def _lock() -> int | None:
     """Return the locked file; None where there are no locks, or another process has it for too long."""
+    _held.is_in_vain = False
     try:
         import fcntl
 
         descriptor = os.open(Path(cache_folder(), "lock"), os.O_CREAT | os.O_RDWR, 0o600)
     except (ImportError, OSError):
         return None
-    until = time.monotonic() + _LONGEST_WAIT
+    until = time.monotonic() + (0.0 if _gave_up.is_set() else _LONGEST_WAIT)
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _gave_up.clear()
             return descriptor
         except BlockingIOError:
             if time.monotonic() > until:
+                _held.is_in_vain = True
+                _gave_up.set()
                 break
             time.sleep(0.01)
         except OSError:  # a file system without locks
@@ -191,9 +207,16 @@ def _taken_by(function: Any, seen: set[int]) -> Iterator[str]:
             yield repr((value.dtype, value.shape, value.tobytes()))
         elif isinstance(value, (int, float, complex, str, bytes, np.generic)):
             yield repr(value)
-        elif hasattr(value, "py_func") and id(value) not in seen:
+        elif (function := _python_form(value)) is not None and id(value) not in seen:
             seen.add(id(value))
-            yield from _taken_by(value.py_func, seen)
+            yield from _taken_by(function, seen)
+
+
+def _python_form(value: Any) -> Any:
+    """Return the function that was compiled, or that numba compiles when it is called; else None."""
+    if isinstance(value, FunctionType):
+        return None if (value.__module__ or "").partition(".")[0] in ("numba", "numpy") else value
+    return getattr(value, "py_func", None)
 
 
 def first_own_folder(candidates: Iterable[Path]) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,9 +19,10 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import extending
+from numba.core import caching
 from numba.core.cpu import CPUTargetOptions
 
-from cmab.compiled._code_cache import PACKAGES, compiled_in, module_folder
+from cmab.compiled._code_cache import PACKAGES, compiled_in, may_write, module_folder
 from cmab.compiled._watch import watch
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -27,7 +30,10 @@ Function = TypeVar("Function", bound=Callable[..., object])
 _config: Any = numba.config
 _njit: Any = numba.njit
 _intrinsic: Any = extending.intrinsic
+_FunctionCache: Any = caching.FunctionCache
 types: Any = numba.types
+# numba has one setting for all threads.
+_setting = threading.Lock()
 IS_COMPILING = not _config.DISABLE_JIT
 # Division by zero gives inf or nan as in numpy: the check for it would keep loops from being vectorised.
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
@@ -85,21 +91,56 @@ def is_ours(function: Callable[..., object]) -> bool:
 def _compiled(function: Any, *signature: Any, **options: bool) -> Any:
     if not IS_COMPILING:
         return _wrapping(function)
-    watch()
+    dispatcher = _njit(**_OPTIONS, **options)(function)
+    watch(dispatcher)
     # What belongs to no module, as code that a program executes, could not be linked again.
     has_file = function.__module__ in sys.modules and Path(function.__code__.co_filename).is_file()
-    folder = _folder_of(function) if has_file else ""
+    if has_file and (folder := _folder_of(function)):
+        _keep(dispatcher, folder)
+    for types_of_arguments in signature:
+        dispatcher.compile(types_of_arguments)
+        dispatcher.disable_compile()
+    return dispatcher
+
+
+class _Kept(_FunctionCache):  # type: ignore[misc]
+    """numba's files of a function. What cannot be read is compiled; what cannot be written is not kept."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # what unpickling damaged files raises
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if may_write():
+            with suppress(OSError):
+                super().save_overload(sig, data)
+
+
+def _keep(dispatcher: Any, folder: str) -> None:
+    """Have the code of a function kept in a folder; nowhere if it cannot be written."""
     # Only our own kernels use this folder: the setting is put back, for users' functions are theirs.
-    previous, _config.CACHE_DIR = _config.CACHE_DIR, folder
-    try:
-        return _njit(*signature, cache=bool(folder), **_OPTIONS, **options)(function)
-    finally:
-        _config.CACHE_DIR = previous
+    with _setting:
+        previous, _config.CACHE_DIR = _config.CACHE_DIR, folder
+        try:
+            kept = _Kept(dispatcher.py_func)
+        except (OSError, RuntimeError):
+            return
+        finally:
+            _config.CACHE_DIR = previous
+    # Where the folder cannot be written numba takes others.
+    if Path(kept.cache_path).is_relative_to(folder):
+        dispatcher._cache = kept
 
 
 def _folder_of(function: Any) -> str:
-    """Return where the code of a function is kept; that of others also by what it takes from other files."""
-    return module_folder(function.__module__ if is_ours(function) else f"own-{compiled_in(function)[:16]}")
+    """Return where the code of a function is kept.
+
+    Files of kernels are part of the whole folder's name. Code of other functions is kept by what it takes.
+    """
+    is_hashed = is_ours(function) and Path(function.__code__.co_filename).name.startswith("_kernels")
+    return module_folder(function.__module__ if is_hashed else f"own-{compiled_in(function)[:16]}")
 
 
 def _calling(context: Any, address: Any) -> Any:

@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import threading
+import weakref
 from contextlib import AbstractContextManager, suppress
 from multiprocessing import current_process
 from pathlib import Path
@@ -14,16 +15,25 @@ from typing import Any, cast
 
 from numba.core import event
 
-from cmab.compiled._code_cache import cache_folder, seal, sole_writer
+from cmab.compiled._code_cache import cache_folder, may_write, seal, sole_writer
 
 # Seconds of compiling after which it is told, and the variable that keeps it quiet.
 _PATIENCE = 2.0
 _QUIET = "CMAB_QUIET"
 
 
+# The compiled functions of `cmab`: how long a program's others take is not ours to tell.
+_watched: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def watch(dispatcher: Any) -> None:
+    """Listen to numba's events of a function from now on."""
+    _watched.add(dispatcher)
+    _listen()
+
+
 @functools.cache
-def watch() -> None:
-    """Listen to numba's events from now on."""
+def _listen() -> None:
     listener, register = _Listener(), cast(Any, event.register)
     register("numba:compiler_lock", listener)
     register("numba:compile", listener)
@@ -39,7 +49,8 @@ class _Listener(event.Listener):
     def on_start(self, event: Any) -> None:
         """Wait for the other processes, or start the clock."""
         if event.kind == "numba:compile":
-            self._stopwatch.__enter__()
+            if event.data["dispatcher"] in _watched:
+                self._stopwatch.__enter__()
             return
         holders: list[AbstractContextManager[None]] = self._held.__dict__.setdefault("holders", [])
         holder = sole_writer()
@@ -50,17 +61,20 @@ class _Listener(event.Listener):
         """Seal what was written, and let other processes write."""
         changed: set[Any] = self._held.__dict__.setdefault("changed", set())
         if event.kind == "numba:compile":
-            self._stopwatch.__exit__()
-            changed.add(event.data["dispatcher"].stats.cache_path)  # None if it is not kept
+            if event.data["dispatcher"] in _watched:
+                self._stopwatch.__exit__()
+                changed.add(event.data["dispatcher"].stats.cache_path)  # None if it is not kept
             return
         holder = self._held.holders.pop()
-        if not self._held.holders:
-            # numba writes a file after the event that ends its compilation, and before this one.
-            for path in changed - {None}:
-                if Path(path).is_relative_to(cache_folder() or os.devnull):
-                    seal(Path(path).parent)
-            changed.clear()
-        holder.__exit__(None, None, None)
+        try:
+            if not self._held.holders:
+                # numba writes a file after the event that ends its compilation, and before this one.
+                for path in changed - {None}:
+                    if may_write() and Path(path).is_relative_to(cache_folder() or os.devnull):
+                        seal(Path(path).parent)
+                changed.clear()
+        finally:  # Ctrl-C while files are read must not keep the lock
+            holder.__exit__(None, None, None)
 
 
 class Stopwatch:

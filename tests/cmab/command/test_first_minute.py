@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+from types import SimpleNamespace
 
 import pytest
 from refusals import refused
@@ -36,6 +37,24 @@ def compile_for(clock, stopwatch, seconds):
         with stopwatch:  # what is called is compiled within it, and counts once
             clock[0] += seconds / 2
         clock[0] += seconds / 2
+
+
+class Compiled:
+    """What numba's events say of a function."""
+
+    stats = SimpleNamespace(cache_path=None)
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_functions_of_the_program_itself_are_not_told_of(clock, capsys, is_ours):
+    listener, function = _watch._Listener(), Compiled()
+    if is_ours:
+        _watch.watch(function)
+    event = SimpleNamespace(kind="numba:compile", data={"dispatcher": function})
+    listener.on_start(event)
+    clock[0] += 3.0
+    listener.on_end(event)
+    assert ("cmab: compiling" in capsys.readouterr().err) == is_ours
 
 
 def test_compiling_is_told_once_and_only_where_it_takes_long(clock, capsys):

@@ -303,6 +303,6 @@ def test_without_a_goal_nothing_is_judged():
     found = identify(WithoutGoal(4, 2, budget=8), BernoulliArms(CLEAR), rng=0, replications=3)
     assert not found.judged
     assert not (found.correct | found.wrong).any()
-    assert "not judged for want of a goal" in repr(found)
+    assert "not judged: it has no goal" in repr(found)
     (row,) = explorer_rows({"uniform": found})
     assert row["wrong"] is row["share wrong"] is None

@@ -142,7 +142,7 @@ def test_damage(what, whole, tmp_path, capsys):
     assert numbers(out) == before
     assert Study.open(out).missing(out) == []
     n_damaged = {"a bit of a curve": 1, "a key": 2}.get(what, 0)
-    assert (f"{n_damaged} damaged pieces are played again" in printed) == (n_damaged > 0)
+    assert (f"{n_damaged} damaged pieces will be run again" in printed) == (n_damaged > 0)
     assert f"{n_damaged} of 12 pieces to do" in printed
 
 

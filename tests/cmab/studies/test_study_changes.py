@@ -264,7 +264,7 @@ def test_a_changed_graph_file(old, new, again, home, tmp_path):
     study(home, **GRAPH).run(tmp_path)
     edit(home / "edges.txt", old, new)
     if again is None:
-        with pytest.raises(ValueError, match="agree in number"):
+        with pytest.raises(ValueError, match="agree in n_arms"):
             study(home, **GRAPH)
     else:
         assert len(study(home, **GRAPH).missing(tmp_path)) == again

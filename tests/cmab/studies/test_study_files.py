@@ -135,7 +135,7 @@ def test_torn_and_flipped_files(file, tmp_path, capsys):
         path.write_bytes(data)
         assert main(["validate", str(path)]) in (0, 1)
         printed = capsys.readouterr()
-        assert printed.err.startswith("cmab: ") or "nothing wrong" in printed.out
+        assert printed.err.startswith("cmab: ") or "no errors found" in printed.out
 
 
 @pytest.mark.parametrize(
@@ -262,5 +262,5 @@ def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit):
         main(["run", "study.toml", "--out", ""])
-    assert "--out: must name a folder" in capsys.readouterr().err
+    assert "--out: must be the path of a folder" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
