@@ -61,4 +61,4 @@ def _meant(name: str, known: list[str]) -> str:
         if here in known and name.lower() in elsewhere:
             return f" (did you mean {here!r}?)"
     own = [other for other in known if other != "self"]
-    return nearest(name, own) or f"; it takes {', '.join(own)}"
+    return nearest(name, own) or f"; its arguments are {', '.join(own)}"

@@ -18,7 +18,7 @@ Delay = int | Callable[[int, np.random.Generator], int] | None
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """The arrival of feedback: after `delay` rounds, at the end of the current batch of `batch` rounds.
+    """The arrival of feedback: `delay` rounds later, and then at the end of a batch of `batch` rounds.
 
     Raises
     ------

@@ -48,9 +48,10 @@ def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | N
 
 @contextmanager
 def interrupt_waits(callback: Callback | None = None) -> Iterator[None]:
-    """Delay Ctrl-C until the call returns, because numba crashes if an exception arrives in compiled code.
+    """Delay Ctrl-C until the call returns.
 
-    While the compiled code calls Python through `callback`, Ctrl-C is handled immediately.
+    Otherwise numba crashes if the exception occurs while it reads the compiled functions. While the compiled
+    code calls Python through `callback`, Ctrl-C is handled immediately.
     """
     # Only the main thread can set handlers, and a handler that was set outside of Python cannot be called.
     usual = signal.getsignal(signal.SIGINT)

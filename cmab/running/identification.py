@@ -149,14 +149,14 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
     if explorer.sigma is not None and not environment.sigma <= explorer.sigma * (1.0 + 1e-12):
         raise ValueError(
             f"environment must have a sigma of at most {explorer.sigma:g}, the sigma of {name}, got"
-            f" {environment.sigma:g}; use an explorer with this sigma"
+            f" {environment.sigma:g}; use an explorer with a larger sigma"
         )
     if explorer.support is not None:
         (low, high), (least, most) = explorer.support, environment.support
         if not (low <= least and most <= high):
             raise ValueError(
                 f"environment must have outcomes in [{low:g}, {high:g}], the support of {name}, got"
-                f" [{least:g}, {most:g}]; use an explorer with this support"
+                f" [{least:g}, {most:g}]; use an explorer with a wider support"
             )
     if isinstance(explorer.goal, BestSuperArm) and environment.means.min() < explorer.goal.oracle.least_mean:
         raise ValueError(

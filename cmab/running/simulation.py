@@ -35,7 +35,8 @@ class SimulationInterrupted(KeyboardInterrupt):
     Attributes
     ----------
     partial : Simulation
-        Results of the replications that were started. Values after the last played round are ``nan``.
+        Results of the replications that were played completely or in part. Values after the last played round
+        are ``nan``.
 
     Examples
     --------

@@ -166,7 +166,7 @@ def _seeds_from(kept: Any) -> Any:
 
 
 def _check_entry(kind: str, name: str, value: Any, limit: Any) -> None:
-    """Raise ``ValueError`` if `value` violates `limit`. Types are compared for speed, as journals need it."""
+    """Raise ``ValueError`` if `value` violates `limit`. Comparing types is fast, as journals need it."""
     if type(limit) is int:
         if type(value) is not int or not 0 <= value <= limit:
             raise ValueError(f"{name} of {kind} must be an integer in [0, {limit}], got {shown(value)}")

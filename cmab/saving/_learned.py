@@ -19,7 +19,7 @@ def check_learned(state: Any, support: tuple[float, float] | None, told: int) ->
     support : tuple of float or None
         The interval of valid outcomes, or None if outcomes are not checked.
     told : int
-        The number of closed tickets: reported by ``tell``, or cancelled.
+        The number of closed tickets, which were passed to ``tell`` or cancelled.
     """
     rounds = getattr(state, "rounds", 0)
     if isinstance(rounds, int) and rounds > told:

@@ -84,7 +84,8 @@ def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -
         )
     if fixed := _differences_of_memory(policy, its, mine):
         raise ValueError(
-            f"the parameters on which its memory depends must be the same, got {shown('; '.join(fixed), 300)}"
+            "the parameters on which its memory depends must be the same, got"
+            f" {shown('; '.join(fixed), 300)}; load it with the same parameters"
         )
     changed = differences(its, mine)
     if changed and not accept_changes:

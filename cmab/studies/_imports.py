@@ -27,7 +27,7 @@ class _Clock:
 
 
 def watch() -> None:
-    """Start to record the time of each import. Earlier imports get the time at which this module began."""
+    """Start to record the time of each import. Earlier imports count as made at the start of this module."""
     sys.meta_path.insert(0, _Clock())
 
 

@@ -15,7 +15,9 @@ _OURS = {"cmab", "oracles", "instances", "networkx"}
 
 
 def told(value: Any, objects: dict[str, Any]) -> Any:
-    """Return the plain value that represents an object in a specification, and add it to `objects` by hash.
+    """Return the plain value that represents an object in a specification.
+
+    If this value is a hash, the function adds the object to `objects`.
 
     Raises
     ------

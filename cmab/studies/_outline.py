@@ -54,7 +54,7 @@ class Outline:
             kind: _table(specification, kind) for kind in ("learners", "explorers") if kind in specification
         }
         if not tables and not trials:
-            raise ValueError("a study must have learners or explorers, got neither")
+            raise ValueError("a study must have learners, explorers or trials, got none of them")
         replications = integer("replications", specification.get("replications", 1), 1, any_size=True)
         # Check the number of pieces before the grids are expanded.
         _check_size(instances, tables, len(trials), replications)
@@ -185,7 +185,7 @@ def _trials(specification: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
 def _check_size(
     instances: Mapping[str, Any], tables: Mapping[str, Any], n_trials: int, replications: int
 ) -> None:
-    """Raise ``ValueError`` for too many pieces before the grids are expanded, which could fill the memory."""
+    """Raise ``ValueError`` for too many pieces. Expanding their grids could fill the memory."""
     spread = sum(
         math.prod(map(len, _grid(kind, name, row).values()))
         for kind, rows in tables.items()

@@ -172,6 +172,6 @@ def _with_oracle(value: Any, where: str, *, outermost: bool = False) -> Any:
 def _check_arms(where: str, oracle: Oracle, environment: Environment) -> None:
     if oracle.n_arms != environment.n_arms:
         raise ValueError(
-            f"{where}: oracle and environment must have the same base arms, got"
+            f"{where}: oracle and environment must have the same number of base arms, got"
             f" {oracle.n_arms} and {environment.n_arms}"
         )

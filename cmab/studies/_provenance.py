@@ -101,7 +101,7 @@ def check_code(code: Code) -> None:
 
 
 def _changed_here(code: Code) -> tuple[dict[str, str], list[str]]:
-    """Return the state here of the code that the study changed, and functions changed only here.
+    """Return hashes, here, of the code that the study changed, and the functions changed only here.
 
     For a module that is not loaded here, the function returns the hashes of the study, because a worker loads
     the module with its first piece. Functions changed only here are those of modules that `memory_of` saw.
@@ -158,7 +158,7 @@ def machine() -> dict[str, str | int]:
 
 
 def _processor() -> str:
-    """Return the model name of the processor, or its family if the system does not report the model."""
+    """Return the model name of the processor, or the architecture if the model is unknown."""
     file = Path("/proc/cpuinfo")
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

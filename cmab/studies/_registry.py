@@ -104,7 +104,7 @@ def load(group: str, name: str) -> Any:
     if entry is None or ":" in name:
         listed = ", ".join(entries(group)) or "none; install the package that registers it"
         raise ValueError(
-            f"{group.removesuffix('s')} must be one of those registered ({listed}), got {name!r}"
+            f"{group.removesuffix('s')} must be one of the registered {group} ({listed}), got {name!r}"
         )
     return entry.load()
 

@@ -68,7 +68,7 @@ def simulation(learner: str, rows: Sequence[Row]) -> Simulation:
     Raises
     ------
     ValueError
-        If the replications have different optima, because the mean of their regret is then undefined.
+        If optimum, alpha, beta or sense differ, because then the mean regret has no meaning.
     """
     first, known = rows[0], [restored(SIMULATED, row) for row in rows]
     alike, common = ["optimum", "alpha", "beta", "sense"], {}
@@ -79,7 +79,7 @@ def simulation(learner: str, rows: Sequence[Row]) -> Simulation:
         if len(told := {row[name] for row in rows}) > 1 and not _are_close(told):
             raise ValueError(
                 f"all replications of {learner} on {first['instance']} must have the same {name}, got"
-                f" {sorted(map(str, told))} from different versions; set accept_versions=False"
+                f" {sorted(map(str, told))} from different versions; do not accept other versions"
             )
     return Simulation(policy=learner, **gathered(SIMULATED, known, **common))
 

@@ -75,7 +75,7 @@ class Builder:
         kinds = [kind for kind in _MAKERS if kind in value]
         if len(kinds) != 1 or not isinstance(value[kinds[0]], str):
             raise ValueError(
-                f"{where} must have exactly one of class, networkx and file, a name, got {shown(dict(value))}"
+                f"{where} must have one of the entries class, networkx and file, got {shown(dict(value))}"
             )
         if kinds == ["file"]:
             return self._noted(read_graph(value, self.files, where))
@@ -133,7 +133,7 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
         raise ValueError(f"{where}: {error}") from error
     except MemoryError as error:
         raise ValueError(f"{where} must fit into memory, got {shown(dict(arguments))}") from error
-    except Exception as error:  # for example, if a list is given in place of an object
+    except Exception as error:  # for example, a list in place of an object
         raise ValueError(f"{where} must have valid arguments, got {type(error).__name__}: {error}") from error
 
 

@@ -208,16 +208,16 @@ class StudyFolder:
         return Results({pair: simulation(pair[1], rows) for pair, rows in stored.items()})
 
     def identifications(self) -> dict[Pair, Identification]:
-        """Return an `Identification` of the finished replications for each (instance, explorer)."""
+        """Return the finished replications of explorers, by (instance, explorer), as `Identification`."""
         stored = self.rows("identifications")
         return Results({pair: identification(pair[1], rows) for pair, rows in stored.items()})
 
     def comparisons(self) -> dict[str, PolicyComparison]:
-        """Return for each instance the comparison of its policies, as `cmab.compare` returns it."""
+        """Return a comparison of the finished replications of all policies for each instance."""
         return policy_comparisons(self.rows("simulations"), self.study.outline.learners)
 
     def explorer_comparisons(self) -> dict[str, ExplorerComparison]:
-        """Return for each instance the comparison of its explorers, as `cmab.compare` returns it."""
+        """Return a comparison of the finished replications of all explorers for each instance."""
         return explorer_comparisons(self.rows("identifications"), self.study.outline.explorers)
 
     def by_parameter(self, parameter: str) -> dict[str, dict[str, dict[Any, Any]]]:

@@ -34,18 +34,16 @@ class Study:
     Parameters
     ----------
     specification : dict
-        The number of ``replications`` (1), the ``seed`` (0), and tables that map names to entries.
+        A dict with ``replications`` (default 1), ``seed`` (default 0), and tables that map names to entries.
 
-        ``instances`` : each has an ``oracle`` and an ``environment``, which may refer to ``"$oracle"``.
-        Without learners, the oracle may be omitted.
+        Each entry of ``instances`` has an ``oracle`` and an ``environment``, which may refer to
+        ``"$oracle"``. In a study without learners, the oracle may be omitted.
 
-        ``learners`` : each has the ``class`` and the parameters of a policy. The policy is simulated for
-        ``horizon`` rounds. ``checkpoints``, ``batch`` and ``delay`` (a number) have the same meaning as in
-        `simulate`.
+        Each entry of ``learners`` has the ``class`` and the parameters of a policy, which is simulated for
+        ``horizon`` rounds. ``checkpoints``, ``batch`` and ``delay`` (a number) are those of `simulate`.
 
-        ``explorers`` : each has the ``class`` and the parameters of an explorer. The explorer runs until it
-        stops or reaches ``max_samples``. The parameters ``n_arms`` and ``oracle`` are taken from the
-        instance.
+        Each entry of ``explorers`` has the ``class`` and the parameters of an explorer, which runs until it
+        stops or reaches ``max_samples``. Its parameters ``n_arms`` and ``oracle`` are those of the instance.
 
         Parameters may refer to ``"$oracle"``, ``"$n_arms"`` and ``"$means"`` (the true means, as for a
         clairvoyant). ``grid`` maps parameters to lists, and each combination of their entries is a separate
@@ -77,7 +75,8 @@ class Study:
     Raises
     ------
     ValueError
-        If the specification is invalid, with every invalid entry, or if code was changed after its import.
+        If the specification is invalid, or if code was changed after its import. The message lists all
+        invalid entries.
 
     Examples
     --------
@@ -158,9 +157,9 @@ class Study:
     def last_at(cls, folder: str | os.PathLike[str]) -> StudyFolder:
         """Return the study that ran last in a folder, with its store open for reading.
 
-        The method reads the stored rows only. It builds no objects and imports no code of the study, so the
-        results remain readable after the code has changed, and a folder from another person is safe to open.
-        To run the missing pieces, use `load`.
+        The method only reads the stored rows. It builds no objects and runs no code of the study. Therefore
+        results remain readable after the code has changed, and you can open folders of other people. Use
+        `load` to run the missing pieces.
 
         Raises
         ------
@@ -320,22 +319,22 @@ class Study:
             found.run(n_jobs=n_jobs, report=report, progress=progress, part=part)
 
     def results(self, folder: str | os.PathLike[str]) -> dict[Pair, Simulation]:
-        """Return a `Simulation` of the finished replications for each (instance, learner)."""
+        """Return the finished replications of policies as a dict from (instance, learner) to `Simulation`."""
         with self._read(folder) as found:
             return found.results()
 
     def identifications(self, folder: str | os.PathLike[str]) -> dict[Pair, Identification]:
-        """Return an `Identification` of the finished replications for each (instance, explorer)."""
+        """Return the finished replications of explorers, by (instance, explorer), as `Identification`."""
         with self._read(folder) as found:
             return found.identifications()
 
     def comparisons(self, folder: str | os.PathLike[str]) -> dict[str, PolicyComparison]:
-        """Return for each instance the comparison of its policies, as `cmab.compare` returns it."""
+        """Return a comparison of the finished replications of all policies for each instance."""
         with self._read(folder) as found:
             return found.comparisons()
 
     def explorer_comparisons(self, folder: str | os.PathLike[str]) -> dict[str, ExplorerComparison]:
-        """Return for each instance the comparison of its explorers, as `cmab.compare` returns it."""
+        """Return a comparison of the finished replications of all explorers for each instance."""
         with self._read(folder) as found:
             return found.explorer_comparisons()
 

@@ -282,7 +282,7 @@ def test_a_demo_in_a_study_file(tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"demo": "nothing"}, "instances.x: demo must be one of those registered"),
+        ({"demo": "nothing"}, "instances.x: demo must be one of the registered demos"),
         ({"demo": "influence", "graph": "/etc/passwd"}, "x.graph must be a table { file"),
         ({"demo": "influence", "graph": {"file": "/etc/passwd"}}, "x.graph must be a file in"),
         ({"demo": "top-k", "arms": {"file": "edges.txt"}}, "x.arms must be a file in"),
