@@ -31,7 +31,7 @@ def check_pulls(subject: Subject) -> Finding:
     for arm, sample, single in zip(arms, sums, outcomes, strict=True):
         mean = float(environment.means[arm])
         require_mean("pulls", f"sums of pulls of arm {arm}", sample / TIMES, mean, float(np.ptp(single)))
-        # The mean is right, so that squared deviations from it average to the variance, in sums to TIMES it.
+        # Squared deviations from the correct mean average to the variance, which is TIMES as large for sums.
         deviations = (sample - TIMES * mean) ** 2 / TIMES
         text = "single pulls of arm {} have variance {:.6g}, but sums of {} pulls have {:.6g} per pull"
         _require_alike("pulls", text, arm, (single - mean) ** 2, deviations)

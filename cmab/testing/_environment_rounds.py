@@ -109,7 +109,7 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
                 break
             mean = (total / count - low) / (high - low)
             possible = abs(mean - claimed) <= rounding or bounded_level(mean, claimed, count) >= _LEVEL
-            text = "outcomes of arm {} average {:.6g} over {:.0f}, not {:.6g} as declared"
+            text = "outcomes of arm {} average {:.6g} over {:.0f} samples, not {:.6g} as declared"
             told = (arm, total / count, count, float(subject.environment.means[arm]))
             require(possible, "outcomes", text, *told)
             # Stop if the average is within three standard errors of the law with the largest variance.

@@ -60,7 +60,7 @@ class Subject:
 
     @cached_property
     def first_truth(self) -> dict[str, FloatArray]:
-        """The truth before the first round."""
+        """The means, the optimum and the expected rewards before the first round."""
         return self.truth()
 
     @cached_property
