@@ -46,14 +46,21 @@ def _renamed(policy: Any, number: int, *args: Any) -> Any:
 
 
 def adopt(cls: Any) -> list[str]:
-    """Make the former methods that a class defines act as the present methods; return their names."""
+    """Use former methods that a class defines as the present ones, and return the names of the latter.
+
+    If a class defines a present method without its last arguments, and a base class defines the former
+    method, then the former method calls the present one.
+    """
     adopted = []
     for ((old, old_takes), (new, takes)), through in zip(RENAMED.items(), _THROUGH, strict=True):
-        home = next(base for base in cls.__mro__ if old in vars(base))
-        if home is not cls and issubclass(home, OldVerbs):  # already adopted in the class that defines it
+        homes = [next(i for i, base in enumerate(cls.__mro__) if name in vars(base)) for name in (old, new)]
+        home = cls.__mro__[homes[0]]
+        required = takes.count(",") + 1 - takes.count("=")
+        is_whole = getattr(getattr(cls, new), "takes", required) > required
+        if home is OldVerbs or (home is not cls and is_whole and homes[0] >= homes[1]):
             continue
         warnings.warn(
-            f"{cls.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
+            f"{home.__name__} defines {old}({old_takes}), which is now {new}({takes}): rename it, with the"
             " arguments in this order",
             DeprecationWarning,
             stacklevel=4,

@@ -11,6 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
 # The code object of the wrapper. It identifies methods that are already wrapped.
 _GUARDED: set[Any] = set()
+_BY_POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 class Verb(NamedTuple):
@@ -48,7 +50,7 @@ class Verb(NamedTuple):
 
 def unguarded(method: Method) -> Method:
     """Return a bound method without the checks of its arguments, for arguments that are already valid."""
-    inner = getattr(method, "__wrapped__", None)
+    inner = getattr(method, "unguarded", None)  # other decorators set __wrapped__, too
     return method if inner is None else inner.__get__(method.__self__)  # type: ignore[attr-defined]
 
 
@@ -71,15 +73,36 @@ def guard(
 ) -> None:
     """Wrap the methods of `cls` in the checks of `table`, one check (or None) for each argument.
 
-    Methods that `cls` inherits from classes without guards are wrapped, too. An attribute that is not a plain
-    function, such as a wrapper of another library, is left unchanged.
+    Methods that `cls` inherits from classes without guards are wrapped, too. Properties are left unchanged,
+    and so are methods that are assigned after the class definition.
     """
     for name, checks in table.items():
         method = inspect.getattr_static(cls, name, None)
-        is_open = inspect.isfunction(method) and method.__code__ not in _GUARDED
-        if is_open and not hasattr(method, "checks_itself"):
+        if not inspect.isfunction(method):
+            method = _as_function(name, method)
+        if method is not None and method.__code__ not in _GUARDED and not hasattr(method, "checks_itself"):
             form = None if verbs is None else verbs.get(name)
             setattr(cls, name, _guarded(cls, method, checks, form, name in metered))
+
+
+def _as_function(name: str, method: Any) -> Any:
+    """Return a function that calls a static or partial method or another callable; None for the rest."""
+    is_method = isinstance(method, staticmethod | classmethod | functools.partialmethod)
+    if not is_method and (isinstance(method, type) or not callable(method)):
+        return None
+
+    def bound(self: Any) -> Any:
+        return method.__get__(self, type(self)) if hasattr(method, "__get__") else method
+
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        return bound(self)(*args, **named)
+
+    call.__name__ = name
+    with suppress(ValueError):  # compiled code may have no signature, and then gets all arguments
+        own = inspect.signature(bound(name)).parameters.values()
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        call.__signature__ = inspect.Signature([first, *own])  # type: ignore[attr-defined]
+    return call
 
 
 def _guarded(
@@ -89,9 +112,9 @@ def _guarded(
     form: Verb | None,
     is_metered: bool,
 ) -> Callable[..., Any]:
-    code = method.__code__
-    own = code.co_varnames[1 : code.co_argcount]
-    takes = len(own) if form is None else _taken(cls, method, form)
+    parameters = _parameters(method)
+    takes = len(parameters) if form is None else _taken(cls, method, form, parameters)
+    own = tuple(one.name for one in parameters if one.kind in _BY_POSITION)[:takes]
     steps = [(i, check) for i, check in enumerate(checks) if check and check not in _GENERATORS]
     place = next((i for i, check in enumerate(checks) if check in _GENERATORS), sys.maxsize)
     is_optional = generator_or_none in checks
@@ -120,22 +143,39 @@ def _guarded(
         return method(self, *args, **named)
 
     _GUARDED.add(guarded.__code__)  # type: ignore[attr-defined]
-    guarded.takes = takes  # type: ignore[attr-defined]
+    guarded.takes, guarded.unguarded = takes, method  # type: ignore[attr-defined]
     return guarded
 
 
-def _taken(cls: type, method: Callable[..., Any], form: Verb) -> int:
-    """Return how many arguments a method takes. Raise ``TypeError`` if their order differs from `form`."""
-    code = method.__code__
-    own = code.co_varnames[1 : code.co_argcount]
-    by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    misplaced = any(name in form.names and form.names.index(name) != i for i, name in enumerate(own))
-    if misplaced or set(by_name) & set(form.names):
+def _parameters(method: Any) -> list[inspect.Parameter]:
+    """Return the parameters after `self`. If `method` is a wrapper with ``*args``, use the wrapped method."""
+    parameters = [*inspect.signature(method, follow_wrapped=False).parameters.values()]
+    if hasattr(method, "__wrapped__") and any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        parameters = [*inspect.signature(method).parameters.values()]
+    return parameters[1:]
+
+
+def _taken(cls: type, method: Any, form: Verb, parameters: list[inspect.Parameter]) -> int:
+    """Return how many arguments a method takes. Raise ``TypeError`` if their order differs from `form`.
+
+    An optional argument with another name and a default other than None is an option of the subclass. No
+    caller passes it.
+    """
+    in_place = [one for one in parameters if one.kind in _BY_POSITION]
+    misplaced = [
+        one.name for i, one in enumerate(in_place) if one.name in form.names[:i] + form.names[i + 1 :]
+    ]
+    if misplaced or any(one.name in form.names for one in parameters if one.kind is one.KEYWORD_ONLY):
         raise TypeError(
             f"{cls.__name__}.{method.__name__} must take ({', '.join(form.names)}) in this order and by"
-            f" position, or the first of them, got ({', '.join((*own, *by_name))})"
+            f" position, or the first of them, got ({', '.join(one.name for one in parameters)})"
         )
-    return len(form.names) if code.co_flags & inspect.CO_VARARGS else len(own)
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return len(form.names)
+    for i, one in enumerate(in_place[form.required : len(form.names)], form.required):
+        if one.name != form.names[i] and one.default is not one.empty and one.default is not None:
+            return i
+    return min(len(in_place), len(form.names))
 
 
 def _in_order(names: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, ClassVar, Generic, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import finalize
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from cmab.guards import (
     Check,
     Takes,
     Verb,
+    checks_itself,
     generator,
     generator_or_none,
     guard,
@@ -182,10 +182,14 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
             The random stream of the policy.
         """
 
+    def _check_state(self, state: State) -> None:
+        """Raise ``ValueError`` if a state of another type than `ArmStatistics` has the wrong size."""
+
     def is_done(self, state: State) -> bool:  # noqa: ARG002
         """Return whether the policy will play no further round. The default is False."""
         return False
 
+    @checks_itself  # does nothing
     def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
         """Record in `state` that a ticket was issued whose feedback may be late.
 
@@ -243,8 +247,8 @@ def best_within(
 
 AnyPolicy = Policy[Any]
 
-# The number of arms and the size of the memory of each policy, kept while the policy exists.
-_SIZES: WeakKeyDictionary[Any, tuple[int, int]] = WeakKeyDictionary()
+# The number of arms and the size of the memory of each policy, by its identity, while the policy exists.
+_SIZES: dict[int, tuple[int, int]] = {}
 
 
 def fits(policy: Any, state: Any, _: object) -> Any:
@@ -255,16 +259,15 @@ def fits(policy: Any, state: Any, _: object) -> Any:
     if isinstance(state, ArmStatistics):
         if not state.is_laid_out:
             state.check_layout()
-        try:  # cached, because every step needs them
-            n_arms, memory = _SIZES[policy]
-        except (KeyError, TypeError):  # TypeError: the policy has no hash
-            n_arms, memory = _sizes(policy)
+        n_arms, memory = _SIZES.get(id(policy)) or _sizes(policy)  # cached: every step needs them
         if len(state.means) != n_arms:
             raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
         if len(state.memory) != memory:
             raise ValueError(
                 f"state must be a state of {policy!r}, got {state!r} with the memory of another policy"
             )
+    else:
+        policy._check_state(state)
     return state
 
 
@@ -274,12 +277,12 @@ def draws_to_learn(policy: AnyPolicy) -> bool:
 
 
 def _sizes(policy: Any) -> tuple[int, int]:
-    """Return the number of arms and the size of the memory of a policy. Cache them if it has a hash."""
+    """Return the number of arms and the size of the memory of a policy, and cache them."""
     n_arms = getattr(policy, "n_arms", None)
     n_arms = policy.oracle.n_arms if n_arms is None else n_arms
     sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
-    with suppress(TypeError):
-        _SIZES[policy] = sizes
+    _SIZES[id(policy)] = sizes
+    finalize(policy, _SIZES.pop, id(policy), None).atexit = False
     return sizes
 
 
@@ -315,6 +318,7 @@ Policy._takes = {
     "update": (fits, None, None, generator_or_none),
     "is_done": (fits,),
     "propensity": (fits,),
+    "reserve": (fits,),
 }
 guard(Policy, Policy._takes, VERBS)
 

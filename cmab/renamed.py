@@ -34,8 +34,8 @@ def present_name(name: str) -> str:
 
 
 def first_name(name: str) -> str:
-    """Return the name under which results of a class are stored: the first name that it had."""
-    return next((former for former in FORMER if present_name(former) == name), name)
+    """Return the name under which results of a class are stored: the first name of the class."""
+    return next((former for former, place in FORMER.items() if place.partition(":")[2] == name), name)
 
 
 def find(name: str) -> Any:

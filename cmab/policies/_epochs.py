@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.declared import real
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
+from cmab.guards import Takes, unguarded
 from cmab.oracle import Oracle
 from cmab.policies._in_play import InPlay, InPlayStatistics
+from cmab.policy import fits
 from cmab.statistics import count
 from cmab.validation import shown
 
@@ -70,6 +71,7 @@ class Epochs(InPlay[EpochStatistics]):
     oracle: Oracle
     _: KW_ONLY
     max_attraction: float = field(default=1.0, metadata=real(0.0, 1e6))
+    _takes: ClassVar[Takes] = {"attractions": (fits,)}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,7 +12,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.guards import verb
 from cmab.oracle import Oracle
-from cmab.policy import AnyPolicy, Policy, State, check_policy_instance
+from cmab.policy import AnyPolicy, Policy, State, check_policy_instance, fits
 from cmab.ticket import Ticket
 from cmab.validation import shown
 
@@ -39,11 +39,15 @@ class WrappedPolicy(Policy[State]):
             raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
         object.__setattr__(self, "oracle", self.policy.oracle)
         object.__setattr__(self, "support", self.policy.support)
+        object.__setattr__(self, "learns", self.policy.learns)
         super().__post_init__()
 
     def _learned(self, state: State) -> Any:
         """Return the state of the wrapped policy."""
         return state
+
+    def _check_state(self, state: State) -> None:
+        fits(self.policy, self._learned(state), ())
 
     @verb
     def initial_state(self, rng: np.random.Generator | None = None) -> State:
@@ -71,3 +75,9 @@ class WrappedPolicy(Policy[State]):
         rng: np.random.Generator | None = None,
     ) -> None:
         self.policy.update(self._learned(state), feedback, ticket, rng)
+
+    def is_done(self, state: State) -> bool:
+        return self.policy.is_done(self._learned(state))
+
+    def reserve(self, state: State, ticket: Ticket) -> None:
+        self.policy.reserve(self._learned(state), ticket)

@@ -179,6 +179,9 @@ class PrimalDualCUCB(Policy[BudgetState]):
         """Reserve 1 of each resource for every base arm of an issued ticket until its feedback arrives."""
         state.pending += len(ticket) + ticket.gone
 
+    def _check_state(self, state: BudgetState) -> None:
+        fits(self, state.earned, ())
+
     def select(
         self, state: BudgetState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.declared import interval, real
 from cmab.feedback import Feedback
-from cmab.guards import verb
+from cmab.guards import Takes, unguarded, verb
 from cmab.oracle import LinearOracle
-from cmab.policy import Policy, refuse_parts
+from cmab.policy import Policy, fits, refuse_parts
 from cmab.renamed import Former, former_attribute, warn
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_vector, real_array
@@ -47,6 +47,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
     """
 
     oracle: LinearOracle
+    _takes: ClassVar[Takes] = {"widths": (fits,)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,7 +91,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
                 return chosen
         t = state.rounds + 1
         # Arms that no super arm contains stay unobserved, and have width 0.
-        squares = np.where(unseen, 0.0, self.widths(state, t))
+        squares = np.where(unseen, 0.0, unguarded(self.widths)(state, t))
         return oracle.solve_root(state.means, squares, rng, tolerance=self.tolerance_in(t), **within)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:

@@ -136,6 +136,10 @@ class ETCG(Policy[GreedyTrials]):
         n = self.oracle.n_choices
         return GreedyTrials(np.empty(0, np.int64), np.zeros(n), np.zeros(n, np.int64))
 
+    def _check_state(self, state: GreedyTrials) -> None:
+        if len(state.sums) != self.oracle.n_choices:
+            raise ValueError(f"state must have {self.oracle.n_choices} entries, got {len(state.sums)}")
+
     def select(self, state: GreedyTrials, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the set with the entry that has the fewest trials, or the final set of k entries."""
         return np.sort(np.append(state.chosen, self._next(state)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.declared import interval, real
 from cmab.feedback import Feedback, check_arrays
-from cmab.guards import verb
+from cmab.guards import Takes, generator, unguarded, verb
 from cmab.linear.features import checked_features, checked_groups
 from cmab.linear.statistics import LinearStatistics, check_size
 from cmab.oracle import Oracle
-from cmab.policy import Policy, best_within, refuse_parts
+from cmab.policy import Policy, best_within, fits, refuse_parts
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
@@ -24,6 +24,11 @@ from cmab.validation import arm_indices, shown
 MAX_NORM = 1e100
 
 _KNOWN = ("available", "features", "values", "costs")
+
+
+def _features(policy: Any, features: ArrayLike, _: object) -> FloatArray:
+    n_arms, dimension, norm = policy.oracle.n_arms, policy.dimension, float(policy.norm)
+    return checked_features("features", features, n_arms, dimension, norm)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +84,10 @@ class LinearPolicy(Policy[LinearStatistics]):
     sigma: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
     support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=interval(optional=True))
     _groups: IntArray | None = field(init=False, repr=False)
+    _takes: ClassVar[Takes] = {
+        **dict.fromkeys(("indices", "utilities"), (fits, _features, generator)),
+        "weights": (fits,),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,8 +139,7 @@ class LinearPolicy(Policy[LinearStatistics]):
             has values or costs but rewards are not sums.
         """
         refuse_parts(self, context, _KNOWN if self.oracle.is_linear else _KNOWN[:2])
-        self._check_state(state)
-        indices = self.indices(state, self._features_in(context), rng)
+        indices = unguarded(self.indices)(state, self._features_in(context), rng)
         if self.support is not None:
             np.clip(indices, *self.support, out=indices)
         return best_within(self.oracle, indices, context, rng)
@@ -166,7 +174,6 @@ class LinearPolicy(Policy[LinearStatistics]):
         state.update(rows, outcomes, group, self.weights(state, rows, group))
 
     def _learn(self, state: LinearStatistics, context: Context | None, feedback: Feedback) -> None:
-        self._check_state(state)
         if not isinstance(feedback, Feedback):
             raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
         check_arrays(feedback)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from cmab import declared
 from cmab.arrays import ArrayLike, BoolArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
+from cmab.guards import Takes
 from cmab.oracle import Oracle
 from cmab.policies._comparisons import Comparisons
-from cmab.policy import Policy, refuse_parts
+from cmab.policy import Policy, fits, refuse_parts
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, shown
 
@@ -85,6 +87,7 @@ class TopRank(Policy[Comparisons]):
     lists: ArrayLike | None = None
     _table: IntArray = field(init=False, repr=False)
     _items: IntArray = field(init=False, repr=False)
+    _takes: ClassVar[Takes] = {"blocks": (fits,)}
     support = (0.0, 1.0)
 
     def __post_init__(self) -> None:
@@ -118,6 +121,10 @@ class TopRank(Policy[Comparisons]):
         return Comparisons(
             np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.int64)
         )
+
+    def _check_state(self, state: Comparisons) -> None:
+        if len(state.better) != len(self._table):
+            raise ValueError(f"state must have {len(self._table)} items, got {len(state.better)}")
 
     def blocks(self, state: Comparisons, context: Context | None = None) -> list[IntArray]:
         """Return the items block by block. The first block has the items that no item is proven better than.

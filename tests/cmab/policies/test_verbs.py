@@ -1,11 +1,29 @@
 """Own policies: arguments left out, checks whatever the names of arguments, and the old verbs."""
 
+import functools
+import inspect
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from cases import EXPLORERS, GROWING, POLICIES, rows
 
-from cmab import CUCB, ArmStatistics, Context, Feedback, IndexPolicy, LinearOracle, Session
+from cmab import (
+    CUCB,
+    ArmStatistics,
+    Context,
+    Feedback,
+    ForcedExploration,
+    GLRRestart,
+    IndexPolicy,
+    LinearOracle,
+    Policy,
+    RandomPolicy,
+    Session,
+    TopRank,
+)
+from cmab._old_verbs import OldVerbs
+from cmab.guards import unguarded
 from cmab.ticket import Ticket
 from oracles import TopK
 
@@ -168,3 +186,147 @@ def test_frozen_dataclasses_of_ones_own_stay_plain():
             return self.scale * stats.means
 
     assert Scaled(ORACLE).scale == 2.0
+
+
+def passed_on(method):
+    """Return a method behind a decorator that passes on all that it gets."""
+
+    @functools.wraps(method)
+    def inner(self, *args, **named):
+        return method(self, *args, **named)
+
+    return inner
+
+
+class Own(Policy):
+    """A policy with a verb of each kind that a class body can hold, and options of its own behind others."""
+
+    oracle = ORACLE
+
+    def initial_state(self, n_arms=3):
+        return ArmStatistics.empty(n_arms)
+
+    @passed_on
+    def select(self, state, rng):
+        return np.array([1])
+
+    def update(self, state, feedback, times=2):
+        for _ in range(times):
+            state.update(feedback)
+
+
+class Static(Own):
+    @staticmethod
+    def select(state, rng):
+        return np.array([1])
+
+    @classmethod
+    def update(cls, state, feedback, ticket=None, rng=None, extra="x"):
+        assert (cls, extra) == (Static, "x")
+        state.update(feedback)
+        state.update(feedback)
+
+
+class Partial(Own):
+    def _chosen(self, arm, state, rng, sure=True):
+        assert sure is True
+        return np.array([arm])
+
+    def _updated(self, times, state, feedback):
+        Own.update(self, state, feedback, times=times)
+
+    select, update = functools.partialmethod(_chosen, 1), functools.partialmethod(_updated, 2)
+
+
+@pytest.mark.parametrize("kind", [Own, Static, Partial])
+def test_verbs_may_be_of_any_kind_and_have_options_of_their_own(kind):
+    policy, session = kind(), Session(kind(), rng=0)
+    session.tell(Feedback(session.ask(), [1.0]))
+    assert session.state.counts.tolist() == [0, 2, 0]
+    for call in (policy.select, policy.update):
+        with pytest.raises(ValueError, match="state must have statistics of 3 arms"):
+            call(ArmStatistics.empty(5), Feedback([0], [1.0]) if call == policy.update else 0)
+
+
+def test_a_method_behind_a_decorator_is_guarded_by_name_and_keeps_its_decorator():
+    class Doubled(IndexPolicy):
+        def indices(self, stats, rng):
+            return stats.means
+
+        indices = passed_on(indices)
+
+    class Bare(Doubled):
+        pass
+
+    Bare.indices = passed_on(lambda self, stats, rng: stats.means + 1)
+    policy, state = Doubled(ORACLE), ArmStatistics.empty(5)
+    with pytest.raises(ValueError, match="state must have statistics of 3 arms"):
+        policy.indices(rng=0, stats=state)
+    assert unguarded(Bare(ORACLE).indices)(state, 0).tolist() == [1] * 5
+
+
+@pytest.mark.filterwarnings("ignore:.*is now:DeprecationWarning")
+def test_old_verbs_call_the_new_ones_that_a_class_below_writes_over():
+    class Old(CUCB):
+        def select_for(self, state, context, rng):
+            return self.select(state, rng) if context is None else np.array([0])
+
+        def learn(self, state, ticket, feedback, rng):
+            told.append(ticket.number)
+            self.update(state, feedback)
+
+    class Below(Old):
+        def select(self, state, rng):
+            return np.array([2])
+
+        def update(self, state, feedback):
+            told.append("update")
+            super().update(state, feedback)
+
+    class Renewed(Below):
+        def update(self, state, feedback, ticket=None, rng=None):
+            told.append("whole")
+
+    told, session = [], Session(Below(ORACLE), rng=0)
+    assert [session.ask(context).super_arm.tolist() for context in (None, WITHIN)] == [[2], [0]]
+    session.tell(Feedback([2], [1.0]), 0)
+    assert (told, session.state.counts.tolist()) == ([0, "update"], [0, 0, 1])
+    session = Session(Renewed(ORACLE), rng=0)
+    session.tell(Feedback(session.ask(), [1.0]))
+    assert told[2:] == ["whole"]
+
+
+def test_a_rule_inside_another_is_told_of_tickets_and_says_whether_it_learns_and_ends():
+    class Done(RandomPolicy):
+        def is_done(self, state):
+            return state.rounds == 0
+
+    for wrap in (ForcedExploration, functools.partial(GLRRestart, is_proven=False)):
+        policy = wrap(TopRank(ORACLE, 0.1))
+        state = policy.initial_state()
+        policy.reserve(state, Ticket(4, np.array([0])))
+        assert getattr(state, "learned", state).asked == 5
+        assert policy.learns
+        assert not wrap(Done(ORACLE)).learns
+        assert wrap(Done(ORACLE)).is_done(wrap(Done(ORACLE)).initial_state())
+
+
+def states_of_others(case):
+    """Yield a learner, and states of another number of arms."""
+    if case in EXPLORERS:
+        return case.make(), [ArmStatistics.empty(n) for n in (2, 9)]
+    return case.make(case.family(4, 2)), [case.make(case.family(n, 2)).initial_state() for n in (3, 7)]
+
+
+@pytest.mark.parametrize("case", rows([*POLICIES, *GROWING, *EXPLORERS]))
+def test_every_public_method_refuses_states_of_other_arms(case):
+    learner, states = states_of_others(case)
+    given = {"rng": 0, "context": None, "t": 3, "features": np.zeros((4, 4)), "super_arm": np.array([0])}
+    given |= {"named": np.array([0]), "feedback": Feedback([0], [1.0]), "ticket": Ticket(0, np.array([0, 1]))}
+    for name, method in inspect.getmembers(type(learner), inspect.isfunction):
+        _, *arguments = inspect.signature(method).parameters
+        is_inert = inspect.unwrap(method) in (Policy.reserve, *vars(OldVerbs).values())
+        if arguments[:1] in (["state"], ["stats"]) and name[0] != "_" and not is_inert:
+            for state in states:
+                with pytest.raises(ValueError, match=r"state.* must"):
+                    getattr(learner, name)(state, *map(given.get, arguments[1:]))

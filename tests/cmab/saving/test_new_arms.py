@@ -98,7 +98,7 @@ def test_edges_without_direction_are_matched_from_either_end():
 def test_open_tickets_keep_their_numbers_or_are_told_before():
     session = Session(listed(SHOP), rng=0)
     ticket = session.ask()
-    with pytest.raises(ValueError, match=r"tickets must be told or cancelled .* got \(0,\) pending"):
+    with pytest.raises(ValueError, match=r"tickets must be reported or cancelled .* got \(0,\) pending"):
         session.with_policy(listed(LATER))
     longer = session.with_policy(listed([*SHOP, "soda"], CTS))
     longer.tell(Feedback(ticket, [1.0, 1.0]), ticket)
@@ -146,7 +146,7 @@ def test_names_are_those_of_base_arms():
             oracle.named(names)
     edges = Matching(nx.path_graph(4))
     for graph in (edges, MemoisedOracle(edges)):
-        with pytest.raises(TypeError, match="names must be for base arms that have none"):
+        with pytest.raises(TypeError, match="names must be given only for base arms without names"):
             graph.named(list("abc"))
 
 

@@ -571,3 +571,12 @@ def test_states_are_copied_in_full(name):
     assert pickle.dumps(twin) == before
     played(session, 3)
     assert pickle.dumps(twin) == before
+
+
+@pytest.mark.parametrize("case", EXPLORERS, ids=lambda case: case.name)
+def test_a_pickle_of_an_explorer_holds_no_compiled_code(case):
+    session = Session(case.make(), rng=0)
+    session.ask()
+    data = pickle.dumps(session)
+    assert b"numba" not in data
+    assert pickle.loads(data).ask().super_arm.tolist() == session.ask().super_arm.tolist()

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -143,3 +144,21 @@ def test_a_plug_in_installed_later_is_found_by_its_name(install):
     assert "Gambler" not in _registry.entries("policies")
     assert _registry.class_of("Gambler", "here").__module__ == "mine"
     assert _registry.entries("policies")["Gambler"].value == "mine:Gambler"
+
+
+def test_a_plug_in_that_is_edited_and_reloaded_offers_what_it_has_then(install, monkeypatch):
+    """Also names that another package has: they are known already, so nothing else would ask again."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    install("mine", {"mine.py": PACKAGE}, plugin("mine"))
+    install(
+        "theirs", {"theirs.py": "from cmab import CUCB\nclass Theirs(CUCB):\n    ...\n"}, plugin("theirs")
+    )
+    assert _registry.class_of("Gambler", "here").__module__ == "mine"
+    theirs = sys.modules["theirs"]
+    file = Path(theirs.__file__)
+    file.write_text(file.read_text() + "class Gambler(CUCB):\n    ...\n")
+    importlib.reload(theirs)
+    with pytest.raises(
+        ValueError, match=r"Gambler must be registered by one package, got .* of (mine|theirs)"
+    ):
+        _registry.class_of("Gambler", "here")

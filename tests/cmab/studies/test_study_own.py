@@ -87,6 +87,18 @@ def test_the_command_imports_what_it_is_told(mine, tmp_path, capsys, monkeypatch
 
 
 @pytest.mark.slow
+def test_a_graph_that_is_made_again_is_the_same():
+    """Its text has an address, which is another one in every process."""
+    kept = [nx.path_graph(4), nx.path_graph(4), nx.cycle_graph(4)]
+    keys = []
+    for graph in kept:
+        oracle = {"class": "InfluenceMaximization", "graph": graph, "k": 1}
+        environment = {"class": "IndependentCascade", "graph": graph, "probability": 0.1}
+        study = Study(specification(instances={"friends": {"oracle": oracle, "environment": environment}}))
+        keys.append([piece.key for piece in study.pieces])
+    assert keys[0] == keys[1] != keys[2]
+
+
 def test_objects_play_as_their_tables_do(tmp_path):
     oracle = TopK(len(MEANS), 2)
     environment = SemiBandit(BernoulliArms(MEANS), oracle)
@@ -123,7 +135,7 @@ def test_code_of_a_notebook_is_refused():
 
     Strange.__module__ = "__main__"
     for learner in (Strange(TopK(2, 1)), {"class": Strange}):
-        with pytest.raises(ValueError, match="put them into a file of their own"):
+        with pytest.raises(ValueError, match="move them to a separate file"):
             Study(given(tables(), {"x": learner}))
 
 
@@ -153,7 +165,7 @@ def test_a_graph_is_named_once_and_its_chances_by_a_word(chances):
 def test_titles_are_texts_and_in_no_key():
     plain, titled = (Study(specification() | more) for more in ({}, {"title": "T", "description": "D"}))
     assert [piece.key for piece in plain.pieces] == [piece.key for piece in titled.pieces]
-    with pytest.raises(ValueError, match="title must be a text, got 3"):
+    with pytest.raises(ValueError, match="title must be a string, got 3"):
         Study(specification() | {"title": 3})
 
 
