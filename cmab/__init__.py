@@ -1,11 +1,11 @@
 """Combinatorial multi-armed bandits with graph oracles.
 
-This module holds the names that most programs need. All others are in `cmab.policies`, `cmab.exploration`,
-`cmab.logs`, `cmab.campaigns`, `cmab.results`, `cmab.states` and `cmab.errors`, beside `cmab.theory`,
-`cmab.testing` and `cmab.plotting`. Each name is imported when it is first used.
+This module has the names that most programs need. All other names are in `cmab.policies`, `cmab.exploration`,
+`cmab.logs`, `cmab.campaigns`, `cmab.results`, `cmab.states`, `cmab.errors`, `cmab.theory`, `cmab.testing` and
+`cmab.plotting`. Each name is imported when it is first used.
 """
 
-# First, because the command installs its handler of Ctrl-C there: the imports below take time.
+# This import comes first because it installs the handler of Ctrl-C; the imports below take time.
 from cmab import _interrupts  # noqa: F401
 from cmab.namespaces import attach
 from cmab.studies import _imports  # noqa: F401, which notes the time of all later imports

@@ -1,4 +1,4 @@
-"""What a policy may answer when it is asked, and what it may be told."""
+"""Validation of the answers of policies and of the feedback that they receive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cmab.validation import arm_indices, shown
 def choose(
     policy: Policy[State], state: State, rng: np.random.Generator, context: Context | None = None
 ) -> tuple[IntArray, int]:
-    """Return what a policy wants to play now, checked, and how often."""
+    """Return the validated super arm that a policy chooses, and the number of pulls of each entry."""
     super_arm = policy.select(state, rng, context)
     if isinstance(policy, Explorer):
         n_choices, source, pulls = policy.n_arms, "super_arm", policy.pulls(state)
@@ -32,12 +32,12 @@ def choose(
     chosen = arm_indices(source, super_arm, n_choices)
     if context is not None and context.available is not None and not context.available[chosen].all():
         gone = chosen[~context.available[chosen]]
-        raise ValueError(f"{source} must have available entries only, got {shown(gone.tolist())} besides")
+        raise ValueError(f"{source} must have available entries only, got also {shown(gone.tolist())}")
     return chosen, pulls
 
 
 def check_context(context: Context, policy: Policy[Any]) -> None:
-    """Refuse what is no context of the policy's base arms."""
+    """Raise an error if `context` is not a context for the base arms of the policy."""
     if not isinstance(context, Context):
         raise TypeError(f"context must be a Context(available, features, values), got {shown(context)}")
     n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
@@ -45,15 +45,18 @@ def check_context(context: Context, policy: Policy[Any]) -> None:
 
 
 def check_budgets(policy: Policy[Any], state: Any) -> None:
-    """Refuse budgets of which more was spent already, as a campaign that goes on with others may have."""
+    """Raise ``ValueError`` if a budget is overspent.
+
+    This can happen if a campaign continues with smaller budgets.
+    """
     left_of = getattr(policy, "budgets_left", None)
     if left_of is None:
         return
     left = left_of(state)
-    if (left < -1e-6).any():  # sums of costs are rounded
+    if (left < -1e-6).any():  # tolerance for the rounding of sums of costs
         raise ValueError(
-            "budgets must bear what is spent and what pending tickets may use up, got less:"
-            f" {shown(left.tolist())} would be left"
+            "budgets must cover the amounts already spent and the possible use by pending tickets, got"
+            f" budgets that leave {shown(left.tolist())}"
         )
 
 
@@ -63,12 +66,12 @@ def range_of_choices(policy: Policy[Any]) -> int:
 
 
 def names_of(oracle: Oracle) -> tuple[list[Hashable], list[Hashable]]:
-    """Return the names of what super arms choose from, and those of base arms."""
+    """Return the names of the entries of super arms, and those of the base arms."""
     return oracle.labels(np.arange(oracle.n_choices)), oracle.arm_labels()
 
 
 def in_form(names: list[Hashable], known: list[Hashable]) -> list[Hashable]:
-    """Return names of edges without direction from the end by which they are known, if they are."""
+    """Return names of undirected edges in the orientation in which they are known, if they are known."""
     numbers = set(known)
 
     def form(name: Hashable) -> Hashable:
@@ -81,7 +84,7 @@ def in_form(names: list[Hashable], known: list[Hashable]) -> list[Hashable]:
 
 
 class StrangeArms(ValueError):
-    """A report of base arms that the ticket cannot have triggered, which it names after its words."""
+    """An error about base arms that a ticket cannot trigger; its second argument is their list."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -90,10 +93,10 @@ class StrangeArms(ValueError):
 def check_feedback(
     feedback: Feedback, ticket: Ticket, policy: Policy[Any], support: tuple[float, float] | None
 ) -> None:
-    """Refuse feedback that the ticket cannot have led to."""
+    """Raise ``ValueError`` if the ticket cannot have led to this feedback."""
     low, high = support or (-LARGEST, LARGEST)
     low, high = max(low, -LARGEST), min(high, LARGEST)
-    # Nearly all feedback passes here, and nothing is left to ask of its arrays.
+    # Nearly all feedback passes this fast check, and its arrays need no further validation.
     is_plain = (
         (feedback.pulls is None and feedback.squares is None)
         and (feedback.costs is None and feedback.used is None)
@@ -104,16 +107,16 @@ def check_feedback(
     if isinstance(policy, Explorer):
         _check_samples(feedback, ticket)
     else:
-        # Other arms would pass unnoticed: a count that rose by mistake is never taken back.
+        # A wrong arm would go unnoticed, and an increased count cannot be undone.
         arms, possible = feedback.arms, unguarded(policy.oracle.triggered_arms)(ticket.super_arm)
-        if len(possible) <= 100:  # sets are the faster ones for few entries
+        if len(possible) <= 100:  # sets are faster for few entries
             strange = sorted(set(arms.tolist()) - set(possible.tolist()))
         else:
             strange = arms[np.isin(arms, possible, invert=True)].tolist()
         if strange:
             raise StrangeArms(
-                f"feedback.arms must be arms that ticket {ticket.number} can trigger, got"
-                f" {shown(strange)} besides",
+                f"feedback.arms must be arms that ticket {ticket.number} can trigger, got also"
+                f" {shown(strange)}",
                 strange,
             )
     if support is not None and not is_plain:
@@ -121,7 +124,7 @@ def check_feedback(
 
 
 def _check_samples(feedback: Feedback, ticket: Ticket) -> None:
-    """Refuse feedback other than what an explorer asked for, in any order."""
+    """Raise ``ValueError`` unless the feedback has the arms and pulls of the explorer's ticket."""
     pulls = feedback.pulls if feedback.pulls is not None else np.ones(len(feedback.arms), np.int64)
     if not np.array_equal(np.sort(feedback.arms), np.sort(ticket.super_arm)) or (pulls != ticket.pulls).any():
         raise ValueError(
@@ -131,7 +134,7 @@ def _check_samples(feedback: Feedback, ticket: Ticket) -> None:
 
 
 def support_of(policy: Policy[Any], declared: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return the interval that outcomes are held to: what was declared, else what the policy learns from."""
+    """Return the interval of valid outcomes: `declared`, or else the support of a policy that learns."""
     own = interval_of(policy.support) if policy.learns else None
     support = own if declared is None else declared
     if isinstance(policy, Explorer):
@@ -140,17 +143,17 @@ def support_of(policy: Policy[Any], declared: tuple[float, float] | None) -> tup
 
 
 def _check_narrower(support: tuple[float, float] | None, widest: tuple[float, float] | None) -> None:
-    """Raise unless `support` lies in the interval that an explorer's certificate is valid for."""
+    """Raise ``ValueError`` unless `support` lies in the interval for which the certificate is valid."""
     if (
         support is not None
         and widest is not None
         and not (widest[0] <= support[0] <= support[1] <= widest[1])
     ):
-        raise ValueError(f"support must lie in that of the explorer, {widest}, got {support}")
+        raise ValueError(f"support must lie in the support of the explorer, {widest}, got {support}")
 
 
 def interval_of(support: Any) -> tuple[float, float] | None:
-    """Return `support` as two increasing numbers, which may be infinite."""
+    """Return `support` as a pair of increasing numbers, which may be infinite, or None."""
     if support is None:
         return None
     is_list = isinstance(support, Sequence | np.ndarray) and not isinstance(support, str | bytes)

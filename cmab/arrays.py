@@ -1,6 +1,7 @@
-"""Array types, and the letters that docstrings use for shapes.
+"""Array types, and the letters for shapes in docstrings.
 
-``m`` or ``n_arms`` base arms; ``size`` entries of a super arm; ``R`` replications; ``C`` checkpoints.
+``m`` or ``n_arms``: number of base arms; ``size``: number of entries of a super arm; ``R``: number of
+replications; ``C``: number of checkpoints.
 """
 
 from typing import Any

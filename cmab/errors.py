@@ -1,4 +1,4 @@
-"""The errors that tell which part of a run is finished: each keeps the results so far."""
+"""The errors that are raised when part of a run has finished; each contains the results so far."""
 
 from cmab.namespaces import attach
 

@@ -1,4 +1,4 @@
-"""Goals of identification: when a returned set of arms is right."""
+"""Goals of identification, which define when a returned set of arms is correct."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab.validation import integer, listed, real, real_array, vector
 
 
 def bandits(arms_per_bandit: Sequence[int]) -> list[IntArray]:
-    """Return the arms of each of several bandits, which are numbered one bandit after the other.
+    """Return the arms of each of several bandits; the arms are numbered one bandit after the other.
 
     Examples
     --------
@@ -29,17 +29,17 @@ def bandits(arms_per_bandit: Sequence[int]) -> list[IntArray]:
 def _sizes(name: str, given: Sequence[int], least: int) -> list[int]:
     sizes = listed(name, given, "numbers of arms")
     if not sizes:
-        raise ValueError(f"{name} must hold the number of arms of a bandit at least, got []")
+        raise ValueError(f"{name} must contain the number of arms of at least one bandit, got []")
     return [integer(f"n_arms of each bandit in {name}", size, least) for size in sizes]
 
 
 def bandit_sizes(arms_per_bandit: Sequence[int], name: str = "arms_per_bandit") -> list[int]:
-    """Return the numbers of arms of several bandits.
+    """Return the validated numbers of arms of several bandits.
 
     Raises
     ------
     ValueError
-        If there is no bandit, or one has fewer than two arms.
+        If there is no bandit, or if a bandit has fewer than two arms.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def bandit_sizes(arms_per_bandit: Sequence[int], name: str = "arms_per_bandit") 
 
 
 def best_of_each(values: FloatArray, arms_per_bandit: Sequence[int], *, k: int) -> IntArray:
-    """Return the `k` best values of each of several bandits; ties go to the lower index.
+    """Return the `k` arms with the largest values in each of several bandits; ties go to the lower index.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def best_of_each(values: FloatArray, arms_per_bandit: Sequence[int], *, k: int) 
 
 
 def _slack(means: FloatArray, epsilon: float) -> float:
-    """Return what sums of `means` and a tolerance may be off by rounding: 0.8 - 0.1 is not 0.7."""
+    """Return a tolerance for the rounding of sums of `means` and `epsilon`: 0.8 - 0.1 is not 0.7."""
     return 1e-12 * (float(np.abs(means).max(initial=0.0)) + epsilon)
 
 
@@ -75,7 +75,9 @@ def _check_goal(goal: ExploreM | ExploreEach | AggregateTopK) -> None:
 
 
 class Goal(ABC):
-    """What an explorer certifies. Goals differ and rarely imply each other: compare like with like.
+    """The property that an explorer certifies.
+
+    A goal rarely implies another goal, so compare explorers with the same goal.
 
     Examples
     --------
@@ -86,15 +88,15 @@ class Goal(ABC):
 
     @abstractmethod
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
-        """Return whether `arms` is a right answer where the true means are `means`."""
+        """Return whether `arms` is a correct answer if the true means are `means`."""
 
 
 @dataclass(frozen=True)
 class ExploreM(Goal):
-    """Every one of the `k` arms has a mean of at least the k-th largest less `epsilon`.
+    """Find `k` arms whose means are all at least the k-th largest mean minus `epsilon`.
 
-    With ``epsilon=0`` this is exact identification: arms tied with the k-th best are interchangeable. A mean
-    that lies at exactly `epsilon` is good enough, however the difference is rounded.
+    With ``epsilon=0`` this is exact identification: arms that tie with the k-th best are interchangeable. A
+    mean at a distance of exactly `epsilon` is correct, whatever the rounding of the difference.
 
     Examples
     --------
@@ -111,8 +113,8 @@ class ExploreM(Goal):
         _check_goal(self)
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
-        """Return whether there are `k` arms and each is good enough."""
-        # Means themselves are compared exactly; only a difference is rounded.
+        """Return whether there are `k` arms and the mean of each is large enough."""
+        # Without a tolerance `epsilon`, means are compared exactly. Only a difference is rounded.
         slack = _slack(means, self.epsilon) if self.epsilon else 0.0
         least = np.sort(means)[-self.k] - self.epsilon - slack
         return len(arms) == self.k and bool((means[arms] >= least).all())
@@ -120,7 +122,7 @@ class ExploreM(Goal):
 
 @dataclass(frozen=True)
 class ExploreEach(Goal):
-    """`ExploreM` in each of several bandits, whose arms are numbered one bandit after the other.
+    """Satisfy `ExploreM` in each of several bandits; the arms are numbered one bandit after the other.
 
     Examples
     --------
@@ -141,10 +143,10 @@ class ExploreEach(Goal):
         _check_goal(self)
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
-        """Return whether every bandit has `k` arms and each is good enough."""
+        """Return whether every bandit has `k` arms and the mean of each is large enough."""
         goal = ExploreM(self.k, self.epsilon)
         return all(
-            # Arms are numbered within their bandit there, as its means are.
+            # Subtract the first index, because the arms and means are those of one bandit.
             goal.is_correct(arms[np.isin(arms, bandit)] - bandit[0], means[bandit])
             for bandit in bandits(self.arms_per_bandit)
         )
@@ -152,7 +154,7 @@ class ExploreEach(Goal):
 
 @dataclass(frozen=True)
 class AggregateTopK(Goal):
-    """The average mean of the `k` arms is within `epsilon` of the largest possible one.
+    """Find `k` arms whose average mean is within `epsilon` of the largest possible average.
 
     Examples
     --------
@@ -169,14 +171,16 @@ class AggregateTopK(Goal):
         _check_goal(self)
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
-        """Return whether there are `k` arms and their average is good enough."""
+        """Return whether there are `k` arms and their average is large enough."""
         best, slack = np.sort(means)[-self.k :].mean(), _slack(means, self.epsilon)
         return len(arms) == self.k and bool(best - means[arms].mean() <= self.epsilon + slack)
 
 
 @dataclass(frozen=True, eq=False)
 class BestSuperArm(Goal):
-    """The super arm is feasible and its value (a sum) is within `epsilon` of the optimum; sums are rounded.
+    """Find a feasible super arm whose value is within `epsilon` of the optimum; its value is a sum of means.
+
+    The comparison allows for the rounding of the sums.
 
     Examples
     --------
@@ -195,10 +199,10 @@ class BestSuperArm(Goal):
         object.__setattr__(self, "epsilon", real("epsilon", self.epsilon, 0.0))
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
-        """Return whether `arms` is feasible and good enough."""
+        """Return whether `arms` is feasible and its value is large enough."""
         if not self.oracle.is_feasible(arms):
             return False
-        # A copy, for numba compiles a kernel once more for read-only arrays.
+        # Copy the means, because numba compiles a kernel again for read-only arrays.
         truth = np.array(means)
         best = truth[self.oracle.solve(truth, np.random.default_rng(0))].sum()
         rounding = 1e-12 * float(np.abs(truth).sum())
@@ -214,7 +218,7 @@ def best_k(values: ArrayLike, k: int) -> IntArray:
     >>> best_k([0.2, 0.5, 0.5, 0.1], k=1)
     array([1])
     """
-    # Negated rather than reversed: a stable order then keeps the lower index first among ties.
+    # Negate the values: a stable sort then puts the lower index first among ties.
     array = real_array("values", values)
     if array.ndim != 1:
         raise ValueError(f"values must be a 1-D array, got shape {array.shape}")

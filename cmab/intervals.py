@@ -1,4 +1,4 @@
-"""Intervals and tests for means, proportions and many comparisons at once."""
+"""Confidence intervals and tests for means and proportions, and adjustment for many tests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 
 _RESAMPLES = 2000
-# Of the optimum's share of all rounds: the rounding of a sum of millions.
+# Relative to the optimum times the number of rounds: the rounding of a sum of millions of terms.
 _NOISE = 1e-11
 Band = Literal["t", "bootstrap"]
 
 
 def proportion_interval(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval, whose coverage is at least `level` for every proportion."""
+    """Return the Clopper-Pearson interval, whose coverage is at least `level` for every proportion."""
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2
@@ -27,14 +27,14 @@ def proportion_interval(hits: int, trials: int, *, level: float = 0.95) -> tuple
 
 
 def paired_p_value(differences: FloatArray) -> float:
-    """Return the two-sided p-value of Student's test that paired differences have mean 0.
+    """Return the two-sided p-value of Student's t-test that paired differences have mean 0.
 
-    It is ``nan`` where the test does not apply: below two pairs, or when all differences are equal.
+    The p-value is ``nan`` if there are fewer than two pairs or if all differences are equal.
     """
     from scipy.special import stdtr
 
     n = len(differences)
-    # No spread, no test: t would be infinite, or 0 over 0.
+    # Without variation, t would be infinite or 0 / 0.
     if n < 2 or np.ptp(differences) == 0.0:
         return np.nan
     t = differences.mean() / (differences.std(ddof=1) / np.sqrt(n))
@@ -42,7 +42,7 @@ def paired_p_value(differences: FloatArray) -> float:
 
 
 def sign_p_value(ups: int, downs: int) -> float:
-    """Return the two-sided p-value of the exact sign test (McNemar's, for paired failures)."""
+    """Return the two-sided p-value of the exact sign test (McNemar's test for paired failures)."""
     from scipy.special import bdtr
 
     n = ups + downs
@@ -50,15 +50,16 @@ def sign_p_value(ups: int, downs: int) -> float:
 
 
 def holm(p_values: Sequence[float] | ArrayLike) -> FloatArray:
-    """Return Holm's adjusted p-values: rejecting those below q errs anywhere with probability at most q.
+    """Return Holm's adjusted p-values.
 
-    Entries that are ``nan`` are no tests: they stay, and do not count.
+    The probability of any false rejection is at most q if all hypotheses with adjusted p-values below q are
+    rejected. Entries that are ``nan`` stay ``nan`` and do not count as tests.
     """
     p = np.asarray(p_values, np.float64)
     tested = np.flatnonzero(np.isfinite(p))
     order = tested[np.argsort(p[tested], kind="stable")]
     adjusted = np.full(p.shape, np.nan)
-    # Holm (1979): the i-th smallest of m times m - i + 1, never less than those before.
+    # Holm (1979): the i-th smallest of m p-values times m - i + 1, at least the adjusted values before it.
     factors = np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
     return adjusted
@@ -67,21 +68,22 @@ def holm(p_values: Sequence[float] | ArrayLike) -> FloatArray:
 def band(
     values: FloatArray, kind: Band = "t", *, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the mean over replications and a confidence interval for it, at each checkpoint.
+    """Return the mean over replications and its confidence interval at each checkpoint.
 
     Parameters
     ----------
     values : FloatArray, shape (R, C)
-        One row a replication; ``nan`` where it was interrupted.
+        One row for each replication; ``nan`` after an interruption.
     kind : {"t", "bootstrap"}
-        Student's interval, or percentiles of 2,000 bootstrap means (with a fixed seed).
+        Student's interval, or the percentile interval of 2,000 bootstrap means with a fixed seed.
     level : float
-        Confidence at each checkpoint.
+        The confidence level at each checkpoint.
 
     Returns
     -------
     tuple of FloatArray, shape (C,)
-        Mean, lower and upper end. The ends are ``nan`` where fewer than two replications were played.
+        The mean, and the lower and upper ends. The ends are ``nan`` if fewer than two replications have a
+        value.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def band(
         raise ValueError(f"level must be in (0, 1), got {level}")
     played = np.isfinite(values)
     counts = played.sum(axis=0)
-    # Interrupted replications have no value at late checkpoints: each mean is over those that have.
+    # Interrupted replications have no value at late checkpoints. Each mean is over those with a value.
     filled = np.where(played, values, 0.0)
     mean = np.divide(filled.sum(axis=0), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
     if kind == "t":
@@ -109,8 +111,8 @@ def band(
         n = counts[some]
         half[some] = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(squares[some] / (n - 1) / n)
         return mean, mean - half, mean + half
-    # Whole curves are resampled, the same replications at all checkpoints; the seed is fixed, for a picture
-    # drawn twice must be the same.
+    # Whole curves are resampled: the same replications at all checkpoints. The seed is fixed, so that a
+    # picture drawn twice is the same.
     weights = np.random.default_rng(0).multinomial(
         len(values), np.full(len(values), 1 / len(values)), _RESAMPLES
     )
@@ -122,5 +124,5 @@ def band(
 
 
 def without_noise(regret: FloatArray, optimum: float, *, rounds: int | IntArray) -> FloatArray:
-    """Return regret with 0 for what is the rounding of sums of `rounds` rewards."""
+    """Return the regret, with 0 for values that can be the rounding of sums of `rounds` rewards."""
     return np.where(np.abs(regret) <= _NOISE * abs(optimum) * rounds, 0.0, regret)

@@ -1,4 +1,4 @@
-"""The former place of `cmab.logs.offline`, for one version."""
+"""The former location of `cmab.logs.offline`, which stays for one version."""
 
 import warnings
 from typing import Any

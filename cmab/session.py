@@ -1,4 +1,4 @@
-"""Ask and tell: a policy in the real world."""
+"""Sessions, which run a policy on rounds that are played outside the program."""
 
 from __future__ import annotations
 
@@ -43,31 +43,34 @@ from cmab.validation import arm_indices, integer, shown
 
 
 class Session(Generic[State]):
-    """A running campaign: a policy, its state and its random stream.
+    """A policy with its state and its random generator, for rounds that are played outside the program.
 
-    Ask for a super arm, play it, tell what was observed. Several tickets may be open at once and their
-    feedback may come late and in any order; the policy's clock counts the rounds that were told.
+    `ask` returns a ticket with a super arm. Play it, then report the observed feedback with `tell`. Several
+    tickets can be pending at the same time, and their feedback can arrive late and in any order. The policy's
+    round counter counts the reported rounds.
 
-    Threads may share a session: calls wait for each other. A call that raises has changed nothing.
+    Several threads can share a session, because its methods lock it. A call that raises an error changes
+    nothing.
 
     Parameters
     ----------
     policy : Policy or Explorer
-        The learner.
+        The policy or explorer that chooses and learns.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
-        Seed of the policy's own randomness.
+        The seed of the policy's own randomness.
     support : tuple of float, optional
-        Interval that outcomes must lie in to be told; the policy's own if left out. Give a wider one, such as
-        ``(-np.inf, np.inf)``, for outcomes without bounds that are sub-Gaussian with half the length of the
-        policy's support as their scale and have their means in it: what confidence bounds need. Explorers'
-        certificates need more, and take a narrower one only.
+        The interval that reported outcomes must lie in. By default this is the policy's own support. A policy
+        also accepts a wider interval, such as ``(-np.inf, np.inf)``, for unbounded outcomes. The confidence
+        bounds then need two conditions: the means lie in the policy's support, and the outcomes are
+        sub-Gaussian with half the length of that support as their scale. The certificates of explorers need
+        more, so an explorer accepts only a narrower interval.
 
     Raises
     ------
     TypeError
-        If `policy` is no policy, for instance its class.
+        If `policy` is not a policy, for example if it is the class and not an instance.
     ValueError
-        If `support` is no interval, or wider than an explorer's.
+        If `support` is not an interval, or is wider than the support of an explorer.
 
     Examples
     --------
@@ -89,7 +92,7 @@ class Session(Generic[State]):
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         self.state = policy.initial_state(self.rng)
         self._set_support(support)
-        # By this a ticket of another session, or of another copy, is told from one's own.
+        # The name tells the tickets of this session from those of other sessions and of copies.
         self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
@@ -100,7 +103,7 @@ class Session(Generic[State]):
             return f"Session({self.policy!r}, asked={self._asked}, pending={len(self._open)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copies and pickles get a lock, a state and a generator of their own, all of one moment.
+        # A copy or pickle has its own lock, state and generator, all from the same moment.
         with self._lock:
             own = {"_open": dict(self._open), "state": _state.copied(self.state), "rng": deepcopy(self.rng)}
             return {**self.__dict__, **own, "_lock": None}
@@ -110,53 +113,53 @@ class Session(Generic[State]):
 
     @property
     def pending(self) -> tuple[int, ...]:
-        """Numbers of the tickets whose feedback is still to come."""
+        """The numbers of the pending tickets, whose feedback has not been reported."""
         with self._lock:
             return tuple(self._open)
 
     @property
     def is_done(self) -> bool:
-        """Whether an explorer's stopping rule holds, or budgets are spent; false for other policies."""
+        """Whether the stopping rule of an explorer holds or budgets are spent; False for other policies."""
         with self._lock:
             return self.policy.is_done(self.state)
 
     @property
     def budgets_left(self) -> FloatArray:
-        """What is left of each budget at least (`PrimalDualCUCB`); empty for policies without budgets."""
+        """Lower bounds on the remaining budgets (`PrimalDualCUCB`); empty for policies without budgets."""
         with self._lock:
             left = getattr(self.policy, "budgets_left", None)
             return np.empty(0) if left is None else np.array(left(self.state), np.float64)
 
     @property
     def change_points(self) -> IntArray:
-        """Rounds after which the policy began anew, as `GLRRestart` does when it finds a change."""
+        """The rounds after which the policy restarted, as `GLRRestart` does when it detects a change."""
         with self._lock:
-            # The state of any rule may keep them under this name.
+            # The state of any policy can have this attribute.
             return np.array(getattr(self.state, "restarts", ()), np.int64)
 
     def recommend(self) -> IntArray:
-        """Return the arms that the explorer would name now.
+        """Return the arms that the explorer currently recommends.
 
         Raises
         ------
         TypeError
-            If the policy is no `Explorer`.
+            If the policy is not an `Explorer`.
         """
         if not isinstance(self.policy, Explorer):
-            raise TypeError(f"only an Explorer recommends arms, got {type(self.policy).__name__}")
+            raise TypeError(f"policy must be an Explorer to recommend arms, got {type(self.policy).__name__}")
         with self._lock:
             return self.policy.recommend(self.state)
 
     def certificate(self) -> Certificate:
-        """Return what the explorer can say now: which arms, with what guarantee, and how close it is.
+        """Return the explorer's current certificate: the arms, their guarantee and the distance to stopping.
 
         Raises
         ------
         TypeError
-            If the policy is no `Explorer`.
+            If the policy is not an `Explorer`.
         """
         if not isinstance(self.policy, Explorer):
-            raise TypeError(f"only an Explorer has a certificate, got {type(self.policy).__name__}")
+            raise TypeError(f"policy must be an Explorer to certify arms, got {type(self.policy).__name__}")
         with self._lock:
             return certificate(self.policy, self.state)
 
@@ -166,15 +169,15 @@ class Session(Generic[State]):
         Parameters
         ----------
         context : Context, optional
-            What is known of the round.
+            The context of the round.
 
         Raises
         ------
         ValueError
-            If the policy's oracle returns anything but distinct integers of its range, or what is not
-            available, or the policy does not understand the context.
+            If the oracle of the policy returns a super arm that does not consist of distinct integers in its
+            range, or that contains unavailable entries; or if the policy cannot use the context.
         TypeError
-            If `context` is no `Context`.
+            If `context` is not a `Context`.
         """
         if context is not None:
             check_context(context, self.policy)
@@ -183,10 +186,10 @@ class Session(Generic[State]):
             try:
                 super_arm, pulls = choose(self.policy, self.state, self.rng, context)
             except BaseException:
-                self.rng = moved(self.rng, before)  # asked again, the answer is the same
+                self.rng = moved(self.rng, before)  # so that a repeated call gives the same answer
                 raise
             number = self._asked
-            # The caller may write to his; what is told is compared with ours.
+            # The caller may change the returned array, so the session keeps its own copy.
             ours = self._ticket(number, super_arm.copy(), pulls, context)
             self.policy.reserve(self.state, ours)
             self._open[number] = ours
@@ -194,7 +197,9 @@ class Session(Generic[State]):
             return Ticket(number, super_arm, pulls, ours.session, context)
 
     def cancel(self, ticket: Ticket | int) -> None:
-        """Take back a ticket that was not played, or whose feedback never comes; nothing is learned.
+        """Close a ticket without feedback; the policy learns nothing from it.
+
+        Use this if the super arm was not played, or if its feedback will never arrive.
 
         Parameters
         ----------
@@ -204,7 +209,7 @@ class Session(Generic[State]):
         Raises
         ------
         ValueError
-            If the ticket is of another session, was never handed out, or was told or cancelled already.
+            If the ticket is from another session, was never issued, or was already reported or cancelled.
         """
         with self._lock:
             if ticket is None:
@@ -212,30 +217,30 @@ class Session(Generic[State]):
             del self._open[self._find(ticket).number]
 
     def tell(self, feedback: Feedback, ticket: Ticket | int | None = None) -> None:
-        """Take in the feedback of a ticket.
+        """Report the feedback of a ticket and update the policy.
 
         Parameters
         ----------
         feedback : Feedback
-            What was observed: of a policy's ticket, base arms that its super arm can trigger; of an
-            explorer's, all its arms with as many pulls as it asks for.
+            The observed outcomes. For a policy: outcomes of base arms that the super arm of the ticket can
+            trigger. For an explorer: outcomes of all arms of the ticket, with the requested number of pulls.
         ticket : Ticket or int, optional
-            The ticket or its number; may be left out when exactly one is pending.
+            The ticket or its number. It can be omitted if exactly one ticket is pending.
 
         Raises
         ------
         ValueError
-            If the ticket is of another session, was never handed out, was told already, or is left out when
-            it is needed; an arm is not one of the ticket; or an outcome lies outside `support`.
+            If the ticket is from another session, was never issued, was already reported, or is omitted while
+            several are pending; if the ticket cannot trigger an arm; or if an outcome is outside `support`.
         TypeError
-            If `feedback` is no `Feedback`.
+            If `feedback` is not a `Feedback`.
         """
         if not isinstance(feedback, Feedback):
             raise TypeError(f"feedback must be a Feedback(arms, outcomes, reward), got {shown(feedback)}")
         with self._lock:
             told = self._find(ticket)
             check_feedback(feedback, told, self.policy, self.support)
-            # All or nothing: a rule that fails in the middle must not leave half an update.
+            # If the update fails, the session restores the state before it.
             before, drawn = _state.copied(self.state), position_of(self.rng)
             try:
                 self.policy.update(self.state, feedback, told, self.rng)
@@ -245,24 +250,25 @@ class Session(Generic[State]):
             del self._open[told.number]
 
     def with_policy(self, policy: Policy[Any]) -> Session[Any]:
-        """Return a session that goes on with another policy: what was learned is matched by name.
+        """Return a session that continues with another policy; statistics are matched by name.
 
-        For arms, people and edges that are new or gone, and for another rule on the same counts. This session
-        stays as it is. What was learned of arms that are gone is left out; a `Campaign` keeps it.
+        Use this if arms, people or edges were added or removed, or for another policy on the same statistics.
+        This session does not change. The statistics of removed arms are dropped; a `Campaign` keeps them.
 
         Parameters
         ----------
         policy : Policy
-            A policy whose state is plain `ArmStatistics`, as this one's. Arms are matched by `arm_labels` of
-            its oracle: nodes and edges of a graph, what `Oracle.named` says, numbers otherwise.
+            A policy whose state is plain `ArmStatistics`. The state of the present policy must be plain
+            `ArmStatistics`, too. Arms are matched by the `arm_labels` of the oracle: nodes and edges of a
+            graph, the names from `Oracle.named`, and otherwise the numbers of the arms.
 
         Raises
         ------
         TypeError
-            If `policy` is no policy.
+            If `policy` is not a policy.
         ValueError
-            If a state is another one; or a ticket is pending while arms change their numbers, by which its
-            feedback is told.
+            If the state of a policy is not plain `ArmStatistics`; or if a ticket is pending and the numbers
+            of existing entries change, because feedback identifies arms by number.
 
         Examples
         --------
@@ -284,7 +290,8 @@ class Session(Generic[State]):
         names = [names_of(one.oracle) for one in (self.policy, policy)]
         if other._open and any(had != has[: len(had)] for had, has in zip(*names, strict=True)):
             raise ValueError(
-                f"tickets must be told or cancelled before names change places, got {other.pending} pending"
+                "tickets must be reported or cancelled before the numbers of entries change, got"
+                f" {other.pending} pending"
             )
         (_, old), (_, new) = names
         if self.policy.oracle.is_undirected:
@@ -295,30 +302,32 @@ class Session(Generic[State]):
         return other
 
     def _ticket(self, number: int, super_arm: IntArray, pulls: int, context: Context | None) -> Ticket:
-        """Return a ticket that knows its session, and its super arm even if somebody writes to it."""
-        # With a checksum of the super arm: copies of a session number their
-        # tickets alike, but ask for others.
+        """Return a ticket of this session; a checksum in its name detects changes of the super arm."""
+        # Copies of a session number their tickets alike, but may choose other super arms. The checksum tells
+        # these tickets apart.
         name = f"{self._id}:{zlib.crc32(super_arm.tobytes()):08x}"
         return Ticket(number, super_arm, pulls, name, context)
 
     @property
     def _closed(self) -> int:
-        """How many tickets were told or cancelled."""
+        """The number of reported or cancelled tickets."""
         return self._asked - len(self._open)
 
     def _set_support(self, declared: Any) -> None:
-        """Check outcomes by what was declared for the session, else by what the policy learns from."""
+        """Set the interval of valid outcomes to the declared one, otherwise to that of the policy."""
         self._declared = interval_of(declared)
         self.support = support_of(self.policy, self._declared)
 
     def _find(self, ticket: Ticket | int | None) -> Ticket:
-        """Return the pending ticket that is meant."""
+        """Return the pending ticket with this number, or the only pending ticket."""
         if ticket is None:
             if len(self._open) != 1:
-                raise ValueError(f"ticket must be given unless one is pending, got {len(self._open)} pending")
+                raise ValueError(
+                    f"ticket must be given unless exactly one is pending, got {len(self._open)} pending"
+                )
             return next(iter(self._open.values()))
         if isinstance(ticket, Ticket) and ticket.session.rpartition(":")[0] != self._id:
-            raise ValueError(f"ticket must be one of this session, got number {ticket.number} of another one")
+            raise ValueError(f"ticket must be of this session, got number {ticket.number} of another one")
         number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)
         if number not in self._open:
             pending = f"one of {shown(list(self._open))}" if self._open else "but none is"
@@ -326,23 +335,24 @@ class Session(Generic[State]):
         found = self._open[number]
         if isinstance(ticket, Ticket) and ticket.session != found.session:
             raise ValueError(
-                f"ticket must be one of this session, got number {number} of a copy of it, or of one loaded"
-                " from the same file, which asked for another super arm"
+                f"ticket must be of this session, got number {number} of a copy of it, or of one loaded"
+                " from the same file, which chose another super arm"
             )
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write state, open tickets and random stream to `path`; `load` then plays the identical future.
+        """Write the state, the open tickets and the random generator to `path`, for `load`.
 
-        The file is a numpy archive without pickled objects, with a checksum, replaced in one step. It does
-        not hold the policy itself, but what it takes to notice another one.
+        A loaded session makes exactly the same choices as this one. The file is a NumPy archive without
+        pickled objects, with a checksum. It is replaced in one step. It does not contain the policy, only a
+        description from which `load` detects a different policy.
 
         Raises
         ------
         ValueError
-            If the generator is none of numpy's, or the state holds what is no array, number or text.
+            If the generator is not from NumPy, or the state has parts that are not arrays, numbers or text.
         OSError
-            If the file cannot be written; what was there before then stays.
+            If the file cannot be written. An existing file then stays unchanged.
         """
         with self._lock:
             said = {
@@ -359,27 +369,28 @@ class Session(Generic[State]):
     def load(
         cls, path: str | os.PathLike[str], policy: Policy[State], *, accept_changes: bool = False
     ) -> Session[State]:
-        """Return the session saved at `path`, going on with `policy` (the same one, made anew).
+        """Return the session saved at `path`, with `policy` as its policy.
 
         Parameters
         ----------
         path : str or path-like
-            What `save` wrote.
+            A file that `save` wrote.
         policy : Policy or Explorer
-            Its base arms must be those of the saved one, in the same order: a graph must be read in the same
-            order of nodes and edges.
+            The same policy, constructed again. Its base arms must be those of the saved session in the same
+            order, so a graph must be read in the same order of nodes and edges.
         accept_changes : bool
-            Whether other parameters of policy and oracle are right: another scale, another k. Another order
-            of the base arms is never accepted, nor parameters that a policy's own memory depends on.
+            If True, accept changed parameters of the policy and the oracle, such as another scale or `k`.
+            A different order of the base arms is never accepted, and neither is a change of a parameter on
+            which the policy's memory depends.
 
         Raises
         ------
         ValueError
-            If the file is damaged or of another format, or was saved with other base arms, another class of
-            policy or other parameters; or a budget is less than what was spent of it.
+            If the file is damaged or has another format; if it was saved with other base arms, another class
+            of policy or other parameters; or if a budget is smaller than the amount already spent.
         """
         check_policy_instance(policy)
-        # Any seed: the generator is replaced by that of the file.
+        # The seed has no effect, because the generator is replaced by the one in the file.
         session = cls(policy, rng=0)
         file = _state.read(Path(path))
         try:
@@ -394,14 +405,14 @@ class Session(Generic[State]):
                 check_learned(session.state, session.support, session._closed)
             except ValueError as error:
                 raise ValueError(
-                    f"{path} must hold a session of this policy: {error}. If that was right for the policy of"
-                    " that time, Session.load(..., accept_changes=True) takes it as it stands"
+                    f"{path} must hold a session of this policy: {error}. If it was valid for the policy of"
+                    " that time, Session.load(..., accept_changes=True) accepts it unchanged"
                 ) from None
         check_budgets(policy, session.state)
         return session
 
     def _restore(self, header: dict[str, Any]) -> None:
-        """Take over what a file says beside the state, refused unless a session can be like this."""
+        """Set all attributes but the state from a file; raise ``ValueError`` if they are impossible."""
         if not isinstance(header["session"], str) or not 0 < len(header["session"]) <= 64:
             raise ValueError(f"the session must have a name, got {shown(header['session'])}")
         self._id = header["session"]
@@ -417,7 +428,7 @@ class Session(Generic[State]):
     def _reopen(
         self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
     ) -> Ticket:
-        """Take over an open ticket that a file tells of."""
+        """Add an open ticket from a file or a journal."""
         if type(pulls) is not int or pulls != 1:
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
         arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy))
@@ -425,6 +436,6 @@ class Session(Generic[State]):
             check_context(context, self.policy)
         ticket = self._ticket(number, arms, pulls, context)
         if gone != 0:
-            ticket = replace(ticket, gone=integer("entries that are gone", gone, 0))
+            ticket = replace(ticket, gone=integer("the number of entries that are gone", gone, 0))
         self._open[number] = ticket
         return ticket

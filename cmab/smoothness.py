@@ -1,4 +1,4 @@
-"""How much rewards move with their means."""
+"""Bounds on the change of the expected reward in terms of the change of the means."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from cmab.validation import integer, real
 
 @dataclass(frozen=True)
 class Smoothness(declared.Declared):
-    """A bounded-smoothness function ``f(x) = gamma x**omega``, and the constant modulated by triggering.
+    """A bounded-smoothness function ``f(x) = gamma x**omega``, and a constant modulated by triggering.
 
-    If no mean of an arm that a super arm may trigger moves by more than x, the expected reward of the super
-    arm moves by at most f(x). It also moves by at most B times the sum, over all arms, of the probability
-    that the arm is triggered times what its mean moves by. The probabilities are those under the means
-    before the move.
+    If the mean of each arm that a super arm may trigger changes by at most x, the expected reward of the
+    super arm changes by at most f(x). The expected reward also changes by at most B times the sum over all
+    arms of the probability that the arm is triggered times the change of its mean. The probabilities are
+    those under the means before the change.
 
     Parameters
     ----------
     gamma : float
-        Factor, positive.
+        The factor, positive.
     omega : float
-        Exponent, in (0, 1].
+        The exponent, in (0, 1].
     modulated : float, optional
-        The B above, positive; None where none is known.
+        The constant B above, positive; None if no constant is known.
 
     Examples
     --------
@@ -35,7 +35,8 @@ class Smoothness(declared.Declared):
     References
     ----------
     Chen et al. (JMLR 2016), Definition 1 and Theorem 2; sections 4.1 to 4.3 for coverage, sums and
-    independent cascades. Products, weights and linear thresholds are ours, by the proof of Lemma 6.
+    independent cascade. The constants for products, weights and linear thresholds are derived here, by the
+    proof of Lemma 6.
     Q. Wang, W. Chen: Improving Regret Bounds for Combinatorial Semi-Bandits with Probabilistically Triggered
     Arms and Its Applications, NIPS 2017, for B (1-norm triggering-probability-modulated smoothness).
     """
@@ -51,10 +52,10 @@ class Smoothness(declared.Declared):
 
     @classmethod
     def linear(cls, max_size: int, largest_weight: float = 1.0) -> Smoothness:
-        """Return that of a weighted sum of at most `max_size` means: ``a_max L x``, and B = a_max.
+        """Return the smoothness of weighted sums of at most `max_size` means: ``a_max L x``, and B = a_max.
 
-        A product of at most L probabilities has it too, with weight 1: one factor that moves by x moves the
-        product by x at most. No smaller constant holds for either.
+        The product of at most L probabilities has the same smoothness, with weight 1, because a change of one
+        factor by x changes the product by at most x. No smaller constant holds for sums or products.
 
         Parameters
         ----------
@@ -68,18 +69,19 @@ class Smoothness(declared.Declared):
 
     @classmethod
     def coverage(cls, total_weight: float, largest_weight: float | None = None) -> Smoothness:
-        """Return that of probabilistic maximum coverage: ``W x``, the paper's ``|E| x`` where weights are 1.
+        """Return the smoothness of probabilistic maximum coverage: ``W x``, and B is the largest weight.
 
-        An edge whose probability moves by x moves what is covered by the weight of its end times x at most,
-        so that B is the largest weight.
+        The paper has ``|E| x`` for weights of 1. If the probability of an edge changes by x, the covered
+        weight changes by at most x times the weight of the edge's end.
 
         Parameters
         ----------
         total_weight : float
-            W, the largest weight at the ends of all edges of a super arm, each end counted as often as it has
-            edges; no smaller constant holds. Any larger number does, such as the weight at all edges.
+            W, the largest total weight of the ends of all edges of a super arm, where each end counts once
+            for each of its edges. No smaller constant holds. A larger number is valid as well, such as the
+            total over all edges.
         largest_weight : float, optional
-            B, the largest weight of a node; `total_weight` if left out.
+            B, the largest weight of a node. If omitted, `total_weight`.
         """
         total = real("total_weight", total_weight, 0.0)
         largest = total if largest_weight is None else real("largest_weight", largest_weight, 0.0)
@@ -87,24 +89,25 @@ class Smoothness(declared.Declared):
 
     @classmethod
     def influence(cls, n_edges: int, total_weight: float) -> Smoothness:
-        """Return that of influence: ``|E| W x``, the ``|E| |V| x`` of Lemma 6 where nodes are worth 1.
+        """Return the smoothness of influence: ``|E| W x``, or ``|E| |V| x`` (Lemma 6) for nodes of weight 1.
 
-        For independent cascades, and for linear thresholds among means that the model allows. An edge whose
-        mean moves by x is live in other worlds with probability x at most, and in each of these worlds other
-        nodes are active, worth W at most. Edges change one by one: first those whose mean falls, then those
-        whose mean rises, so that no sum of thresholds exceeds both of those between which the means move.
+        The bound holds for independent cascades, and for linear thresholds between means that the model
+        allows. If the mean of an edge changes by x, the edge changes its liveness with probability at most x,
+        and then the total weight of the active nodes changes by at most W. The edges change one by one: first
+        those whose mean decreases, then those whose mean increases. So no sum of means at a node exceeds both
+        of its sums before and after the whole change.
 
-        For independent cascades B is W, too. Let both worlds share a uniform number for each edge. A node
-        that is active in one of them only is reached there over a path; before the first edge of it that is
-        live in one world only, all edges are live in both. So the tail of that edge is active in both, which
-        does not depend on the edge's own number.
+        For independent cascades, B is W as well. Let both worlds use the same uniform number for each edge. A
+        node that is active in only one of them is reached there by a path. Before the first edge of the path
+        that is live in one world only, all edges are live in both worlds. So the tail of that edge is active
+        in both worlds, and this does not depend on the edge's own number.
 
         Parameters
         ----------
         n_edges : int
-            Number of directed edges, the base arms.
+            The number of directed edges, which are the base arms.
         total_weight : float
-            W, what all nodes are worth together: their number where each is worth 1.
+            W, the total weight of all nodes: their number if each has weight 1.
         """
         total = real("total_weight", total_weight, 0.0)
         return cls(integer("n_edges", n_edges, 1) * total, modulated=total)
@@ -114,5 +117,5 @@ class Smoothness(declared.Declared):
         return float(self.gamma * x**self.omega)
 
     def inverse(self, gap: float) -> float:
-        """Return the x with f(x) = `gap`."""
+        """Return the x for which f(x) equals `gap`."""
         return float((gap / self.gamma) ** (1.0 / self.omega))

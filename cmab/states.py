@@ -1,4 +1,4 @@
-"""The memories of policies: statistics of the arms, and what else a policy keeps from round to round."""
+"""The states of policies: statistics of the arms and other data that policies keep between rounds."""
 
 from cmab.namespaces import attach
 

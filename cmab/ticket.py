@@ -1,4 +1,4 @@
-"""Tickets: what was asked for, and under which number its feedback is told."""
+"""Tickets, which identify the rounds of a session."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from cmab.context import Context
 
 @dataclass(frozen=True, eq=False)
 class Ticket:
-    """What `Session.ask` hands out: play `super_arm`, then tell the feedback under this `number`.
+    """The answer of `Session.ask`: play `super_arm`, then report the feedback under this `number`.
 
-    It can stand wherever an array of its super arm is expected.
+    Functions that take an array of the super arm also accept the ticket.
 
     Attributes
     ----------
     number : int
-        Counts the calls of `ask`, from 0.
+        Number of the call of `ask`, from 0.
     super_arm : IntArray, shape (size,)
-        What to play. From an `Explorer`: the base arms to sample.
+        The super arm to play. From an `Explorer`: the base arms to sample.
     pulls : int
-        How many outcomes of each are wanted (explorers; 1 otherwise).
+        The number of outcomes to observe of each arm; different from 1 only for explorers.
     session : str
-        Whose ticket it is: a session takes no ticket of another one, and none of a copy of itself that asked
-        for another super arm under the same number.
+        The session that issued the ticket. A session rejects tickets of other sessions, and tickets of a copy
+        of itself that chose another super arm under the same number.
     context : Context or None
-        What was known of the round when it was asked for.
+        The context of the round.
     gone : int
-        How many entries it had besides when it was asked for, which are there no more (`Campaign`).
+        The number of further entries of the super arm that no longer exist (`Campaign` only).
 
     Examples
     --------

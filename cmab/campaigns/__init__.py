@@ -1,4 +1,4 @@
-"""Campaigns that speak names, and the journal of events underneath them."""
+"""Campaigns, which identify arms by name, and the journals in which they record their events."""
 
 from cmab.namespaces import attach
 

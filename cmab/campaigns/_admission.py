@@ -1,4 +1,4 @@
-"""What a campaign begins with, and whether a learner made anew may go on with it."""
+"""The first event of a campaign, and the comparison of a learner with an existing journal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cmab.validation import shown
 
 
 def learner_of(learner: Any) -> Policy[Any]:
-    """Return a policy as it is, and Thompson sampling for an oracle."""
+    """Return a policy unchanged, and Thompson sampling for an oracle."""
     if isinstance(learner, Oracle):
         return CTS(learner)
     if hasattr(learner, "nodes") and hasattr(learner, "edges"):
@@ -48,7 +48,7 @@ def beginning(fold: Fold[Any], generator: np.random.Generator, support: Any) -> 
 
 
 def changed(fold: Fold[Any]) -> Event:
-    """Return what the campaign is made of now, with names without a place yet, and places that are gone."""
+    """Return the present description of the campaign, with names without a place and places that are gone."""
     versions = {"cmab": metadata.version("cmab"), "numpy": np.__version__}
     new = {"choices": fold.choices.unknown(), "names": fold.arms.unknown()}
     gone = {"choices": fold.choices.gone(), "names": fold.arms.gone()}
@@ -57,41 +57,46 @@ def changed(fold: Fold[Any]) -> Event:
 
 
 def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bool) -> None:
-    """Refuse to go on with these events if what was learned would go to the wrong arms, or unsaid changes."""
+    """Raise ``ValueError`` if the learner does not fit these events.
+
+    Statistics must not be matched with wrong arms, and changes need `accept_changes`.
+    """
     first, present = events[0], fold.present
     kept = [event for event in events if event["event"] in ("campaign", "changed")]
     last, name = kept[-1], present["policy"]["class"]
     if last["policy"]["class"] != name:
-        raise ValueError(f"{fold.path} must be of policy {name}, got {shown(last['policy']['class'])}")
+        raise ValueError(
+            f"{fold.path} must be a journal of policy {name}, got {shown(last['policy']['class'])}"
+        )
     if support is not None and (
         first["support"] is None or interval_of(support) != interval_of(first["support"])
     ):
         raise ValueError(f"support must be that of {fold.path}, {first['support']}, got {support}")
     if not differences(last["arms"], present["arms"]):
-        # The description of the arms does not hold all names; former journals do not tell who is gone.
+        # The description of the arms does not contain all names; old journals do not record gone names.
         found = _words(fold, kept, last, ("new",)) + differences(last["policy"], present["policy"])
     else:
         found = _differences_by_name(fold, kept, present, last)
-    # The repr repeats the parameters, cut off before the one that differs.
+    # The repr repeats the parameters, but may be cut off before the one that differs.
     found = [word for word in found if not word.startswith("oracle.repr ")] or found
     if found and not accept_changes:
         raise ValueError(
-            f"{fold.path} must be of this campaign, got other names or parameters:"
-            f" {shown('; '.join(found), 400)}. If that is right, Campaign(..., accept_changes=True) goes on"
-            " with the present ones, and matches what was learned by name"
+            f"{fold.path} must be a journal of this learner, got other names or parameters:"
+            f" {shown('; '.join(found), 400)}. To continue with the present names and parameters, pass"
+            " accept_changes=True: Campaign then matches the statistics by name"
         )
 
 
 def _differences_by_name(
     fold: Fold[Any], kept: list[Event], present: dict[str, Any], last: Event
 ) -> list[str]:
-    """Return in words how names differ from those of the last change, nothing if only in their order."""
+    """Return descriptions of changed names since the last change; an empty list if only the order differs."""
     is_numbered = fold.arms.own == list(range(len(fold.arms.own)))
     parts = ("edges", "graph") if fold.choices.own == fold.arms.own else ("edges", "graph", "labels")
     if is_numbered and any(last["arms"].get(part) != present["arms"].get(part) for part in parts):
         raise ValueError(
             f"the base arms of {fold.policy!r} must have names to be matched with those of {fold.path}, got"
-            " numbers and another graph: define arm_labels, or read the graph in its former order"
+            " numbers and another graph; define arm_labels, or read the graph in its former order"
         )
     if words := _words(fold, kept, last):
         return words
@@ -100,7 +105,7 @@ def _differences_by_name(
         before = _before(kept, last, key)
         same_order = same_order and before == names.own
         types += _of_other_types(names, before)
-    # In an order that the file knows, something else may differ: groups that share a counter, nodes.
+    # Even in an order that the file contains, other properties can differ, such as groups and nodes.
     orders = [_order(event["arms"]) for event in kept]
     if _order(present["arms"]) in orders:
         newest = max(i for i, order in enumerate(orders) if order == _order(present["arms"]))
@@ -115,7 +120,7 @@ def _lists(fold: Fold[Any]) -> tuple[tuple[Names, str], ...]:
 
 
 def _before(kept: list[Event], last: Event, key: str) -> list[Hashable]:
-    """Return the names that were there at the last change."""
+    """Return the names at the time of the last change."""
     gone = set(last.get("gone", {}).get(key, ()))
     listed = (name for event in kept for name in event[key])
     return [read(name) for place, name in enumerate(listed) if place not in gone]
@@ -124,7 +129,7 @@ def _before(kept: list[Event], last: Event, key: str) -> list[Hashable]:
 def _words(
     fold: Fold[Any], kept: list[Event], last: Event, of: tuple[str, ...] = ("new", "gone")
 ) -> list[str]:
-    """Return in words which names are new, and which are gone, since the last change."""
+    """Return descriptions of the names that are new or gone since the last change."""
     words = []
     for names, key in _lists(fold):
         before = [names.form_of(name) for name in _before(kept, last, key)]
@@ -134,16 +139,16 @@ def _words(
             "gone": [name for name in before if name not in names.number],
         }
         words += [f"{names.counted(found[w])} {w} ({shown(found[w])})" for w in of if found[w]]
-    return list(dict.fromkeys(words))  # where entries of super arms are base arms, both say the same
+    return list(dict.fromkeys(words))  # if super arms consist of base arms, both lists have the same text
 
 
 def _order(arms: dict[str, Any]) -> list[Any]:
-    """Return what tells one order of names from another."""
+    """Return the parts of a description that determine the order of the names."""
     return [arms.get(part) for part in ("labels", "edges", "graph")]
 
 
 def _of_other_types(names: Names, before: list[Any]) -> list[str]:
-    """Return in words which names are equal to those of the file, but written otherwise, as 1.0 is to 1."""
+    """Return descriptions of names that equal those of the file but have another type, such as 1.0 and 1."""
     pairs = zip(names.own, before, strict=False)
     others = [(new, old) for new, old in pairs if new == old and repr(written(new)) != repr(written(old))]
     if not others:
@@ -152,7 +157,7 @@ def _of_other_types(names: Names, before: list[Any]) -> list[str]:
 
 
 def _plain(described: Any, within: bool = False) -> Any:
-    """Return a description without what goes by the order of arms: digests, lists, tables of an oracle."""
+    """Return a description without parts that depend on the order of arms, such as digests and lists."""
     if not isinstance(described, dict):
         return described if isinstance(described, bool | int | float) else None
     is_oracle = "alpha" in described

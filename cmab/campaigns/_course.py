@@ -1,4 +1,4 @@
-"""Which events can follow each other in a journal, as far as it can be told without the learner."""
+"""Validation of the order of events in a journal, as far as it is possible without the learner."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from cmab.feedback import MOST_PULLS, Feedback
 from cmab.validation import shown
 
 _LISTS = ("choices", "names")
-#: Reports that hold more than arms, outcomes and reward are checked as `Feedback` checks them.
+#: Reports with more entries than arms, outcomes and reward are validated as `Feedback` objects.
 _PARTS = {"pulls", "squares", "costs", "used"}
 _PENDING = 0
 
 
 class Course:
-    """The events of a journal up to a line: which tickets are pending, and what another event can say.
+    """The events of a journal up to a line, which determine the valid next events.
 
-    `check` raises ``ValueError`` with what is wrong with the next event and changes nothing; `note` takes the
-    event in.
+    `check` raises ``ValueError`` if an event cannot be the next one, and changes nothing. `note` adds an
+    event.
     """
 
     def __init__(self) -> None:
         self._events: list[Event] = []
         self._names: dict[str, dict[Hashable, None]] = {name: {} for name in _LISTS}
         self._first: Event = {}
-        #: By ticket: its ask, the line of its tell or cancel, and the time of its last event.
+        #: For each ticket: its ask, the line of its tell or cancel, and the time of its last event.
         self._asked: list[Event] = []
         self._closed: list[int] = []
         self._latest: list[str] = []
-        #: Lines that an undo can take back, the last of them first.
+        #: The lines that an undo can take back, oldest first.
         self._standing: list[int] = []
 
     def check(self, event: Any) -> None:
-        """Raise ``ValueError`` unless this event can be the next one."""
+        """Raise ``ValueError`` unless this event is a valid next event."""
         check_form(event)
         kind = event["event"]
         if (kind == "campaign") != (not self._events):
-            raise ValueError(f"an event 'campaign' must be the first one, and no other, got {kind!r}")
+            raise ValueError(f"the first event, and no other, must be of kind 'campaign', got {kind!r}")
         _CHECKS[kind](self, event)
         if self._first.get("format", 1) > 1 and event["at"] < (earliest := self.earliest(event)):
             raise ValueError(
-                f"at must not be before the last event of the ticket, {earliest}, got {event['at']}"
+                f"at must not be earlier than the last event of the ticket, {earliest}, got {event['at']}"
             )
 
     def note(self, event: Event) -> None:
-        """Take in an event that was checked."""
+        """Add an event that was validated."""
         self._events.append(event)
         line, kind = len(self._events), event["event"]
         if kind in ("campaign", "changed"):
@@ -70,7 +70,7 @@ class Course:
             self._closed[number] = _PENDING
 
     def earliest(self, event: Event) -> str:
-        """Return the time that an event must not be before: that of the last event of its ticket."""
+        """Return the earliest valid time of an event: the time of the last event of its ticket."""
         if event["event"] in ("campaign", "changed", "ask"):
             return ""
         about: Event = self._events[event["line"] - 1] if event["event"] == "undo" else event
@@ -79,7 +79,10 @@ class Course:
 
     def _campaign(self, event: Event) -> None:
         if event["format"] not in FORMATS:
-            raise ValueError(f"the journal must be of format {FORMATS[-1]} or before, got {event['format']}")
+            raise ValueError(
+                f"the journal must have a format of at most {FORMATS[-1]}, got {event['format']}; install a"
+                " newer version of cmab"
+            )
         if "seed_seq" not in event["rng"] and event["format"] > 1:
             raise ValueError("rng must have a seed_seq, got none")
         self._changed(event)
@@ -89,13 +92,11 @@ class Course:
             known, new = self._names[key], [read(name) for name in event[key]]
             names = dict.fromkeys(new)
             if len(names) < len(new) or not known.keys().isdisjoint(names):
-                raise ValueError(
-                    f"{key} must be names without a place yet, each once, got {shown(event[key])}"
-                )
+                raise ValueError(f"{key} must be distinct names without a place, got {shown(event[key])}")
             if "gone" in event:
                 _check_places(f"gone {key}", event["gone"][key], len(known))
         if event["arms"]["n_arms"] > len(self._names["names"]) + len(event["names"]):
-            raise ValueError(f"arms must have at most as many n_arms as names, got {event['arms']['n_arms']}")
+            raise ValueError(f"n_arms must be at most the number of names, got {event['arms']['n_arms']}")
 
     def _ask(self, event: Event) -> None:
         if event["ticket"] != len(self._asked):
@@ -121,20 +122,20 @@ class Course:
         number, line = event["ticket"], event["line"]
         told = self._closed[number] if number < len(self._closed) else _PENDING
         if told != line or self._events[line - 1]["event"] != "tell":
-            raise ValueError(f"line must be that of the tell of ticket {number}, got {line}")
+            raise ValueError(f"line must be the line of the tell of ticket {number}, got {line}")
         self._check_report(event)
 
     def _undo(self, event: Event) -> None:
         last = self._standing[-1] if self._standing else None
         if event["line"] != last:
             raise ValueError(
-                f"line must be that of the last tell, cancel or correct, {last}, got {event['line']}"
+                f"line must be the line of the last tell, cancel or correct, {last}, got {event['line']}"
             )
 
     def _cancel(self, event: Event) -> None:
         number = event["ticket"]
         if number >= len(self._closed):
-            raise ValueError(f"ticket must have been asked for before, got {number} of {len(self._closed)}")
+            raise ValueError(f"ticket must be below the number of asks, {len(self._closed)}, got {number}")
         if self._closed[number] != _PENDING:
             raise ValueError(f"ticket must be pending, got {number}, closed in line {self._closed[number]}")
 
@@ -143,14 +144,14 @@ class Course:
         _check_places("arms", arms, len(self._names["names"]))
         if len(arms) != len(event["outcomes"]):
             raise ValueError(
-                f"outcomes must be one for each of {len(arms)} arms, got {len(event['outcomes'])}"
+                f"outcomes must have {len(arms)} entries, one for each arm, got {len(event['outcomes'])}"
             )
         if not _PARTS.isdisjoint(event):
             parts = {name: event[name] for name in _PARTS if name in event}
             Feedback(arms, event["outcomes"], **parts)
         if pulls != 1 and event.get("pulls", []) != [pulls] * len(arms):
             raise ValueError(
-                f"pulls must be the {pulls} of the ask for each arm, got {shown(event.get('pulls'))}"
+                f"pulls must be {pulls} for each arm, as in the ask, got {shown(event.get('pulls'))}"
             )
 
 

@@ -1,4 +1,4 @@
-"""What the events of a journal add up to: a session, and what became of each ticket."""
+"""Replay of the events of a journal into a session and its tickets."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from cmab.ticket import Ticket
 from cmab.validation import real, shown
 
 _PLAIN = {"event", "at", "line", "ticket", "arms", "outcomes", "reward"}
-#: Flags of triggered arms that are kept.
+#: The largest number of cached flags of triggered arms.
 _MOST_FLAGS = 2**24
 
 
 def rewritten(events: list[Event]) -> tuple[set[int], dict[int, Event]]:
-    """Return the lines that were taken back, and by line the corrections that stand in their place."""
+    """Return the undone lines, and the valid correction of each corrected line."""
     undone = {event["line"] for event in events if event["event"] == "undo"}
     lines = [line for line, event in enumerate(events, 1) if event["event"] == "correct"]
     standing = [events[line - 1] for line in lines if line not in undone]
@@ -39,7 +39,7 @@ def rewritten(events: list[Event]) -> tuple[set[int], dict[int, Event]]:
 
 
 class Fold(Generic[State]):
-    """The session of a journal, made by going through its events with the policy of today."""
+    """The session of a journal, made by replaying its events with the present policy."""
 
     def __init__(
         self,
@@ -50,15 +50,15 @@ class Fold(Generic[State]):
         is_same: bool = True,
     ) -> None:
         self.policy, self.path = policy, path
-        #: Whether the code of the policy and its oracle is taken for that of the time of the reports.
+        #: Whether the code of the policy and its oracle is assumed to be the one that wrote the reports.
         self.is_same = is_same
-        #: The fingerprint of the policy, taken over if another fold of the same policy has it.
+        #: The fingerprint of the policy; another fold of the same policy passes its own to avoid the work.
         self.present = fingerprint(policy) if present is None else present
         oracle = getattr(policy, "oracle", None)
         n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
         arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle.arm_labels()
         choices = arms
-        if oracle is not None and not isinstance(policy, Explorer):  # whose tickets hold base arms
+        if oracle is not None and not isinstance(policy, Explorer):  # tickets of explorers hold base arms
             choices = oracle.labels(np.arange(oracle.n_choices))
         self._own = (choices, arms)
         self._is_undirected = isinstance(oracle, Oracle) and oracle.is_undirected
@@ -71,26 +71,26 @@ class Fold(Generic[State]):
         self.choices = Names(of_choices, choices, self._is_undirected)
         self.arms = Names(of_arms, arms, self._is_undirected)
         self.tickets: dict[int, Ticket] = {}
-        #: Line of the feedback of each ticket that was told.
+        #: The line of the feedback of each reported ticket.
         self.told: dict[int, int] = {}
-        #: What the campaign was last said to be made of.
+        #: The last description of the campaign in the journal.
         self.described: dict[str, Any] = {}
         self.undone: set[int] = set()
         self._drawn: Any = None
-        #: Whether this policy has written all of the journal: only then reports can be checked by its oracle.
+        #: Whether this policy wrote the whole journal. Only then can its oracle check the reports.
         self._is_own = self.is_same
         self._triggered: dict[bytes, BoolArray] = {}
         self._corrected: dict[int, Event] = {}
 
     @property
     def tie_names(self) -> list[tuple[Hashable, ...]]:
-        """The names of the base arms if they are ties from what a super arm chooses; else none."""
+        """The names of the base arms if they are ties from entries of super arms; otherwise empty."""
         pairs = [arm for arm in self.arms.own if isinstance(arm, tuple) and len(arm) > 1]
         is_ties = len(pairs) == len(self.arms.own) and self.arms.own != self.choices.own
         return pairs if is_ties and all(arm[0] in self.choices.number for arm in pairs) else []
 
     def extend(self, events: Iterable[Event]) -> None:
-        """Take in more events; one that changes the past means to go through all of them again."""
+        """Process more events. A correction or an undo replays all events from the beginning."""
         new = list(events)
         self.events += new
         if not any(event["event"] in ("correct", "undo") for event in new):
@@ -101,7 +101,7 @@ class Fold(Generic[State]):
         self._take(1)
 
     def _take(self, first: int) -> None:
-        """Take in the events from a line on; lines are counted from 1."""
+        """Process the events from a line on; lines are counted from 1."""
         for line, event in enumerate(self.events[first - 1 :], first):
             stands = self._corrected.get(line, event)
             try:
@@ -112,7 +112,7 @@ class Fold(Generic[State]):
             except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
                 why = error if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
                 raise ValueError(
-                    f"{self.path}, line {line}, must be an event that {self.policy!r} can take in, got"
+                    f"{self.path}, line {line}, must be an event that {self.policy!r} can process, got"
                     f" {shown(event)}: {why}"
                 ) from error
         self._catch_up()
@@ -121,7 +121,7 @@ class Fold(Generic[State]):
         support = event["support"]
         rng = generator_from(event["rng"])
         support = support if support is None else interval_of(support)
-        #: The session as it stands.
+        #: The current session.
         self.current = Session(self.policy, rng, support=support)
         self.current._id = event["session"]
         self._changed(0, event)
@@ -137,7 +137,7 @@ class Fold(Generic[State]):
         arms = self.choices.numbers(event["super_arm"])
         context = self._context(event.get("context"))
         there = arms[arms >= 0]
-        # What was asked for may be played as a whole, whoever is gone since.
+        # The whole super arm may have been played, including entries that are gone since.
         ticket = session._reopen(number, there, event.get("pulls", 1), context, len(arms) - len(there))
         self.policy.reserve(session.state, ticket)
         self.tickets[number] = ticket
@@ -155,12 +155,12 @@ class Fold(Generic[State]):
         self.told[ticket.number] = line
 
     def _check_event(self, event: Event) -> None:
-        """Refuse an impossible report although another one stands in its place, or nothing does."""
+        """Raise ``ValueError`` for an impossible report, even if it was corrected or undone."""
         if event["event"] in ("tell", "correct"):
             self._check_told(self.tickets[event["ticket"]], self.feedback(event))
 
     def _check_told(self, ticket: Ticket, feedback: Feedback) -> None:
-        """Refuse a report that the ticket cannot have led to, if all of the journal is of this oracle."""
+        """Raise ``ValueError`` for an impossible report, if this oracle wrote the whole journal."""
         if not self._is_own:
             return
         support = self.current.support
@@ -171,12 +171,12 @@ class Fold(Generic[State]):
                 check_outcomes(feedback, support)
         except ValueError as error:
             raise ValueError(
-                f"{error}. If it was right for the learner of that time, Campaign(..., accept_changes=True)"
-                " takes it as it stands"
+                f"{error}. If the report was valid for the learner of that time,"
+                " Campaign(..., accept_changes=True) accepts it unchanged"
             ) from None
 
     def _can_trigger(self, ticket: Ticket, arms: IntArray) -> bool:
-        """Return whether a ticket can trigger these arms; super arms come again, and a search takes long."""
+        """Return whether a ticket can trigger these arms. Searches are slow, so their results are cached."""
         if self.policy.oracle._explains(ticket.super_arm, arms):
             return True
         key = ticket.super_arm.tobytes()
@@ -190,7 +190,7 @@ class Fold(Generic[State]):
         return bool(found[arms].all())
 
     def _catch_up(self) -> None:
-        """Bring the generator to where the last ask left it."""
+        """Move the generator to its position after the last ask."""
         if self._drawn is not None:
             self.current.rng = moved(self.current.rng, self._drawn)
             self._drawn = None
@@ -199,12 +199,12 @@ class Fold(Generic[State]):
         del self.current._open[event["ticket"]]
 
     def told_as(self, number: int) -> Event:
-        """Return the event that tells of a ticket now: the first, or its last correction."""
+        """Return the event with the present report of a ticket: its tell or its last correction."""
         line = self.told[number]
         return self._corrected.get(line, self.events[line - 1])
 
     def asked(self, ticket: Ticket, before: bytes) -> Event:
-        """Return the event of a ticket that was handed out, by a generator that was at `before`, pickled."""
+        """Return the event of a new ticket; `before` is the pickled position of the generator before it."""
         event: Event = {"event": "ask", "ticket": ticket.number}
         event["super_arm"] = self.choices.places(ticket.super_arm)
         if ticket.pulls != 1:
@@ -220,7 +220,7 @@ class Fold(Generic[State]):
         return event if pickle.dumps(position) == before else event | {"rng": position}
 
     def reported(self, kind: str, number: int, feedback: Feedback) -> Event:
-        """Return the event of what was told of a ticket."""
+        """Return the event of a report, of kind ``"tell"`` or ``"correct"``."""
         event: Event = {"event": kind, "ticket": number, "arms": self.arms.places(feedback.arms)}
         event["outcomes"] = feedback.outcomes.tolist()
         if not np.isnan(feedback.reward):
@@ -232,10 +232,10 @@ class Fold(Generic[State]):
         return event
 
     def feedback(self, event: Event) -> Feedback:
-        """Return what was told, of the arms that are still there."""
+        """Return the reported feedback, without the arms that the learner no longer has."""
         arms = self.arms.numbers(event["arms"])
         there = arms >= 0
-        if there.all() and event.keys() <= _PLAIN:  # which a journal has checked
+        if there.all() and event.keys() <= _PLAIN:  # the journal has validated it
             outcomes = np.array(event["outcomes"], np.float64)
             return Feedback.unchecked(arms, outcomes, float(event.get("reward", "nan")))
         parts: dict[str, Any] = {
@@ -243,14 +243,14 @@ class Fold(Generic[State]):
         }
         if "used" in event:
             parts["used"] = np.array(event["used"], np.float64)
-        elif "costs" in event and not there.all():  # what was used up stays so, whoever is gone
+        elif "costs" in event and not there.all():  # the resources used by arms that are gone still count
             ticket = self.tickets[event["ticket"]]
             parts["used"] = np.sum(event["costs"], axis=0) + (len(ticket) + ticket.gone - len(there))
         outcomes = np.array(event["outcomes"], np.float64)[there]
         return Feedback(arms[there], outcomes, reward=event.get("reward", float("nan")), **parts)
 
     def _ordered(self, part: str) -> Names:
-        """Return by whose names a part of a context is ordered."""
+        """Return the names whose order a part of a context has."""
         return self.choices if part == "available" else self.arms
 
     def _context(self, parts: dict[str, Any] | None) -> Context | None:

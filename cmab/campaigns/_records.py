@@ -1,4 +1,4 @@
-"""Memory and file of a campaign, which always say the same."""
+"""The file of a campaign and its state in memory, which always agree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cmab.policy import Policy
 
 
 class Records:
-    """A journal and what its events add up to; nothing is changed in one that is not in the other."""
+    """A journal and the state from its events. Both change together or not at all."""
 
     def __init__(self, policy: Policy[Any], path: Any, *, is_same: bool) -> None:
         self._policy, self.journal = policy, Journal(path)
@@ -25,15 +25,15 @@ class Records:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The journal file."""
         return self.journal.path
 
     @contextmanager
     def up_to_date(self) -> Iterator[Fold[Any]]:
-        """Hold the journal, with all that others have written taken in."""
+        """Lock the journal, process the events that others have added, and yield the state."""
         with self.lock, self.journal.held():
             if not self._is_whole:
-                # A call was broken off between memory and file: the file counts.
+                # A call was interrupted between the change in memory and in the file: the file is valid.
                 self.journal.rewind()
                 self.fold = self._fold()
             self._is_whole = False
@@ -49,7 +49,10 @@ class Records:
         return Fold(self._policy, self.path, self.fold.present, is_same=self.fold.is_same)
 
     def act(self, event: Event | Callable[[Any], Event], act: Callable[..., Any], *arguments: Any) -> Any:
-        """Change the session and write it down, or neither; the event may depend on what `act` returns."""
+        """Call `act` on the session and append the event, or do neither.
+
+        The event can be a function of the result of `act`.
+        """
         self._is_whole = False
         try:
             done = act(*arguments)
@@ -61,14 +64,14 @@ class Records:
         return done
 
     def rewrite(self, event: Event) -> None:
-        """Write down a change of the past, after it was tried on a copy."""
+        """Append an event that changes the past, after a replay with this event has succeeded."""
         changed_past = self._fold()
         changed_past.extend([*self.fold.events, event])
         self._is_whole = False
-        # In place, for the correction stands in what it corrects too.
+        # The event is updated in place, because the table of corrections refers to it as well.
         changed_past.events[-1].update(self.journal.append(event))
         self.fold, self._is_whole = changed_past, True
 
     def append(self, event: Event) -> None:
-        """Write an event down, and take it in."""
+        """Append an event and process it."""
         self.fold.extend([self.journal.append(event)])

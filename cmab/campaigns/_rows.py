@@ -1,4 +1,4 @@
-"""Events as people read them: by name."""
+"""Events by name, for the history."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cmab.campaigns._fold import Fold
 
 
 def row_of(fold: Fold[Any], line: int) -> dict[str, Any]:
-    """Return an event as the history shows it."""
+    """Return an event as a row of the history."""
     event = fold.events[line - 1]
     told = {"line": line, "event": event["event"], "at": event.get("at"), "undone": line in fold.undone}
     told |= {key: event[key] for key in ("ticket", "reward", "pulls", "squares", "used") if key in event}
@@ -25,7 +25,7 @@ def row_of(fold: Fold[Any], line: int) -> dict[str, Any]:
 
 
 def last_to_undo(fold: Fold[Any]) -> int | None:
-    """Return the line of the last event that can be taken back."""
+    """Return the line of the last event that `undo` can take back, or None."""
     for line in range(len(fold.events), 0, -1):
         if fold.events[line - 1]["event"] in ("tell", "cancel", "correct") and line not in fold.undone:
             return line

@@ -1,4 +1,4 @@
-"""What each event of a journal holds: the entries of each kind, and the values that an entry can have."""
+"""The entries of each kind of event in a journal, and the valid values of each entry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab.saving._generators import check_position, generator_from
 from cmab.validation import shown
 
 Event = dict[str, Any]
-#: Format 2 adds the seed sequence of the generator, and times that never decrease for a ticket.
+#: Format 2 adds the seed sequence of the generator, and the times of a ticket never decrease.
 FORMATS = (1, 2)
 _DEEPEST_NAME = 50
 _NUMBERS = ({int}, {float}, {int, float}, set[type]())
@@ -23,24 +23,24 @@ _ENDS = ("inf", "-inf")
 
 
 class Entry(NamedTuple):
-    """Which values an entry can have, as a test and in words."""
+    """The valid values of an entry, as a test and as text."""
 
     accepts: Callable[[Any], bool]
     words: str
 
 
 def check_form(event: Any) -> None:
-    """Raise ``ValueError`` unless an event has the entries of its kind, each with a possible value."""
+    """Raise ``ValueError`` unless an event has the entries of its kind, each with a valid value."""
     kind = event.get("event") if type(event) is dict else None
     if type(kind) is not str or kind not in _KINDS:
         raise ValueError(f"event must be one of {', '.join(_KINDS)}, got {shown(kind)}")
     needed, accepts = _KINDS[kind]
     if not needed <= event.keys():
         missing = sorted(needed - event.keys())
-        raise ValueError(f"an event {kind!r} must have {', '.join(missing)}, got none")
+        raise ValueError(f"an event {kind!r} must have the entries {', '.join(missing)}, got none of them")
     for name, value in event.items():
         if name not in accepts:
-            raise ValueError(f"an event {kind!r} must have no entry {shown(name)}")
+            raise ValueError(f"an event {kind!r} cannot have an entry {shown(name)}")
         if not accepts[name](value):
             raise ValueError(f"{name} must be {_WORDS[kind][name]}, got {shown(value)}")
 
@@ -88,7 +88,7 @@ def _are_names(values: Any) -> bool:
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
-    """Return whether a description, as fingerprints are, is nested no deeper than those that are written."""
+    """Return whether a description is nested at most as deeply as the fingerprints that are written."""
     if type(value) is dict:
         value = list(value.values())
     if type(value) is list:
@@ -151,47 +151,47 @@ _CONTEXT: dict[str, Callable[[Any], bool]] = {
     "costs": _are_finite,
 }
 _COUNT = Entry(_is_count, "an integer of at least 0")
-_LINE = Entry(lambda value: type(value) is int and value >= 1, "the number of a line, at least 1")
+_LINE = Entry(lambda value: type(value) is int and value >= 1, "the number of a line (an integer from 1)")
 _PLACES = Entry(_are_integers, "a list of integers")
-_OUTCOMES = Entry(_are_numbers, f"a list of finite numbers of at most {LARGEST:g} in size")
-_TABLE = Entry(_is_table, "rows of finite numbers, all equally long")
-_NAMES = Entry(_are_names, "a list of names: texts, finite numbers or lists of these")
-_TEXT = Entry(lambda value: type(value) is str and 0 < len(value) <= 64, "a text of 1 to 64 characters")
+_OUTCOMES = Entry(_are_numbers, f"a list of finite numbers of absolute value at most {LARGEST:g}")
+_TABLE = Entry(_is_table, "rows of finite numbers, all of the same length")
+_NAMES = Entry(_are_names, "a list of names: strings, finite numbers or lists of these")
+_TEXT = Entry(lambda value: type(value) is str and 0 < len(value) <= 64, "a string of 1 to 64 characters")
 _ANY = {
-    "event": Entry(bool, "a text"),
+    "event": Entry(bool, "a string"),
     "at": Entry(_is_time, "a time such as 2026-01-31T12:00:00.000+00:00"),
 }
 _MADE_OF = {
-    "arms": Entry(_is_fingerprint("n_arms", int), "the description of base arms, with n_arms"),
-    "policy": Entry(_is_fingerprint("class", str), "the description of a policy, with its class"),
-    "versions": Entry(_are_versions, "versions as texts"),
+    "arms": Entry(_is_fingerprint("n_arms", int), "a description of base arms with n_arms"),
+    "policy": Entry(_is_fingerprint("class", str), "a description of a policy with its class"),
+    "versions": Entry(_are_versions, "a mapping of packages to versions, which are strings"),
     "choices": _NAMES,
     "names": _NAMES,
 }
-_GONE = {"gone": Entry(_is_gone, "places in choices and names")}
+_GONE = {"gone": Entry(_is_gone, "lists of places in choices and names")}
 _REPORT = {"ticket": _COUNT, "arms": _PLACES, "outcomes": _OUTCOMES}
 _BESIDES = {
     "reward": Entry(_is_number, "a finite number"),
     "pulls": _PLACES,
-    "squares": Entry(_are_finite, "finite numbers"),
+    "squares": Entry(_are_finite, "a list of finite numbers"),
     "costs": _TABLE,
     "used": _OUTCOMES,
 }
 _BEGINNING = {
     "format": Entry(_is_count, "an integer"),
     "session": _TEXT,
-    "rng": Entry(_is_possible(generator_from), "a state that a generator can be in"),
+    "rng": Entry(_is_possible(generator_from), "a possible state of a generator"),
     "support": Entry(_is_support, "null or two increasing numbers"),
 }
 _ASKED = {
     "pulls": Entry(lambda value: type(value) is int and value >= 1, "an integer of at least 1"),
     "propensity": Entry(lambda value: _is_number(value) and 0 <= value <= 1, "a number in [0, 1]"),
     "context": Entry(_is_context, "available (flags), features (rows), values or costs (finite numbers)"),
-    "rng": Entry(_is_possible(check_position), "a state that a generator can be in"),
+    "rng": Entry(_is_possible(check_position), "a possible state of a generator"),
 }
 
 
-#: Of each kind of event the entries that it must have, and those that it can have.
+#: The required and the optional entries of each kind of event.
 _ENTRIES = {
     "campaign": (_MADE_OF | _BEGINNING, _GONE),
     "changed": (_MADE_OF, _GONE),
@@ -202,7 +202,7 @@ _ENTRIES = {
     "undo": ({"line": _LINE}, {}),
 }
 _ALL = {kind: _ANY | needed | optional for kind, (needed, optional) in _ENTRIES.items()}
-#: The same as every line of a journal is compared with.
+#: The same entries, in the form that is fast to compare with every line of a journal.
 _KINDS = {
     kind: ({*_ANY, *needed}, {name: entry.accepts for name, entry in _ALL[kind].items()})
     for kind, (needed, _) in _ENTRIES.items()

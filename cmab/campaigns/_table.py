@@ -1,4 +1,4 @@
-"""Rounds as flat rows: one row for each outcome."""
+"""Rounds as flat tables with one row for each outcome."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 _WHOLE = ("number", "state", "reward", "propensity", "pulls", "asked", "told")
-#: Attributes that are lists, and the names of their columns.
+#: Attributes that are lists, and the prefixes of their columns.
 _LISTS = {"names": "chosen", "by_position": "by_position", "by_prefix": "by_prefix"}
 
 
 def rows_of(rounds: Iterable[Any], arms: Iterable[Hashable]) -> list[dict[str, Any]]:
-    """Return a row for each outcome, and one without an arm for each round that has none.
+    """Return a row for each outcome, and one row without an arm for each round without outcomes.
 
-    All rows have the same columns. A name that is a tuple, such as a tie, has a column for each of its parts.
+    All rows have the same columns. A name that is a tuple, such as a tie, has one column for each part.
     """
     listed = list(rounds)
     parts = max((len(name) for name in arms if isinstance(name, tuple)), default=0)
@@ -48,5 +48,5 @@ def _padded(cells: Sequence[Any], size: int) -> list[Any]:
 
 
 def written(name: Any) -> Any:
-    """Return a name as people write it: a tie by its ends."""
+    """Return a name as text for people: a tie by its two ends."""
     return " – ".join(map(str, name)) if isinstance(name, tuple) else name

@@ -1,4 +1,4 @@
-"""What is said of a round by name, as a session takes it by number."""
+"""Conversion of contexts and reports by name into those of a session, by number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cmab.validation import integer, shown
 
 
 def restricted(fold: Fold[Any], context: Context | None, available: Collection[Hashable]) -> Context:
-    """Return the context with what is available by name."""
+    """Return the context with the flags of the entries that are available by name."""
     if context is not None and context.available is not None:
         raise ValueError("available must be given once, by name or in the context, got both")
     if isinstance(available, str) or not isinstance(available, Collection):
@@ -32,16 +32,16 @@ def restricted(fold: Fold[Any], context: Context | None, available: Collection[H
 def feedback_of(
     fold: Fold[Any], of: Ticket, outcomes: Any, reward: float, costs: Any, seen: dict[str, Any]
 ) -> Feedback:
-    """Return a report by name as feedback by numbers."""
+    """Return the feedback, by number, of a report by name."""
     if costs is not None and (seen or isinstance(outcomes, Feedback) or of.pulls != 1):
         raise ValueError(
-            f"costs must be told beside outcomes by name, or in the Feedback, got {shown(costs)}"
+            f"costs must be passed with outcomes by name, or be part of the Feedback, got {shown(costs)}"
         )
     if (outcomes is None) == (not seen):
         given = (
             f"both outcomes and {', '.join(seen)}"
             if seen
-            else "neither; outcomes={} says that nothing was seen, and keeps only the reward"
+            else "neither; outcomes={} reports that nothing was observed, and keeps only the reward"
         )
         raise ValueError(
             "a report must be outcomes, such as {name: 1.0}, or keywords of the oracle, such as joined and"
@@ -49,12 +49,12 @@ def feedback_of(
         )
     if seen:
         if isinstance(fold.policy, Explorer):
-            raise ValueError(f"outcomes must be told to an explorer, got {', '.join(seen)}")
+            raise ValueError(f"a report to an explorer must be outcomes, got {', '.join(seen)}")
         told: Feedback = fold.policy.oracle.feedback_of(of.super_arm, **seen)
         return told if np.isnan(reward) else Feedback(told.arms, told.outcomes, reward=reward)
     if isinstance(outcomes, Feedback):
         if not np.isnan(reward):
-            raise ValueError(f"reward must stand in the Feedback, got {shown(reward)} besides")
+            raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
         return outcomes
     pairs = _pairs(outcomes)
     names, values = zip(*pairs, strict=True) if pairs else ((), ())
@@ -65,7 +65,7 @@ def feedback_of(
                 raise ValueError(
                     f"outcomes must be numbers, got {outcome} of {shown(name)}: leave out what was not seen"
                 )
-        if costs is None and set(map(type, values)) == {float}:  # the usual case, of which arrays are plain
+        if costs is None and set(map(type, values)) == {float}:  # the usual case: the arrays are plain
             return Feedback(np.array(arms), np.array(values), reward=reward)
         rows = None if costs is None else _rows(fold, arms, costs)
         return Feedback(arms, list(values), reward=reward, costs=rows or None)
@@ -78,20 +78,18 @@ def feedback_of(
 
 
 def _rows(fold: Fold[Any], arms: list[int], costs: Any) -> list[Any]:
-    """Return what each of these arms used up, of a mapping of their names to numbers."""
+    """Return the resource use of each of these arms, from a mapping of names to numbers."""
     pairs = _pairs(costs, "costs")
     found = fold.arms.find([name for name, _ in pairs])
     rows = {arm: used for arm, (_, used) in zip(found, pairs, strict=True)}
     if set(rows) != set(arms):
         names = [fold.arms.own[arm] for arm in sorted(set(rows) ^ set(arms))]
-        raise ValueError(
-            f"costs must be told of the arms of which outcomes are, got other ones: {shown(names)}"
-        )
+        raise ValueError(f"costs must have the same arms as outcomes, got a difference in {shown(names)}")
     return [rows[arm] for arm in arms]
 
 
 def _pairs(outcomes: Any, what: str = "outcomes") -> list[tuple[Any, Any]]:
-    """Return names with their outcomes, of a mapping or as they come in JSON."""
+    """Return the pairs of names and outcomes in a mapping, or in a list of pairs as JSON has them."""
     if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
         raise TypeError(f"{what} must be a mapping of names to {what}, got {shown(outcomes)}")
     pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
@@ -104,17 +102,17 @@ def _pairs(outcomes: Any, what: str = "outcomes") -> list[tuple[Any, Any]]:
 
 
 def by_name(fold: Fold[Any], of: Ticket, error: StrangeArms) -> ValueError:
-    """Return the error that says with names which base arms cannot have been seen."""
+    """Return an error that lists by name the base arms that cannot have been observed."""
     names = [fold.arms.own[arm] for arm in error.args[1]]
     played = [fold.choices.own[entry] for entry in of.super_arm]
     return ValueError(
-        f"outcomes must be of base arms that ticket {of.number}, {shown(played)}, can trigger, got"
-        f" {shown(names)} besides"
+        f"outcomes must be of base arms that ticket {of.number}, {shown(played)}, can trigger, got also"
+        f" {shown(names)}"
     )
 
 
 def pending_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ticket:
-    """Return the pending ticket that is meant, or say how the report of a told one is changed."""
+    """Return the pending ticket; if it was reported before, raise an error that points to `correct`."""
     if isinstance(ticket, Request):
         ticket = ticket.ticket
     if isinstance(ticket, Ticket):
@@ -130,21 +128,21 @@ def pending_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ti
         if isinstance(ticket, Ticket) and ticket.session != fold.tickets[number].session:
             raise
     raise ValueError(
-        f"ticket must be pending, got {number}, which was told before: correct() replaces its report"
+        f"ticket must be pending, got {number}, which was reported before; correct() replaces its report"
     )
 
 
 def told_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ticket:
-    """Return the told ticket that is meant."""
+    """Return the ticket, which must have been reported."""
     if isinstance(ticket, Request):
         ticket = ticket.ticket
     if ticket is None:
         raise ValueError("ticket must be a Request, a Ticket or its number, got None")
     number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)
     if number not in fold.told:
-        why = ", which is still pending: tell() reports it" if number in fold.current.pending else ""
-        raise ValueError(f"ticket must be one that was told, got {shown(number)}{why}")
+        why = ", which is still pending; tell() reports it" if number in fold.current.pending else ""
+        raise ValueError(f"ticket must be one that was reported, got {shown(number)}{why}")
     of = fold.tickets[number]
     if isinstance(ticket, Ticket) and ticket.session != of.session:
-        raise ValueError(f"ticket must be one of this campaign, got number {number} of another one")
+        raise ValueError(f"ticket must be of this campaign, got number {number} of another one")
     return of

@@ -1,4 +1,4 @@
-"""A campaign that speaks names, safe from crashes and shared by processes."""
+"""Campaigns identify arms by name, survive crashes, and can be shared by several processes."""
 
 from __future__ import annotations
 
@@ -35,36 +35,44 @@ _NONE = float("nan")
 
 
 class Campaign:
-    """A `Session` that speaks names and keeps a journal: nothing that was told is lost.
+    """A `Session` that identifies arms by name and records every event in a journal.
 
-    Every event, an ask, a tell, a cancel, a correction, is a line of a file, on the disk before a call
-    returns. Made anew on the same file, a campaign goes on where it was, after a crash too. Processes and
-    threads may share it: each call waits for the others, and takes in what they have written.
+    Each `ask`, `tell`, `cancel`, `correct` and `undo` appends one line to the journal file, and the line is
+    on the disk before the call returns. To continue after a crash or a restart, construct the campaign again
+    with the same file. Several processes and threads can use the same file at the same time: each call locks
+    the file and first reads the events that other processes have added.
 
     Parameters
     ----------
     learner : Policy, Explorer or Oracle
-        The learner; for an oracle, Thompson sampling (`CTS`).
+        The learner. For an oracle, the campaign uses Thompson sampling (`CTS`).
     path : str or path-like
-        The journal, begun if there is no such file. A relative path is taken from the folder of now.
+        The journal file. If it does not exist, the campaign creates it. A relative path is resolved against
+        the current folder once, when the campaign is constructed.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
-        Seed of a new campaign; one that goes on has its own. A generator is not advanced.
+        Seed of a new campaign. An existing journal contains the state of its own generator, so `rng` has no
+        effect on it. If `rng` is a generator, the campaign copies its state and does not advance it.
     support : tuple of float, optional
-        As in `Session`; one that goes on has its own.
+        The interval that outcomes must lie in, as in `Session`. An existing journal contains its interval; a
+        different one raises ``ValueError``.
     accept_changes : bool
-        Whether another k or scale, people and edges that are new, and ones that are gone are right. What was
-        learned is matched by name; a mere change of their order needs no word. Reports that the learner would
-        refuse today, because its class has changed, are taken in as they stand in the file.
+        If False, raise ``ValueError`` and list the changes if the arms or the parameters of the learner, such
+        as `k` or a scale, differ from those in the journal. If True, accept these changes. Statistics are
+        matched by name, so a different order of the same arms is no change. If True, the reports in the
+        journal are also used without a check that the present learner accepts them; this helps if the code of
+        its class has changed.
 
     Raises
     ------
     TypeError
-        If `learner` is none.
+        If `learner` is not a policy, an explorer or an oracle.
     ValueError
-        If two things have one name, or one is no text, number or tuple of these; or the file is damaged, no
-        journal, impossible in a line, or one of another learner; or a budget is less than was spent of it.
+        If two arms have the same name, or a name is not a string, a number or a tuple of these; if the file
+        is damaged, is not a journal, or was written with another class of policy or a different `support`; if
+        an event in it cannot follow the events before it; or if a budget is smaller than the amount already
+        spent.
     OSError
-        If the file cannot be read and written, with its path and what to do.
+        If the file cannot be read, written or locked. The message contains the path and a remedy.
 
     Examples
     --------
@@ -94,7 +102,7 @@ class Campaign:
     ) -> None:
         self.policy = learner_of(learner)
         check_flag("accept_changes", accept_changes)
-        # What cannot be is refused before there is a file.
+        # Validate all arguments before the file is created.
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         support_of(self.policy, interval_of(support))
         self._records = Records(self.policy, path, is_same=not accept_changes)
@@ -114,7 +122,7 @@ class Campaign:
                 self._records.append(now)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies, also in other processes, are campaigns on the same file.
+        # A copy, in this or another process, is a campaign on the same file.
         made = partial(Campaign, accept_changes=not self._records.fold.is_same)
         return made, (self.policy, str(self._records.path))
 
@@ -123,29 +131,29 @@ class Campaign:
 
     @property
     def pending(self) -> tuple[int, ...]:
-        """Numbers of the tickets whose feedback is still to come."""
+        """The numbers of the pending tickets, whose feedback has not been reported."""
         with self._records.up_to_date() as fold:
             return fold.current.pending
 
     @property
     def is_done(self) -> bool:
-        """Whether an explorer's stopping rule holds, or budgets are spent; false for other policies."""
+        """Whether the stopping rule of an explorer holds or budgets are spent; False for other policies."""
         with self._records.up_to_date() as fold:
             return fold.current.is_done
 
     @property
     def session(self) -> Session[Any]:
-        """A copy of the session as it stands, by numbers."""
+        """A copy of the current session, which identifies arms by number."""
         with self._records.up_to_date() as fold:
             return copy(fold.current)
 
     def recommend(self) -> list[Hashable]:
-        """Return the names of the arms that the explorer would name now.
+        """Return the names of the arms that the explorer currently recommends.
 
         Raises
         ------
         TypeError
-            If the policy is no `Explorer`.
+            If the policy is not an `Explorer`.
         """
         with self._records.up_to_date() as fold:
             return [fold.arms.own[arm] for arm in fold.current.recommend()]
@@ -153,21 +161,21 @@ class Campaign:
     def ask(
         self, context: Context | None = None, *, available: Collection[Hashable] | None = None
     ) -> Request:
-        """Return what to play now, by name.
+        """Return a request with the names to play in the next round.
 
         Parameters
         ----------
         context : Context, optional
-            What is known of the round, by numbers.
+            The context of the round, with arms identified by number.
         available : collection, optional
-            Names of what may be chosen in this round; everything if left out.
+            The names of the entries that can be chosen in this round. If omitted, all of them.
 
         Raises
         ------
         ValueError
-            As in `Session.ask`; or if a name is unknown.
+            As in `Session.ask`, or if a name is unknown.
         TypeError
-            If `context` is no `Context`.
+            If `context` is not a `Context`.
         """
         with self._records.up_to_date() as fold:
             session = fold.current
@@ -188,29 +196,31 @@ class Campaign:
         costs: Mapping[Any, Any] | None = None,
         **seen: Any,
     ) -> None:
-        """Take in what was seen after an ask, by name; what was not seen may be left out.
+        """Report the feedback of a ticket by name and update the policy.
+
+        Leave out arms whose outcomes were not observed.
 
         Parameters
         ----------
         outcomes : mapping, list of pairs, or Feedback, optional
-            Outcome of each base arm that was seen, by its name: of an explorer's ticket with several pulls, a
-            list of so many.
+            The observed outcome of each base arm, by name. For a ticket of an explorer with several pulls,
+            the value is a list of that many outcomes.
         ticket : Request, Ticket or int, optional
-            What was played, or its number; may be left out when exactly one is pending.
+            The request, its ticket or its number. It can be omitted if exactly one ticket is pending.
         reward : float, optional
             The reward of the round.
         costs : mapping, optional
-            What each of these base arms used up, by its name: a number for each resource.
+            The resources that each of these base arms used, by name: one number for each resource.
         **seen
-            A report in the oracle's own words, in place of `outcomes`: of influence ``joined=``, and
+            A report in terms of the oracle, instead of `outcomes`. For influence these are ``joined=``, and
             ``carried=`` or ``unseen=`` (see `oracles.InfluenceOracle.feedback_of`).
 
         Raises
         ------
         ValueError
-            As in `Session.tell`; or if a name is unknown, or the report cannot be of this ticket.
+            As in `Session.tell`; or if a name is unknown, or the ticket cannot have led to this report.
         TypeError
-            If `outcomes` is nothing of the kind.
+            If `outcomes` is not a mapping, a list of pairs or a `Feedback`.
         """
         with self._records.up_to_date() as fold:
             of = pending_ticket(fold, ticket)
@@ -222,12 +232,14 @@ class Campaign:
             fold.told[of.number] = len(fold.events)
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
-        """Take back a ticket that was not played, or whose feedback never comes; nothing is learned.
+        """Close a ticket without feedback; the policy learns nothing from it.
+
+        Use this if the super arm was not played, or if its feedback will never arrive.
 
         Parameters
         ----------
         ticket : Request, Ticket or int
-            What was asked for, or its number.
+            The request, its ticket or its number.
 
         Raises
         ------
@@ -249,21 +261,22 @@ class Campaign:
         costs: Mapping[Any, Any] | None = None,
         **seen: Any,
     ) -> None:
-        """Replace what was told of a ticket, as if it had been told so at that time.
+        """Replace the feedback that was reported for a ticket.
 
-        What was asked for since then stays as it was.
+        The policy then has the state that it would have if `tell` had received this feedback originally.
+        Requests that were made since then stay unchanged.
 
         Parameters
         ----------
         outcomes, reward, costs, **seen
             As in `tell`.
         ticket : Request, Ticket or int
-            What was told, or its number.
+            The request, its ticket or its number. The ticket must have been reported before.
 
         Raises
         ------
         ValueError
-            As in `tell`; or if the ticket was not told.
+            As in `tell`, or if no feedback has been reported for the ticket.
         """
         with self._records.up_to_date() as fold:
             of = told_ticket(fold, ticket)
@@ -276,61 +289,64 @@ class Campaign:
             self._records.rewrite(event | {"line": fold.told[of.number]})
 
     def undo(self) -> dict[str, Any]:
-        """Take back the last tell, cancel or correction, and return it as in `history`.
+        """Undo the last tell, cancel or correction, and return its event as in `history`.
 
         Raises
         ------
         ValueError
-            If there is nothing to take back, or another process has written since this one looked: call it
-            again if what `history` shows last is still meant.
+            If there is no event to undo; or if another process has added events since the last call of this
+            campaign. In the second case, look at the last event of `history` and call `undo` again if that is
+            the event to undo.
         """
         with self._records.lock:
             known = len(self._records.fold.events)
             with self._records.up_to_date() as fold:
                 if len(fold.events) != known:
                     raise ValueError(
-                        "undo must be of what was seen last, got newer events of another process: look at the"
-                        " history, and call it again"
+                        "undo must take back an event that this campaign has read, got newer events of"
+                        " another process; look at the last event of history(), and call undo() again"
                     )
                 line = last_to_undo(fold)
                 if line is None:
-                    raise ValueError("undo must follow a tell, cancel or correction, got none that is left")
+                    raise ValueError("undo must follow a tell, cancel or correction, got none left to undo")
                 self._records.rewrite({"event": "undo", "line": line})
                 return row_of(self._records.fold, line)
 
     def history(self) -> list[dict[str, Any]]:
-        """Return all events, oldest first, by name.
+        """Return all events by name, oldest first.
 
         Returns
         -------
         list of dict
-            Each with ``line`` (in the file), ``event``, ``at`` (UTC), ``undone``, and what it is about.
+            One dictionary for each event. It has ``line`` (the line number in the file), ``event`` (the
+            kind), ``at`` (the time in UTC), ``undone``, and the contents of the event.
         """
         with self._records.up_to_date() as fold:
             return [row_of(fold, line) for line in range(1, len(fold.events) + 1)]
 
     def summary(self) -> Summary:
-        """Return how many rounds were told, what they earned, and what was learned, by name."""
+        """Return the number of reported rounds, their mean reward and the statistics of the arms by name."""
         with self._records.up_to_date() as fold:
             return summary_of(fold)
 
     def plot(self, most: int = 20, *, ax: Any = None, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw the mean outcomes of the base arms that were seen most often, by name.
+        """Plot the mean outcomes of the base arms that were observed most often, by name.
 
         Parameters
         ----------
         most : int
-            How many base arms.
+            The number of base arms in the plot.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out.
+            The axes to draw in. If omitted, a new figure is created.
         path : str or path-like, optional
-            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
-            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+            The file to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no
+            file is written: a notebook shows the picture, a script shows it with
+            ``matplotlib.pyplot.show()``.
 
         Returns
         -------
         matplotlib Axes
-            With a bar for each base arm.
+            The axes, with one bar for each base arm.
         """
         from cmab.plotting._style import written
 

@@ -1,7 +1,7 @@
-"""A journal: events of a campaign as lines of JSON that are only ever appended.
+"""Journals: the events of a campaign as lines of JSON in a file that only grows.
 
-Each line ends with a checksum of itself and of the one before, so that a line that was changed, lost or put
-elsewhere is noticed. A last line that was not written to its end is none: nobody has acted on it.
+Each line ends with a checksum of this line and of all lines before it, so a reader detects lines that were
+changed, removed or moved. An incomplete last line is not an event: its call has not returned.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ _DIGITS = 16
 _MARK = b',"check":"'
 _END = len(_MARK) + _DIGITS + len(b'"}')
 _CLOSED = re.compile(re.escape(_MARK) + b'[0-9a-f]{16}"}')
-# How every journal begins: no other file is ever cut or written to.
+# The beginning of every journal. No other file is ever truncated or written to.
 _BEGINNING = b'{"event":"campaign"'
 
 
 def events(path: str | os.PathLike[str]) -> list[Event]:
-    """Return the events of a journal, oldest first; the first describes the campaign.
+    """Return the events of a journal, oldest first; the first event describes the campaign.
 
-    Super arms, arms and outcomes are numbered by the lists of names in the first event, continued by those of
-    events ``"changed"``. Nothing is locked or written.
+    Super arms, arms and outcomes refer to the lists of names in the first event, which later events of kind
+    ``"changed"`` extend. The function neither locks nor writes the file.
 
     Parameters
     ----------
     path : str or path-like
-        The file of a `cmab.Campaign`.
+        The journal file of a `cmab.Campaign`.
 
     Raises
     ------
     ValueError
-        If a line is damaged or cannot follow the lines before it, or the file is none of a campaign, such as
-        an empty one.
+        If a line is damaged or cannot follow the lines before it, or if the file is not a journal (for
+        example, if it is empty).
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------
@@ -74,45 +74,45 @@ def events(path: str | os.PathLike[str]) -> list[Event]:
         data = journal.path.read_bytes()
     found, _ = journal.parse(data)
     if not found:
-        raise ValueError(f"{journal.path} must be the journal of a campaign, got no whole line")
+        raise ValueError(f"{journal.path} must be the journal of a campaign, got no complete line")
     return found
 
 
 class Journal:
-    """A file of events, and how far it was read."""
+    """A journal file, and the position up to which it has been read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        # Whatever folder the process goes to later.
+        # An absolute path stays valid if the process changes its folder.
         self.path, self._file = Path(path).absolute(), -1
         self.rewind()
 
     def rewind(self) -> None:
-        """Read from the beginning next time."""
+        """Start the next read at the beginning of the file."""
         self._offset, self._lines, self._check = 0, 0, b""
-        #: What the lines so far say, by which the next one is checked.
+        #: The events so far, which determine the valid next events.
         self._course = Course()
 
     @contextmanager
     def held(self, *, create: bool = False) -> Iterator[None]:
-        """Open the file, alone of all processes, for `read` and `append`.
+        """Open and lock the file for `read` and `append`; no other process can hold it at the same time.
 
         Raises
         ------
         OSError
-            If the file cannot be opened, locked, read or written, with its path and what to do.
+            If the file cannot be opened, locked, read or written. The message contains the path and a remedy.
         """
-        # Opened anew each time: a process that forks in between shares no lock with its child.
+        # The file is opened anew each time, so a forked process shares no lock with its parent.
         try:
             descriptor = os.open(self.path, _OPEN | (os.O_CREAT if create else 0), 0o666)
         except OSError as error:
             raise in_words(error, self.path) from error
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ValueError(f"{self.path} must be a file, got a pipe or device")
+                raise ValueError(f"{self.path} must be a regular file, got a pipe or device")
             try:
                 _lock(descriptor)
             except OSError as error:
-                why = f"{error.strerror}: a journal must lie on a drive that can lock files"
+                why = f"{error.strerror}: a journal must be on a drive that can lock files"
                 raise OSError(error.errno, why, str(self.path)) from error
             self._file = descriptor
             yield
@@ -120,13 +120,13 @@ class Journal:
             os.close(descriptor)
 
     def read(self) -> list[Event]:
-        """Return the events written since the last call, by whomever; end a line that was torn."""
+        """Return the events since the last call, by any process, and repair an incomplete last line."""
         with open(self._file, "rb", closefd=False) as file:
             file.seek(max(0, self._offset - _END - 1))
             if self._check not in file.read(min(self._offset, _END + 1)):
                 raise ValueError(
-                    f"{self.path} must not be replaced or shortened while a campaign is open on it, got"
-                    " another or a shorter file than was read before: make the campaign anew"
+                    f"{self.path} must not be replaced or shortened while a campaign uses it, got a file"
+                    " without the lines that were read before; construct the campaign again"
                 )
             file.seek(self._offset)
             data = file.read()
@@ -134,41 +134,41 @@ class Journal:
             return []
         found, tail = self.parse(data)
         if tail:
-            # The process that wrote it was killed on the way, so it has not acted on it.
+            # The process that wrote it was killed before its call returned.
             os.ftruncate(self._file, self._offset)
         elif found:
             self._end_line()
         return found
 
     def parse(self, data: bytes) -> tuple[list[Event], bytes]:
-        """Return the events in the bytes that follow what was read, and what a torn line has left."""
+        """Return the events in the bytes after those already read, and the rest of an incomplete line."""
         *lines, tail = data.split(b"\n")
         found = [self._checked(line, len(line) + 1) for line in lines]
-        if tail and self._is_whole(tail):  # all but the end of the line
+        if tail and self._is_whole(tail):  # only the line feed is missing
             return [*found, self._checked(tail, len(tail))], b""
-        if _CLOSED.search(tail):  # not torn: it was written to its end, and acted on
+        if _CLOSED.search(tail):  # the line was written completely, so its call may have returned
             self._checked(tail, len(tail))
         if tail and self._lines == 0 and not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
             raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
         return found, tail
 
     def append(self, event: Event) -> Event:
-        """Write an event with its time, on the disk when this returns; what fails leaves the file as it was.
+        """Write an event with its time to the disk; if this fails, the file stays unchanged.
 
         Returns
         -------
         dict
-            The event as others will read it.
+            The event as readers of the journal get it.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        # Clocks are set back; times of a ticket never decrease, so that a reader can check them.
+        # Clocks can be set back. The times of a ticket never decrease, so that a reader can check them.
         event = event | {"at": max(now, self._course.earliest(event))}
         text = json.dumps(event, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
         written: Event = json.loads(text)
         try:
-            self._course.check(written)  # what is written can be opened again
+            self._course.check(written)  # so that every written journal can be opened again
         except ValueError as error:
-            raise ValueError(f"{self.path} cannot keep the event {shown(event)}: {error}") from None
+            raise ValueError(f"{self.path} cannot store the event {shown(event)}: {error}") from None
         body = text.encode()[:-1]
         check = self._check_of(body)
         line = body + _MARK + check + b'"}\n'
@@ -177,7 +177,7 @@ class Journal:
             os.fsync(self._file)
             if self._lines == 0:
                 sync_folder(self.path.parent)
-            if os.fstat(self._file).st_nlink == 0:  # what is written to a file without a name would be lost
+            if os.fstat(self._file).st_nlink == 0:  # the file was deleted, so its contents would be lost
                 raise FileNotFoundError(errno.ENOENT, "")
         except BaseException as error:
             with suppress(OSError):
@@ -190,27 +190,27 @@ class Journal:
         return written
 
     def _end_line(self) -> None:
-        """Put the end to a line that lacks nothing else, or was saved without by an editor."""
+        """Append the line feed if it is missing, for example after an editor removed it."""
         os.lseek(self._file, self._offset - 1, os.SEEK_SET)
         if os.read(self._file, 1) != b"\n":
             _write(self._file, b"\n")
             self._offset += 1
 
     def _checked(self, line: bytes, size: int) -> Event:
-        """Return the event of the next line."""
+        """Validate the next line and return its event."""
         if self._lines == 0 and not line.startswith(_BEGINNING):
             raise ValueError(f"{self.path} must be the journal of a campaign, got {line[:40]!r}")
         if not self._is_whole(line):
             raise self._wrong(
-                f"must have the checksum that it was written with, got {line[-_END:]!r} at its end: it is"
-                " damaged, or a line before it is missing"
+                f"must end with the checksum of its text, got {line[-_END:]!r}: it is damaged, or a line"
+                " before it is missing"
             )
         try:
             text = (line[:-_END] + b"}").decode()
             event: Event
             event, end = _DECODER.raw_decode(text)
             if end < len(text):
-                raise ValueError(f"something behind the event, {shown(text[end:])}")
+                raise ValueError(f"text after the event, {shown(text[end:])}")
         except (ValueError, RecursionError) as error:
             raise self._wrong(f"must be an event in JSON, got {type(error).__name__} {error}") from None
         try:
@@ -226,10 +226,10 @@ class Journal:
         return event
 
     def _wrong(self, why: str) -> ValueError:
-        """Return the error that names the next line, what is wrong with it, and how to go on."""
+        """Return an error with the number of the next line, the fault and a remedy."""
         return ValueError(
-            f"{self.path}, line {self._lines + 1}, {why}. The {self._lines} lines before it are whole: with a"
-            f" copy of the file cut there, after byte {self._offset}, the campaign goes on from them"
+            f"{self.path}, line {self._lines + 1}, {why}. The {self._lines} lines before it are valid: to"
+            f" continue from them, use a copy of the file that is cut after byte {self._offset}"
         )
 
     def _is_whole(self, line: bytes) -> bool:
@@ -248,15 +248,15 @@ def _write(descriptor: int, data: bytes) -> None:
         data = data[os.write(descriptor, data) :]
 
 
-# One process at a time on one file, on each system by its own means.
+# Only one process at a time can hold a file. Each system has its own function for this.
 if sys.platform == "win32":
     import msvcrt
 
-    # Far behind the end: on Windows a locked part of a file cannot be read by others.
+    # Far beyond the end of the file: on Windows, other processes cannot read a locked part.
     _BEYOND = 2**40
 
     def _lock(descriptor: int) -> None:
-        """Wait until the open file is ours; closing it, or the end of the process, gives it back."""
+        """Wait for the lock of the open file; closing the file or ending the process releases it."""
         os.lseek(descriptor, _BEYOND, os.SEEK_SET)
         while True:
             try:
@@ -269,6 +269,7 @@ else:
     import fcntl
 
     def _lock(descriptor: int) -> None:
-        """Wait until the open file is ours; closing it, or the end of the process, gives it back."""
-        # Of the opened file, not of the process: two campaigns of one process exclude each other, too.
+        """Wait for the lock of the open file; closing the file or ending the process releases it."""
+        # The lock belongs to the open file, not to the process, so two campaigns of one process exclude each
+        # other as well.
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""A log: rounds as they were played and told, for counting, plotting and learning offline."""
+"""Logs of rounds, for tables, plots and offline learning."""
 
 from __future__ import annotations
 
@@ -21,40 +21,41 @@ from cmab.validation import integer, listed, real, shown, vector
 
 @dataclass(frozen=True, eq=False)
 class LoggedRound:
-    """One round that was logged: a ticket of a campaign as it stands at last, or what a table says of it.
+    """One logged round: the final state of a campaign's ticket, or one round of a table.
 
     Attributes
     ----------
     number : int
-        Of the ticket; of a table, which round it is, from 0.
+        The number of the ticket. For a table: the index of the round, from 0.
     state : {"told", "pending", "cancelled"}
-        What became of it.
+        Whether the ticket was reported, is pending or was cancelled.
     names : tuple
-        What was played: the super arm, in the order of its positions where these matter.
+        The super arm that was played. If positions matter, the entries are in the order of their positions.
     outcomes : dict
-        Outcome of each base arm that was seen, by name; sums of them where `pulls` is not 1.
+        The outcome of each observed base arm, by name. If `pulls` is not 1, the sum of its outcomes.
     reward : float
-        The reward that was told, nan if there was none.
+        The reported reward; nan if there is none.
     propensity : float or None
-        Probability with which the policy chose `names`, where it can give it.
+        The probability with which the policy chose `names`; None if it is unknown.
     context : Context or None
-        What was known of the round: rows by `Log.choices` (``available``) and `Log.arms` (``features``,
-        ``values``), as far as there were any then.
+        The context of the round. The rows of ``available`` are ordered as `Log.choices`, those of
+        ``features`` and ``values`` as `Log.arms`. Entries that were added later have no rows.
     pulls : int
-        Outcomes of each arm that were asked for; 1 but for explorers.
+        The number of outcomes requested for each arm; different from 1 only for explorers.
     asked, told : datetime or None
-        When (UTC); by the clock of the machine that wrote, which may have gone backwards. None if unknown.
+        The times of the request and of the report in UTC, by the clock of the machine that wrote them; None
+        if unknown. Clocks can be set back, so the times of different rounds may decrease.
     by_position : tuple of float or None
-        Probability with which each entry of `names` was put at its position.
+        The probability with which each entry of `names` was chosen for its position.
     by_prefix : tuple of float or None
-        Probability of the list up to each position; the last is `propensity`.
+        The probability of the list up to each position. The last value equals `propensity`.
     facts : dict
-        What else a table says of the round as it was before the choice, by column.
+        Further properties of the round from a table, known before the choice, by column name.
 
     Raises
     ------
     ValueError
-        If a probability lies outside [0, 1].
+        If a probability is outside [0, 1].
 
     Examples
     --------
@@ -84,7 +85,7 @@ class LoggedRound:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Logs have 10^5 rounds: the full checks, which take microseconds, run for unusual values only.
+        # Logs can have 1e5 rounds. The full validation takes microseconds, so only unusual values need it.
         if type(self.number) is not int or self.number < 0:
             object.__setattr__(self, "number", integer("number", self.number, 0))
         if type(self.pulls) is not int or self.pulls < 1:
@@ -100,36 +101,36 @@ class LoggedRound:
             vector("by_prefix", self.by_prefix, low=0.0, high=1.0)
 
     def before(self) -> LoggedRound:
-        """Return the round as it was before the choice: its number, context and facts, and nothing else."""
+        """Return the round before the choice: only its number, context and facts."""
         return LoggedRound(self.number, "pending", (), {}, context=self.context, facts=self.facts)
 
 
 def _are_chances(values: object) -> bool:
-    """Return whether `values` is a tuple of plain floats in [0, 1]; the full check decides on the others."""
+    """Return whether `values` is a tuple of floats in [0, 1]; other types need the full validation."""
     return type(values) is tuple and all(type(value) is float and 0.0 <= value <= 1.0 for value in values)
 
 
 class Log(Sequence[LoggedRound]):
-    """Rounds that were logged, in the order in which they were asked for.
+    """A sequence of logged rounds, in the order of their requests.
 
-    `read_journal` makes it of a campaign's journal, `read_log` of a table.
+    `read_journal` reads a log from the journal of a campaign, `read_log` from a table.
 
     Parameters
     ----------
     rounds : iterable of LoggedRound
         The rounds.
     choices, arms : list, optional
-        Names of what super arms consist of, and of the base arms; by default those in the rounds, in the
-        order in which they come. The rows of contexts are in these orders.
+        The names of the entries of super arms, and of the base arms. By default these are the names in the
+        rounds, in order of first appearance. The rows of contexts are in these orders.
     versions : list of dict
-        Versions of ``cmab`` and ``numpy`` that a campaign was gone on with, oldest first.
+        The versions of ``cmab`` and ``numpy`` that the campaign was run with, oldest first.
 
     Raises
     ------
     TypeError
-        If a round is no `LoggedRound`.
+        If a round is not a `LoggedRound`.
     ValueError
-        If a name stands in a round, and not in `choices` or `arms`.
+        If a round contains a name that is not in `choices` or `arms`.
 
     Examples
     --------
@@ -175,21 +176,21 @@ class Log(Sequence[LoggedRound]):
         return self._rounds[index]
 
     def statistics(self, oracle: Oracle) -> ArmStatistics:
-        """Return what the told rounds say of the base arms of an oracle, matched by name.
+        """Return the statistics of the base arms of an oracle from the reported rounds, matched by name.
 
-        Outcomes of arms that the oracle does not have are left out. The outcomes are taken in in the order in
-        which the rounds were asked for; a learner took them in as they were told, so that its means may
-        differ in the last place.
+        Outcomes of arms that the oracle does not have are left out. The rounds are processed in the order of
+        their requests. A learner processed them in the order of the reports, so its means may differ by
+        rounding.
 
         Parameters
         ----------
         oracle : Oracle
-            The family of super arms; its `arm_labels` are the names.
+            The oracle whose `arm_labels` are the names of the base arms.
 
         Raises
         ------
         ValueError
-            If a round has sums of several outcomes (campaigns of explorers).
+            If a round has sums of several outcomes, as in campaigns of explorers.
 
         Examples
         --------
@@ -211,22 +212,24 @@ class Log(Sequence[LoggedRound]):
                 continue
             if row.pulls != 1:
                 raise ValueError(
-                    f"rounds must have one outcome an arm, got {row.pulls} of ticket {row.number}"
+                    f"rounds must have one outcome per arm, got {row.pulls} of ticket {row.number}"
                 )
             seen.update(outcomes_of(row, names))
         return seen
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the log as a flat table: one row for each outcome, and one for each round without outcomes.
+        """Return the log as a flat table with one row for each outcome.
+
+        A round without outcomes has one row.
 
         Returns
         -------
         list of dict
-            All with the same columns: ``number``, ``state``, ``reward``, ``propensity``, ``pulls``, ``asked``
-            and ``told`` of the round; ``chosen_1``, ``chosen_2``, ... for the entries of its super arm;
-            ``by_position_1``, ``by_prefix_1``, ... and ``facts.x`` if a table has them; ``arm`` (or
-            ``arm_1``, ``arm_2``, ... for arms that are pairs, such as ties) and its ``outcome``. Contexts are
-            left out: see `LoggedRound.context`.
+            Dictionaries with the same columns: ``number``, ``state``, ``reward``, ``propensity``, ``pulls``,
+            ``asked`` and ``told`` of the round; ``chosen_1``, ``chosen_2``, ... for the entries of its super
+            arm; ``by_position_1``, ``by_prefix_1``, ... and ``facts.x`` if a table has them; ``arm`` and its
+            ``outcome``. If arms are tuples, such as ties, ``arm_1``, ``arm_2``, ... replace ``arm``. Contexts
+            are left out: see `LoggedRound.context`.
 
         Examples
         --------
@@ -251,17 +254,17 @@ class Log(Sequence[LoggedRound]):
         Raises
         ------
         ImportError
-            If pandas is missing: it comes with the extra ``frames``. `to_csv` and `rows` need no pandas.
+            If pandas is not installed. The extra ``frames`` installs it; `to_csv` and `rows` do not need it.
         """
         return frame_of(self.rows(), "to_csv(path)", self._columns())
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the `rows` to a CSV file in UTF-8, with a header; an unknown value is an empty cell.
+        """Write the `rows` to a CSV file in UTF-8 with a header; unknown values become empty cells.
 
         Parameters
         ----------
         path : str or path-like
-            The file. One that is there is replaced.
+            The file. An existing file is replaced.
 
         Raises
         ------
@@ -272,26 +275,26 @@ class Log(Sequence[LoggedRound]):
         write_csv(path, rows, self._columns())
 
     def _columns(self) -> list[str]:
-        """Return the columns of `rows`, also of none."""
+        """Return the columns of `rows`, also for an empty log."""
         return list(rows_of(self._rounds or [LoggedRound(0, "pending", (), {})], self.arms)[0])
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as it stands in a CSV file."""
+    """Return the form of a value in a CSV file."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
 
 
 def outcomes_of(row: LoggedRound, names: Names) -> Feedback:
-    """Return the outcomes of a round's base arms that are among these names, by their numbers."""
+    """Return feedback with the outcomes of the base arms of a round that have one of these names."""
     forms = {names.form_of(name): outcome for name, outcome in row.outcomes.items()}
     known = {names.number[name]: outcome for name, outcome in forms.items() if name in names.number}
     return Feedback([*known], [*known.values()])
 
 
 def _known(what: str, given: Sequence[Hashable] | None, used: Iterable[Iterable[Hashable]]) -> list[Hashable]:
-    """Return the names that are given, which must hold those that are used; or these."""
+    """Return the given names, which must include all used names; by default, the used names."""
     found = dict.fromkeys(name for names in used for name in names)
     if given is None:
         return list(found)
@@ -300,5 +303,5 @@ def _known(what: str, given: Sequence[Hashable] | None, used: Iterable[Iterable[
     if unnamed := [name for name in named if not isinstance(name, Hashable)]:
         raise ValueError(f"{what} must hold names, got {shown(unnamed[0])}")
     if missing := found.keys() - set(named):
-        raise ValueError(f"{what} must hold all names of the rounds, got none that is {shown(missing.pop())}")
+        raise ValueError(f"{what} must hold all names of the rounds, but {shown(missing.pop())} is missing")
     return named

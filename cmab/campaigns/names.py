@@ -1,4 +1,4 @@
-"""Names of things in a journal, and the numbers that a learner has for them today."""
+"""The names in a journal, and their numbers in the present learner."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cmab.validation import meant, shown
 
 
 class Names:
-    """One list of names in two orders: the learner's numbers, and the journal's places.
+    """A list of names with two orders: the numbers of the learner and the places in the journal.
 
-    Places are given once and for ever, in the order in which names came first, so that what was written of a
-    name stays with it, in whatever order a graph is read. Where edges have no direction, both forms of one
-    are its name.
+    The journal assigns places in the order in which names first appear, and never changes them. So the events
+    of a name stay with the name, even if a graph is read in another order. If edges are undirected, both
+    orientations of an edge are the same name.
     """
 
     def __init__(self, noun: str, own: list[Hashable], is_undirected: bool = False) -> None:
@@ -25,7 +25,7 @@ class Names:
         try:
             self.number = {name: i for i, name in enumerate(own)}
         except TypeError:
-            for name in own:  # one that has no hash is none that can be written, which says it in words
+            for name in own:  # `written` raises a clear error for the name that has no hash
                 written(name)
             raise
         if len(self.number) < len(own):
@@ -46,11 +46,11 @@ class Names:
 
     @property
     def listed(self) -> list[Hashable]:
-        """All names that have a place, in their order."""
+        """All names with a place, in the order of their places."""
         return list(self.known)
 
     def grow(self, names: Iterable[Any]) -> None:
-        """Give the next places to these names, as they are written in the journal."""
+        """Assign the next places to these names, which are in the form of the journal."""
         for written in names:
             name, place = self.form_of(read(written)), len(self._numbers)
             if self.known.setdefault(name, place) != place:
@@ -61,48 +61,48 @@ class Names:
                 self._places[number] = place
 
     def unknown(self) -> list[Any]:
-        """Return the names without a place yet, as they are written."""
+        """Return the names without a place, in the form of the journal."""
         return [written(name) for name in self.own if name not in self.known]
 
     def gone(self) -> list[int]:
-        """Return the places of the names that the learner has no more."""
+        """Return the places of the names that the learner no longer has."""
         return [place for place, number in enumerate(self._numbers) if number < 0]
 
     def places(self, numbers: IntArray) -> list[int]:
-        """Return where the things of these numbers stand."""
+        """Return the places of the entries with these numbers."""
         listed: list[int] = self._places[numbers].tolist()
         return listed
 
     def numbers(self, places: list[int]) -> IntArray:
-        """Return the number of what stands at each of these places, -1 where it is gone."""
+        """Return the number of the entry at each of these places; -1 if the learner no longer has it."""
         return np.array([self._numbers[place] for place in places], np.int64)
 
     def by_place(self, values: AnyArray) -> AnyArray:
-        """Return an array of the learner in the order of the places, zeros where it has none."""
+        """Reorder an array of the learner by place; places that the learner does not have become zeros."""
         rows = np.zeros((len(self._numbers), *values.shape[1:]), values.dtype)
         rows[self._places] = values
         return rows
 
     def by_number(self, rows: AnyArray) -> AnyArray:
-        """Return rows by place in the order of the learner, zeros for what came later."""
+        """Reorder rows by place into the order of the learner; entries without a row become zeros."""
         values = np.zeros((len(self.own), *rows.shape[1:]), rows.dtype)
         there = self._places < len(rows)
         values[there] = rows[self._places[there]]
         return values
 
     def find(self, names: Collection[Any]) -> list[int]:
-        """Return the numbers of names; raise ``ValueError`` for an unknown one."""
+        """Return the numbers of names; raise ``ValueError`` if a name is unknown."""
         try:
             return list(map(self.number.__getitem__, names))
-        except (KeyError, TypeError):  # a name in another form, or none
+        except (KeyError, TypeError):  # an unknown name, or a name in another form
             return [self._found(read(name)) for name in names]
 
     def _found(self, name: Any) -> int:
-        """Return the number of a name, or raise ``ValueError`` with the one that may have been meant."""
+        """Return the number of a name, or raise ``ValueError`` with a similar known name."""
         try:
             return self.number[self.form_of(name)]
         except TypeError:
-            raise ValueError(f"{self.plural} must be called by their names, got {shown(name)}") from None
+            raise ValueError(f"{self.plural} must be given by their names, got {shown(name)}") from None
         except KeyError:
             pass
         is_network = all(isinstance(own, tuple) for own in self.own)
@@ -110,7 +110,7 @@ class Names:
         raise ValueError(f"{self.plural} must be among the {len(self.own)} known, got {shown(name)}{hint}")
 
     def form_of(self, name: Hashable) -> Hashable:
-        """Return a name as the learner writes it; one that it does not know as it is."""
+        """Return a name in the orientation that the learner uses; an unknown name is returned unchanged."""
         if self._is_undirected and name not in self.number and isinstance(name, tuple) and len(name) > 1:
             turned = (name[1], name[0], *name[2:])
             return turned if turned in self.number else name
@@ -118,7 +118,7 @@ class Names:
 
 
 def nouns(choices: list[Hashable], arms: list[Hashable]) -> tuple[str, str]:
-    """Return the nouns for what a super arm consists of and for base arms."""
+    """Return the nouns for the entries of a super arm and for the base arms."""
     if choices == arms:
         return "base arm", "base arm"
     is_network = bool(arms) and all(isinstance(arm, tuple) for arm in arms)
@@ -126,7 +126,7 @@ def nouns(choices: list[Hashable], arms: list[Hashable]) -> tuple[str, str]:
 
 
 def written(name: Hashable) -> Any:
-    """Return a name as JSON: texts and numbers as they are, tuples as lists of them."""
+    """Return a name in the form of JSON: strings and numbers unchanged, tuples as lists."""
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, tuple):
@@ -134,19 +134,19 @@ def written(name: Hashable) -> Any:
     if name is None or isinstance(name, str | int) or (isinstance(name, float) and math.isfinite(name)):
         return name
     raise ValueError(
-        f"names must be texts, numbers or tuples of these, finite, to be kept in a file, got {shown(name)}"
+        f"names must be strings, finite numbers or tuples of these, to be stored in a file, got {shown(name)}"
     )
 
 
 def read(value: Any) -> Hashable:
-    """Return the name that was written."""
+    """Return the name of its form in JSON."""
     return tuple(read(part) for part in value) if isinstance(value, list) else value
 
 
 def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
-    """Return what may be meant by a name that a network does not have, and how it is added.
+    """Return a hint for a name that a network does not have: similar names, and how to add the name.
 
-    A tie begins with the names of its two ends; those of the `known` ties are the names that a network has.
+    A tie starts with the names of its two ends. The network's names are the ends of the `known` ties.
     """
     if is_tie and known and not (isinstance(name, tuple) and len(name) > 1):
         return f"{meant(name, known) or '.'} A tie is written with both names, such as {next(iter(known))!r}"
@@ -154,7 +154,7 @@ def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
     if is_tie and isinstance(name, tuple) and len(name) > 1:
         ends = {end for tie in known if isinstance(tie, tuple) for end in tie[:2]}
         strange = [end for end in name[:2] if end not in ends]
-        # Two known people are not misspelt: only the tie the other way may be meant.
+        # Two known ends are not misspelled, so the only suggestion is the tie in the other direction.
         turned = f": is {name[::-1]!r} meant?" if name[::-1] in known else ""
         hint = "".join(meant(end, ends) for end in strange) or turned
         why = "The network has both ends, but no tie between them"

@@ -1,4 +1,4 @@
-"""The rounds of a journal, read without a learner."""
+"""Reading the rounds of a journal without a learner."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from cmab.context import Context
 
 
 def read_journal(path: str | os.PathLike[str]) -> Log:
-    """Return the rounds of a campaign's journal, by name, with what was undone and corrected put right.
+    """Return the rounds of a campaign's journal by name, after all undos and corrections.
 
-    Nothing is locked or written, and no learner is needed: the journal of a campaign that runs may be read.
+    The function needs no learner, and it neither locks nor writes the file. You can call it while a campaign
+    uses the journal.
 
     Parameters
     ----------
     path : str or path-like
-        The file of a `Campaign`.
+        The journal file of a `Campaign`.
 
     Raises
     ------
     ValueError
-        If a line is damaged or cannot follow the lines before it, or the file is none of a campaign, such as
-        an empty one.
+        If a line is damaged or cannot follow the lines before it, or if the file is not a journal (for
+        example, if it is empty).
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a campaign hands out."""
+"""The requests that campaigns return."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from cmab.ticket import Ticket
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What `Campaign.ask` hands out: play `names`, then tell what was seen under this `number`.
+    """The answer of `Campaign.ask`: play `names`, then report the feedback under this `number`.
 
     Attributes
     ----------
     number : int
-        Counts the calls of `ask` of all processes, from 0.
+        Number of the request. All processes that share the journal count together, from 0.
     names : tuple
-        What to play: people, edges, pairs. From an `Explorer`: the base arms to sample.
+        The names of the entries to play, for example people, edges or pairs. For an `Explorer`: the names of
+        the base arms to sample.
     ticket : Ticket
-        The same by numbers.
+        The ticket of the session, which has the same entries by number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a campaign has come to, in words and as a picture."""
+"""Summaries of campaigns, as text and as plots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IN_WORDS = 10
 
 
 class Learned(NamedTuple):
-    """What was seen of a base arm: mean of its outcomes, its standard error (nan if unknown), how many."""
+    """Statistics of one base arm: mean outcome, standard error (nan if unknown) and number of outcomes."""
 
     name: Hashable
     mean: float
@@ -27,7 +27,7 @@ class Learned(NamedTuple):
 
 
 class Person(NamedTuple):
-    """How often somebody was asked, how many outcomes of ties from there were seen, and their sum."""
+    """Statistics of one person: rounds asked, number of observed ties, and the sum of their outcomes."""
 
     name: Hashable
     asked: int
@@ -37,27 +37,29 @@ class Person(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """What a campaign has come to; ``print`` shows it.
+    """The progress of a campaign; ``print`` shows it as text.
 
     Attributes
     ----------
     told, pending, cancelled : int
-        Numbers of tickets.
+        The numbers of reported, pending and cancelled tickets.
     reward : float
-        Mean of the rewards that were told, nan if there were none.
+        The mean of the reported rewards; nan if no reward was reported.
     last : str or None
-        When something was told last (UTC).
+        The time of the most recent report (UTC).
     n_arms : int
-        Number of base arms.
+        The number of base arms.
     learned : tuple of Learned
-        All base arms of which something was seen: ``name``, ``mean``, ``error``, ``seen``; the most often
-        seen first. They are counted from the reports, whichever policy plays.
+        The statistics of all base arms with at least one observed outcome: ``name``, ``mean``, ``error``,
+        ``seen``. The most often observed arm comes first. The reports are counted directly, so the numbers do
+        not depend on the policy.
     people : tuple of Person
-        If base arms are ties, everybody who was asked in a round that was told, or of whose ties something
-        was seen: ``name``; ``asked``, in how many of these rounds; ``tried``, how many outcomes of ties from
-        this person were seen; ``carried``, the sum of these outcomes. The most often asked first.
+        Only if base arms are ties: the people who were asked in a reported round, or who have an observed
+        tie. Each entry has ``name``; ``asked``, the number of these rounds; ``tried``, the number of observed
+        outcomes of ties from this person; and ``carried``, the sum of these outcomes. The most often asked
+        person comes first.
     noun : str
-        What base arms are called: ``"ties"`` or ``"base arms"``.
+        The word for base arms: ``"ties"`` or ``"base arms"``.
 
     Examples
     --------
@@ -106,7 +108,7 @@ class Summary:
 
 
 def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
-    """Return a heading, the first rows aligned, and how many more there are."""
+    """Return a heading, the first rows with aligned columns, and the number of further rows."""
     first, more = rows[:_IN_WORDS], len(rows) - _IN_WORDS
     wide = max((len(name) for name, _ in first), default=0)
     lines = [head, *(f"  {name:<{wide}}  {told}" for name, told in first)]
@@ -114,7 +116,7 @@ def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
 
 
 def summary_of(fold: Fold[Any]) -> Summary:
-    """Return what the events come to."""
+    """Return the summary of all events."""
     session, tells = fold.current, [fold.told_as(number) for number in fold.told]
     seen = _seen(fold, tells)
     rewards = [event["reward"] for event in tells if "reward" in event]
@@ -132,7 +134,7 @@ def summary_of(fold: Fold[Any]) -> Summary:
 
 
 def draw(summary: Summary, most: int, ax: Any) -> Any:
-    """Draw the means of the `most` base arms that were seen most often."""
+    """Plot the means of the `most` base arms that were observed most often."""
     from cmab.plotting._style import look, pyplot, style
 
     arms = summary.learned[:most]
@@ -144,7 +146,7 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
             if np.isfinite(arm.error):
                 ends = (arm.mean - arm.error, arm.mean + arm.error)
                 axes.plot(ends, (place, place), color="black", linewidth=1.2, marker="|", markersize=5)
-            # Beside the axes, where no bar can hide it.
+            # The counts are outside the axes, where no bar can cover them.
             at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
             axes.annotate(f"{arm.seen:,}", (1.0, place), (4, 0), fontsize=7, color="0.35", **at)
         axes.set_yticks(range(len(arms)), [str(written(arm.name)) for arm in arms])
@@ -163,7 +165,7 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
 
 
 def _seen(fold: Fold[Any], tells: list[Event]) -> ArmStatistics:
-    """Return the statistics of all reports: the state of a policy may be anything else."""
+    """Return the arm statistics of all reports. The state of the policy may have any other form."""
     seen = ArmStatistics.empty(len(fold.arms.own))
     for event in tells:
         seen.update(fold.feedback(event))
@@ -171,7 +173,7 @@ def _seen(fold: Fold[Any], tells: list[Event]) -> ArmStatistics:
 
 
 def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]:
-    """Return what was seen of each arm."""
+    """Return the statistics of each observed arm."""
     means, counts = stats.means, stats.counts
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.sqrt(stats.deviations / (counts - 1.0) / counts)
@@ -182,7 +184,7 @@ def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]
 
 
 def _people(fold: Fold[Any], stats: ArmStatistics) -> tuple[Person, ...]:
-    """Return how often each person was asked, and what was seen of the ties from there, if arms are ties."""
+    """Return the statistics of each person if base arms are ties, otherwise an empty tuple."""
     if not fold.tie_names:
         return ()
     asked = Counter(entry for number in fold.told for entry in fold.tickets[number].super_arm.tolist())

@@ -1,4 +1,4 @@
-"""Logs of anything: read from tables, and what another rule would have earned on them."""
+"""Logs from tables, and estimates of the rewards of other policies from logs."""
 
 from cmab.namespaces import attach
 

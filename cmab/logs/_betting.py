@@ -1,4 +1,4 @@
-"""Intervals of off-policy values that hold for any number of rounds: what nobody could bet against."""
+"""Confidence intervals of off-policy values by betting, which are valid for any number of rounds."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from cmab.campaigns.log import LoggedRound
 from cmab.logs._rewards import in_words
 from cmab.validation import shown
 
-#: The search for an end of the interval stops at this part of the range.
+#: The search for an end of the interval stops at this precision, relative to the range.
 _PRECISION = 1e-9
-# The largest share of a stake that is bet: all of it would be lost in a round that earns nothing.
+# The largest share of the capital in one bet. A share of 1 would lose everything in a round without reward.
 _MOST = 0.5
 
 
@@ -25,7 +25,10 @@ def by_betting(
     level: float,
     most: FloatArray | None,
 ) -> tuple[float, float]:
-    """Return `betting_interval` of rewards in a range, refused where they are not or where it is empty."""
+    """Return `betting_interval` for rewards in a range.
+
+    Raise ``ValueError`` if a reward is outside the range or the interval is empty.
+    """
     low, high = map(float, reward_range)
     outside = np.flatnonzero(((rewards < low) | (rewards > high)).any(axis=1))
     if bad := [rounds[i].number for i in outside]:
@@ -35,8 +38,8 @@ def by_betting(
     least, largest = betting_interval(weights, (rewards - low) / (high - low), level, most)
     if least > largest:
         raise ValueError(
-            "probabilities of the log must fit its rewards, got a log that no value explains: they are wrong,"
-            f" or it is one of the {1 - level:.2g} of all logs of which the interval may miss the value"
+            "probabilities of the log must fit its rewards, got a log that no value explains; they are wrong,"
+            f" or this is one of the {1 - level:.2g} of all logs whose interval may miss the value"
         )
     base, unit = weights.shape[1] * low, high - low
     return base + unit * least, base + unit * largest
@@ -47,20 +50,21 @@ def betting_interval(
 ) -> tuple[float, float]:
     """Return an interval for the expected sum of weighted rewards over k positions, in [0, k].
 
-    Who bets that the value is above m multiplies his stake by ``1 + bet * (sum w r - m)`` in each round, a
-    fair game if the value is m. That it grows ``2 / (1 - level)`` times by the last round has then at most
-    the probability ``(1 - level) / 2`` (Markov): m of which it does so are outside the interval. The upper
-    end is the lower one of ``1 - r``: weights have mean 1, so that no bound of them is needed. Where there is
-    one, he also bets on ``sum w (r - 1) + 1``, which is then bounded from below.
+    Consider a bettor who claims that the value is above m and multiplies a capital by ``1 + bet * (sum w r -
+    m)`` in each round. The game is fair if the value is m. By Markov's inequality, the final capital is at
+    least ``2 / (1 - level)`` times the first with probability at most ``(1 - level) / 2``. The interval
+    excludes each m for which the capital reaches this factor. The upper end is k minus the lower end for the
+    rewards ``1 - r``. Weights have mean 1, so this needs no bound on the weights. If there is a bound, the
+    bettor also bets on ``sum w (r - 1) + 1``, which is then bounded from below.
 
     Parameters
     ----------
     weights, rewards : FloatArray, shape (n, k)
-        Of each round and position; rewards in [0, 1].
+        The weight and the reward of each round and position; rewards in [0, 1].
     level : float
-        Confidence of the interval.
+        The confidence level of the interval.
     most : FloatArray, shape (k,), optional
-        No weight can be larger.
+        Upper bounds on the weights at each position.
     """
     alpha = (1.0 - level) / 2.0
     high = weights.shape[1] - _lower(weights, 1.0 - rewards, alpha, most)
@@ -68,7 +72,7 @@ def betting_interval(
 
 
 def _lower(weights: FloatArray, rewards: FloatArray, alpha: float, most: FloatArray | None) -> float:
-    """Return the largest m in [0, k] that the bets refute."""
+    """Return the largest m in [0, k] that the bets exclude."""
     from scipy.optimize import brentq
 
     games = [((weights * rewards).sum(axis=1), 0.0)]
@@ -80,22 +84,23 @@ def _lower(weights: FloatArray, rewards: FloatArray, alpha: float, most: FloatAr
 
     def gain(m: float) -> float:
         logs = [log_capitals(terms, times, m + beyond, goal) for terms, times, beyond in counted]
-        # The mean of all capitals, against what it has to reach.
+        # The mean of all capitals, relative to the factor that excludes m.
         return float(np.logaddexp.reduce(np.concatenate(logs))) - math.log(sum(map(len, logs))) - goal
 
     if gain(_PRECISION) < 0.0:
         return 0.0
     if gain(total) >= 0.0:
         return total
-    # All capitals are smaller where m is larger: there is one root, of which this is at most.
+    # All capitals decrease in m, so there is one root. Subtract the precision to stay below it.
     return max(0.0, float(brentq(gain, _PRECISION, total, xtol=_PRECISION)) - _PRECISION)
 
 
 def log_capitals(terms: FloatArray, times: IntArray, mean: float, goal: float) -> FloatArray:
-    """Return the logarithms of ``prod (1 + u (x / mean - 1))`` for shares u of a stake: 1/2, 1/4 and so on.
+    """Return the logarithms of ``prod (1 + u (x / mean - 1))`` for shares u of the capital: 1/2, 1/4, ...
 
-    Who splits his stake between them needs not know the right one, nor the order of the rounds. Of shares
-    below ``goal / n`` the stake does not reach ``exp(goal)`` on terms up to twice the mean.
+    A bettor who splits the capital between these shares needs to know neither the best share nor the order of
+    the rounds. Shares below ``goal / n`` are left out: with them, the capital does not reach ``exp(goal)`` if
+    terms are at most twice the mean.
     """
     n = float(times.sum())
     shares = _MOST * 0.5 ** np.arange(max(1, math.ceil(math.log2(max(n / goal, 1.0)))))

@@ -1,4 +1,4 @@
-"""Rounds of the rows of a table."""
+"""Conversion of the rows of a table into rounds."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from cmab.validation import shown
 
 Cells = list[list[Any]]
 _ROUNDING = 1e-9
-#: Files write probabilities with some digits only.
+#: A tolerance for probabilities that files contain with few digits.
 _WRITTEN = 1e-6
 
 
 def as_list(argument: str, given: str | Sequence[str], width: int | None = None) -> list[str]:
-    """Return columns as a list, as many as there are entries in a row; one at least where that is open."""
-    # numpy's array without dimensions says that it is iterable.
+    """Return columns as a list of `width` columns, or of at least one if `width` is None."""
+    # A NumPy array without dimensions is an instance of Iterable.
     columns: object = given
     if not isinstance(columns, Iterable) or (isinstance(columns, np.ndarray) and columns.ndim == 0):
         raise TypeError(f"{argument} must be a column or a list of columns, got {shown(given)}")
     listed = [given] if isinstance(given, str) else list(given)
     if width is None and not listed:
-        raise ValueError(f"{argument} must be one column at least, got {shown(given)}")
+        raise ValueError(f"{argument} must have at least one column, got {shown(given)}")
     if width is not None and len(listed) != width:
-        raise ValueError(f"{argument} must be {width} column(s), as names are, got {shown(given)}")
+        raise ValueError(f"{argument} must have {width} column(s), as names has, got {shown(given)}")
     return listed
 
 
@@ -37,7 +37,9 @@ def grouped(table: Columns, group: str, position: str | None) -> list[list[int]]
     """Return the rows of each round, in the order of their positions."""
     keys = table.values("round", group)
     if missing := [i for i, key in enumerate(keys, 1) if key is None]:
-        raise ValueError(f"column {group!r} must say which round, got nothing in {rows_in_words(missing)}")
+        raise ValueError(
+            f"column {group!r} must identify the round of each row, but is empty in {rows_in_words(missing)}"
+        )
     rounds: dict[Hashable, list[int]] = {}
     for i, key in enumerate(keys):
         rounds.setdefault(key, []).append(i)
@@ -48,15 +50,15 @@ def grouped(table: Columns, group: str, position: str | None) -> list[list[int]]
         listed = [places[i] for i in rows]
         if None in listed or len(set(listed)) < len(listed):
             raise ValueError(
-                f"column {position!r} must have another number in each row of a round, got {shown(listed)} in"
-                f" {rows_in_words([i + 1 for i in rows])}"
+                f"column {position!r} must have different numbers in the rows of a round, got {shown(listed)}"
+                f" in {rows_in_words([i + 1 for i in rows])}"
             )
         rows.sort(key=lambda i: places[i] or 0.0)
     return list(rounds.values())
 
 
 def entries(rows: list[list[int]], columns: Cells) -> Cells:
-    """Return the cells of each round: those of its rows, or of the columns."""
+    """Return the cells of each round, from its rows and the columns."""
     return [[column[i] for i in row for column in columns] for row in rows]
 
 
@@ -65,18 +67,18 @@ def check_played(played: Cells, rows: list[list[int]]) -> None:
         size = len([name for name in listed if name is not None])
         where = rows_in_words([i + 1 for i in row])
         if size == 0 or None in listed[:size]:
-            raise ValueError(f"names must be those of all entries, got {shown(listed)} in {where}")
+            raise ValueError(f"names must be given for all entries, got {shown(listed)} in {where}")
         if len(set(listed[:size])) < size:
             raise ValueError(f"names of a round must differ from each other, got {shown(listed)} in {where}")
 
 
 def check_ends(argument: str, cells: Cells, played: Cells, rows: list[list[int]]) -> None:
-    """Raise if a cell belongs to no name: what is beyond the end of a list would be lost."""
+    """Raise ``ValueError`` if a cell beyond the end of a list is not empty."""
     for values, listed, row in zip(cells, played, rows, strict=True):
         for value, name in zip(values, listed, strict=True):
             if name is None and value is not None:
                 raise ValueError(
-                    f"{argument} must be empty where there is no name, got {shown(value)} in"
+                    f"{argument} must be empty if there is no name, got {shown(value)} in"
                     f" {rows_in_words([i + 1 for i in row])}"
                 )
 
@@ -90,7 +92,7 @@ def of_rounds(
 
 
 def same(column: str, rows: list[list[int]], values: list[Any]) -> list[Any]:
-    """Return what is of a round, and the same in all its rows."""
+    """Return one value for each round, which must be the same in all its rows."""
     for row in rows:
         if len(row) > 1 and any(values[i] != values[row[0]] for i in row[1:]):
             raise ValueError(
@@ -101,7 +103,7 @@ def same(column: str, rows: list[list[int]], values: list[Any]) -> list[Any]:
 
 
 def chances(cells: Cells | None, i: int, size: int) -> tuple[float, ...] | None:
-    """Return the probabilities of a round, None where one is unknown."""
+    """Return the probabilities of a round, or None if one of them is unknown."""
     if cells is None or None in cells[i][:size]:
         return None
     return tuple(cells[i][:size])
@@ -112,7 +114,7 @@ def check_prefixes(cells: Cells, rows: list[list[int]]) -> None:
         known = [chance for chance in listed if chance is not None]
         if any(later > (1.0 + _ROUNDING) * earlier for earlier, later in pairwise(known)):
             raise ValueError(
-                f"by_prefix must not grow along a list, got {shown(listed)} in"
+                f"by_prefix must not increase along a list, got {shown(listed)} in"
                 f" {rows_in_words([i + 1 for i in row])}"
             )
 
@@ -120,12 +122,12 @@ def check_prefixes(cells: Cells, rows: list[list[int]]) -> None:
 def check_last_prefixes(
     cells: Cells, propensities: list[float | None], played: Cells, rows: list[list[int]]
 ) -> None:
-    """Raise if a round has two probabilities of its whole list, and they differ."""
+    """Raise ``ValueError`` if two probabilities of the whole list of a round differ."""
     for listed, whole, names, row in zip(cells, propensities, played, rows, strict=True):
         last = listed[len([name for name in names if name is not None]) - 1]
         if last is not None and whole is not None and abs(last - whole) > _WRITTEN * max(last, whole):
             raise ValueError(
-                f"propensity must be the last one of by_prefix, got {whole:g} and {last:g} in"
+                f"propensity must equal the last value of by_prefix, got {whole:g} and {last:g} in"
                 f" {rows_in_words([i + 1 for i in row])}"
             )
 
@@ -141,7 +143,7 @@ def contexts(
         raise TypeError(f"features must be a mapping of names to columns, got {shown(features)}")
     listed_of = [as_list("features", columns) for columns in features.values()]
     if len({len(columns) for columns in listed_of}) != 1:
-        raise ValueError(f"features must have as many columns for each arm, got {shown(features)}")
+        raise ValueError(f"features must have the same number of columns for each arm, got {shown(features)}")
     used = {
         column: same(column, rows, table.numbers("features", column, -math.inf, math.inf))
         for columns in listed_of
@@ -149,6 +151,8 @@ def contexts(
     }
     for column, values in used.items():
         if missing := [rows[i][0] + 1 for i, value in enumerate(values) if value is None]:
-            raise ValueError(f"column {column!r} must be numbers, got nothing in {rows_in_words(missing)}")
+            raise ValueError(
+                f"column {column!r} must contain numbers, but is empty in {rows_in_words(missing)}"
+            )
     by_arm = np.array([[used[column] for column in columns] for columns in listed_of])
     return [Context(features=by_arm[:, :, i]) for i in range(len(rows))]

@@ -1,4 +1,4 @@
-"""With which probability a rule chooses each super arm of a round, or the beginning of a list."""
+"""Distributions over super arms, and the probabilities of prefixes and positions that follow from them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from cmab.validation import shown
 
 Played = tuple[Hashable, ...]
 Chances = Mapping[Any, float]
-#: By super arm, for all rounds or from what was known of one.
+#: A mapping of super arms to probabilities, for all rounds or as a function of a round.
 Target = Chances | Callable[[LoggedRound], Chances]
 
 _ROUNDING = 1e-9
 
 
 class Choices:
-    """A distribution over super arms: lists where they are tuples, sets where they are frozensets."""
+    """A distribution over super arms: tuples are lists, frozensets are sets."""
 
     def __init__(self, argument: str, given: Any) -> None:
         if not isinstance(given, Mapping) or not given:
@@ -35,7 +35,7 @@ class Choices:
         self.are_sets = kinds == {frozenset}
         self.chances: dict[Any, float] = {}
         for key, chance in given.items():
-            # numpy's numbers and fractions too
+            # Real includes NumPy's numbers and fractions.
             known = isinstance(chance, Real) and not isinstance(chance, bool)
             if not known or not 0.0 <= float(chance) <= 1.0 + _ROUNDING:
                 raise ValueError(f"probabilities of {argument} must lie in [0, 1], got {shown(chance)}")
@@ -52,7 +52,7 @@ class Choices:
 
     @cached_property
     def by_set(self) -> Choices:
-        """The same without the order."""
+        """The distribution of the sets of names, without their order."""
         sums: defaultdict[frozenset[Hashable], float] = defaultdict(float)
         for key, chance in self.chances.items():
             sums[frozenset(key)] += chance
@@ -60,7 +60,7 @@ class Choices:
 
     @cached_property
     def by_prefix(self) -> dict[Played, float]:
-        """Probability that a list begins so, for all beginnings that it may have."""
+        """The probability of each possible beginning of a list."""
         sums: defaultdict[Played, float] = defaultdict(float)
         for key, chance in self.chances.items():
             for k in range(1, len(key) + 1):
@@ -69,7 +69,7 @@ class Choices:
 
     @cached_property
     def by_position(self) -> dict[tuple[int, Hashable], float]:
-        """Probability that a name stands at a position."""
+        """The probability of each name at each position."""
         sums: defaultdict[tuple[int, Hashable], float] = defaultdict(float)
         for key, chance in self.chances.items():
             for place in enumerate(key):
@@ -78,7 +78,7 @@ class Choices:
 
     @cached_property
     def continued(self) -> dict[Played, list[tuple[Played, float]]]:
-        """For each beginning the beginnings that are longer by one, and their probabilities."""
+        """The beginnings that are one entry longer than each beginning, and their probabilities."""
         longer: defaultdict[Played, list[tuple[Played, float]]] = defaultdict(list)
         for prefix, chance in self.by_prefix.items():
             longer[prefix[:-1]].append((prefix, chance))
@@ -86,7 +86,7 @@ class Choices:
 
 
 def choices_of(argument: str, given: object, rounds: Sequence[LoggedRound]) -> list[Choices]:
-    """Return the distribution of each round; a callable gets the round as it was before the choice."""
+    """Return the distribution of each round; a callable receives the round as it was before the choice."""
     if isinstance(given, Mapping):
         return [Choices(argument, given)] * len(rounds)
     if not callable(given):
@@ -94,8 +94,8 @@ def choices_of(argument: str, given: object, rounds: Sequence[LoggedRound]) -> l
             f"{argument} must be a mapping of super arms to probabilities, or a function of a LoggedRound"
             f" that returns one, got {shown(given)}"
         )
-    # The same mapping is often returned for many rounds. It is kept, lest another one gets its address, with
-    # a copy, lest it was changed since.
+    # Callables often return the same mapping for many rounds. Keep the mapping, so that its id is not reused,
+    # and a copy, to detect changes.
     known: dict[int, tuple[Any, Any, Choices]] = {}
     found = []
     for row in rounds:

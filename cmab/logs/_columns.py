@@ -1,4 +1,4 @@
-"""Columns of a table, whoever wrote it: frames, files, mappings of lists."""
+"""Columns of a table in any supported form: frames, files, or mappings of lists."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ import numpy as np
 
 from cmab.validation import meant, shown
 
-#: Rows that an error names.
+#: The largest number of rows in an error message.
 _MOST = 5
-#: What is longer than these is no number that anybody counts with: a text.
+#: Longer strings of digits are not numbers for computation; they stay strings.
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,299})")
 _NUMBER = re.compile(r"-?((0|[1-9][0-9]{0,299})(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 class Columns:
-    """The columns of a table as lists of plain values, None where there is none.
+    """The columns of a table as lists of Python values, with None for missing values.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Columns:
             self._is_text = not Path(source).name.endswith(".parquet")
             source = _of_file(Path(source))
         if hasattr(source, "collect") and not hasattr(source, "to_dict"):
-            raise TypeError("source must be a frame that is in memory, got a lazy one: collect() it first")
+            raise TypeError("source must be a frame in memory, got a lazy one; call its collect() first")
         names = getattr(source, "column_names", getattr(source, "columns", None))
         if isinstance(source, Mapping):
             names = list(source)
@@ -61,14 +61,14 @@ class Columns:
         self.n_rows = max(lengths.values(), default=0)
 
     def values(self, argument: str, column: object) -> list[Any]:
-        """Return a column that an argument names, or say which are there."""
+        """Return the column that an argument names; otherwise raise an error with a hint."""
         if not isinstance(column, str) or column not in self.names:
-            hint = meant(column, self.names) if isinstance(column, str) else ": names of columns are texts"
+            hint = meant(column, self.names) if isinstance(column, str) else "; names of columns are strings"
             raise ValueError(
                 f"{argument} must be a column, one of {shown(self.names)}, got {shown(column)}{hint}"
             )
         if self.names.count(column) > 1:
-            raise ValueError(f"{argument} must be one column, got {column!r}, which several are called")
+            raise ValueError(f"{argument} must be one column, got {column!r}, the name of several columns")
         if column not in self._read:
             given = self._source[column]
             to_list = next((m for m in ("to_pylist", "to_list", "tolist") if hasattr(given, m)), None)
@@ -78,31 +78,31 @@ class Columns:
         return self._read[column]
 
     def names_of_arms(self, argument: str, column: object) -> list[Hashable]:
-        """Return a column of names, as they are; refused where one cannot be a name."""
-        # A frame of pandas makes floats of whole numbers where one is missing.
+        """Return a column of names without conversion; raise an error if a value cannot be a name."""
+        # pandas converts whole numbers to floats if a value is missing.
         values = [
             int(name) if isinstance(name, float) and name.is_integer() else name
             for name in self.values(argument, column)
         ]
-        refuse(column, "be texts, whole numbers or tuples of these", values, _is_name)
+        refuse(column, "contain strings, whole numbers or tuples of these", values, _is_name)
         return values
 
     def numbers(self, argument: str, column: object, low: float, high: float) -> list[float | None]:
-        """Return a column of finite numbers in an interval, None where there is none."""
+        """Return a column of finite numbers in an interval, with None for missing values."""
         values = self.values(argument, column)
         span = f" in [{low:g}, {high:g}]" if high < math.inf else ""
 
         def is_good(value: object) -> bool:
-            # One text in a file makes texts of the numbers beside it: they are not to blame.
+            # One string in a file turns the numbers in its column into strings; these are valid.
             beside = self._is_text and isinstance(value, str) and bool(_NUMBER.fullmatch(value))
             return beside or _is_in(value, low, high)
 
-        refuse(column, f"be numbers{span}, finite", values, is_good)
+        refuse(column, f"contain finite numbers{span}", values, is_good)
         return [None if value is None else float(value) for value in values]
 
 
 def refuse(column: object, requirement: str, values: list[Any], is_good: Callable[[Any], bool]) -> None:
-    """Raise ``ValueError`` with the rows of a column that are not as they must be; None passes."""
+    """Raise ``ValueError`` with the rows of a column that do not satisfy `is_good`; None always does."""
     bad = [row for row, value in enumerate(values, 1) if value is not None and not is_good(value)]
     if bad:
         first = shown(values[bad[0] - 1])
@@ -110,15 +110,15 @@ def refuse(column: object, requirement: str, values: list[Any], is_good: Callabl
 
 
 def rows_in_words(rows: list[int]) -> str:
-    """Return the numbers of some rows, counted from 1 without the header, as an error names them."""
+    """Return the numbers of some rows as text for an error; rows are counted from 1 without the header."""
     listed = ", ".join(map(str, rows[:_MOST]))
     more = f" and {len(rows) - _MOST} more" if len(rows) > _MOST else ""
     return f"row{'s' * (len(rows) > 1)} {listed}{more}"
 
 
 def _plain(value: Any) -> Any:
-    """Return a cell as a Python value, None for what stands for nothing in frames."""
-    kind = type(value)  # nearly all cells are one of three
+    """Return a cell as a Python value; None for the missing values of any frame."""
+    kind = type(value)  # nearly all cells have one of three types
     if kind is int:
         return value
     if kind is str:
@@ -129,7 +129,7 @@ def _plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, list):
         return tuple(map(_plain, value))
-    # What pandas has for nothing compares with nothing.
+    # The missing values of pandas cannot be compared.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
@@ -142,16 +142,16 @@ def _is_name(name: object) -> bool:
 
 
 def _is_in(value: object, low: float, high: float) -> bool:
-    if not isinstance(value, int | float | Real | Decimal):  # in the order of what is usual
+    if not isinstance(value, int | float | Real | Decimal):  # the most frequent types first
         return False
     try:
         return math.isfinite(value) and low <= float(value) <= high
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # a whole number larger than all floats
         return False
 
 
 def _of_file(path: Path) -> Any:
-    """Return the columns of a file by its ending."""
+    """Return the columns of a file; its ending determines the format."""
     if path.name.endswith((".csv", ".csv.gz")):
         return _of_csv(path)
     if not path.name.endswith(".parquet"):
@@ -165,13 +165,13 @@ def _of_file(path: Path) -> Any:
             return found.read_parquet(path) if package == "polars" else found.read_table(path)
         except OSError:
             raise
-        except Exception as error:  # either package has its own
+        except Exception as error:  # each package has its own error classes
             raise ValueError(f"source must be a Parquet file, got {path.name}: {error}") from error
-    raise ImportError("reading Parquet needs polars or pyarrow: pip install polars; CSV files need neither")
+    raise ImportError("reading Parquet needs polars or pyarrow: pip install polars. CSV files need neither")
 
 
 def _of_csv(path: Path) -> dict[str, list[Any]]:
-    """Return the columns of a CSV file; numbers are those of which all cells of a column are."""
+    """Return the columns of a CSV file; a column has numbers if all its cells are numbers."""
     raw = path.read_bytes()
     try:
         text = (gzip.decompress(raw) if path.name.endswith(".gz") else raw).decode("utf-8-sig")
@@ -189,7 +189,7 @@ def _of_csv(path: Path) -> dict[str, list[Any]]:
 
 
 def _typed(cells: list[str]) -> list[Any]:
-    """Return cells as whole numbers or numbers if all are written as such: an identifier 007 stays a text."""
+    """Return cells as integers or floats if all are written as such; an identifier 007 stays a string."""
     for kind, form in ((int, _WHOLE), (float, _NUMBER)):
         if all(form.fullmatch(cell) for cell in cells if cell):
             return [kind(cell) if cell else None for cell in cells]

@@ -1,4 +1,4 @@
-"""Importance weights of logged rounds, and refusals where the log cannot say."""
+"""Importance weights of logged rounds, and errors for logs that cannot give them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cmab.logs._choices import Choices
 from cmab.logs._rewards import in_words
 from cmab.validation import shown
 
-#: Standard errors that probabilities may be off before they are taken to be wrong.
+#: The number of standard errors from which probabilities count as wrong.
 TOO_FAR = 5.0
 
 _COLUMN = {"set": "propensity", "position": "by_position", "prefix": "by_prefix"}
@@ -22,20 +22,20 @@ _COLUMN = {"set": "propensity", "position": "by_position", "prefix": "by_prefix"
 def weights_of(
     kind: str, rounds: list[LoggedRound], targets: list[Choices], loggers: list[Choices] | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how many times as probable what was played is under the target: of sets, entries or prefixes.
+    """Return the ratios of the target's to the log's probabilities of the logged sets, entries or prefixes.
 
     Returns
     -------
     weights, chances : FloatArray, shape (n, 1) or (n, k)
-        The second ones are the probabilities of what was played, by the log.
+        The ratios, and the probabilities of the logged choices under the logging policy.
 
     Raises
     ------
     ValueError
-        If a probability of the log is missing or 0, or the target may play what the log cannot.
+        If a logging probability is missing or 0, or the target may play a choice that the log cannot contain.
     """
     if kind != "set" and any(choices.are_sets for choices in [*targets, *(loggers or [])]):
-        raise ValueError("target and logging must be of tuples for an estimate by position, got frozensets")
+        raise ValueError("target and logging must have tuples for an estimate by position, got frozensets")
     if kind == "set" and any(choices.are_sets for choices in [*targets, *(loggers or [])]):
         targets = [choices.by_set for choices in targets]
         loggers = loggers and [choices.by_set for choices in loggers]
@@ -54,7 +54,7 @@ def weights_of(
     if bad:
         where = f"{_COLUMN[kind]} of the log" if loggers is None else "logging"
         raise ValueError(
-            f"{where} must give what was played a probability above 0, got none in {in_words(bad)}"
+            f"{where} must give the logged choices probabilities above 0, but does not in {in_words(bad)}"
         )
     chances = np.array(had, dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -71,7 +71,7 @@ def _chances(kind: str, row: LoggedRound, choices: Choices) -> list[float]:
 
 
 def _logged(kind: str, row: LoggedRound) -> list[float] | None:
-    """Return what the log says of the probabilities; of a list of one entry they are all the same."""
+    """Return the probabilities in the log; for a list of one entry, the kinds of probability are equal."""
     given: Any = {"set": row.propensity, "position": row.by_position, "prefix": row.by_prefix}[kind]
     if given is None and len(row.names) == 1:
         given = row.propensity
@@ -81,7 +81,7 @@ def _logged(kind: str, row: LoggedRound) -> list[float] | None:
 
 
 def largest_weights(kind: str, targets: list[Choices], loggers: list[Choices]) -> FloatArray:
-    """Return by position the largest weight that could have been in any of the rounds."""
+    """Return, by position, the largest weight that is possible in any of the rounds."""
     found: dict[int, float] = {}
     for target, logger in {(id(a), id(b)): (a, b) for a, b in zip(targets, loggers, strict=True)}.values():
         if kind == "set" and (target.are_sets or logger.are_sets):
@@ -102,7 +102,7 @@ def _support(kind: str, choices: Choices) -> Mapping[Any, float]:
 def _refuse_impossible(
     kind: str, rounds: list[LoggedRound], targets: list[Choices], loggers: list[Choices]
 ) -> None:
-    """Raise if the target may play in a round what the logging rule cannot."""
+    """Raise ``ValueError`` if the target may play a choice that the logging policy cannot."""
     checked = set()
     for row, target, logger in zip(rounds, targets, loggers, strict=True):
         if (id(target), id(logger)) in checked:
@@ -111,13 +111,13 @@ def _refuse_impossible(
         if gone := set(_support(kind, target)) - set(_support(kind, logger)):
             first = next(iter(sorted(gone, key=repr)))
             raise ValueError(
-                f"target must play only what logging may, got {shown(first)}"
-                f"{f' and {len(gone) - 1} more' * (len(gone) > 1)} besides in {in_words([row.number])}"
+                f"target must play only super arms that logging may, got also {shown(first)}"
+                f"{f' and {len(gone) - 1} more' * (len(gone) > 1)} in {in_words([row.number])}"
             )
 
 
 def _refuse_unseen(kind: str, rounds: list[LoggedRound], targets: list[Choices]) -> None:
-    """Raise if the target plays names that no round shows, of which the log has nothing to say."""
+    """Raise ``ValueError`` if the target plays names that no round shows."""
     different = {id(choices): choices for choices in targets}.values()
     if kind == "set":
         seen: set[Any] = {name for row in rounds for name in row.names}
@@ -130,27 +130,28 @@ def _refuse_unseen(kind: str, rounds: list[LoggedRound], targets: list[Choices])
     if gone := sorted(wanted - seen, key=repr):
         names = [place if kind == "set" else place[1] for place in gone]
         raise ValueError(
-            f"target must play only what the log shows, got {shown(names)}, which stand {where};"
-            " logging says what it could have played"
+            f"target must play only names that the log shows, got {shown(names)}, which are {where};"
+            " pass the probabilities of the logging policy as logging"
         )
 
 
 def z_of_mean(weights: FloatArray) -> FloatArray:
-    """Return by column how many standard errors the mean weight is from 1, which is its expectation.
+    """Return for each column the difference of the mean weight from 1, its expectation, in standard errors.
 
-    The variance is taken about 1, not about the mean: were the propensities right, it would be as good, and
-    it is not 0 where all weights are equal. Above 1 it is the mean of ``w**2 - 1``, which has the same
-    expectation and is larger: weights that are all a little above 1 may be right, if something rare was
-    not played. The size is at most the square root of the number of rounds.
+    The variance is taken about 1, not about the mean. If the propensities are correct, this estimate is
+    equally good, and it is not 0 if all weights are equal. If the mean is above 1, the variance is the mean
+    of ``w**2 - 1``, which has the same expectation and is larger: weights that are all a little above 1 can
+    be correct if a rare choice was not played. The absolute value of the result is at most the square root of
+    the number of rounds.
     """
     gaps = weights - 1.0
     gaps[np.abs(gaps) < 1e-12] = 0.0
-    unit = np.abs(gaps).max(axis=0).clip(min=1.0)  # the ratio does not change, and squares stay finite
+    unit = np.abs(gaps).max(axis=0).clip(min=1.0)  # scaling keeps the ratio, and squares stay finite
     return _z(gaps / unit, 0, unit)
 
 
 def _z(gaps: FloatArray, others: int, unit: FloatArray | float) -> FloatArray:
-    """Return z of gaps to 1 in the given unit, with others of -1 beside them that are not listed."""
+    """Return z for gaps to 1 in a given unit; `others` is the number of further gaps of -1."""
     total = gaps.sum(axis=0) - others / unit
     # w**2 - 1 = (w - 1)**2 + 2 (w - 1)
     squares = (gaps**2).sum(axis=0) + others / unit / unit + 2.0 * np.maximum(total, 0.0) / unit
@@ -159,12 +160,12 @@ def _z(gaps: FloatArray, others: int, unit: FloatArray | float) -> FloatArray:
 
 
 def refuse_improbable(kind: str, rounds: list[LoggedRound], chances: FloatArray) -> None:
-    """Raise if something was played much more often than its probabilities say.
+    """Raise ``ValueError`` if a choice was played much more often than its probabilities predict.
 
-    For any choice, 1 if it is played and 0 else, over its probability, has the expectation 1 at most: a
-    column that is wrong for some choices shows here, where the mean weight of a target may miss it. Of right
-    probabilities that are the same in each round, 5 standard errors are exceeded with probability 3e-7 at
-    most, as computed for up to 10**5 rounds.
+    For any choice, the indicator that it is played, divided by its probability, has an expectation of at most
+    1. So this test detects a column that is wrong for some choices, even if the mean weight of the target
+    does not. If the probabilities are correct and the same in each round, 5 standard errors are exceeded with
+    probability at most 3e-7, as computed for up to 1e5 rounds.
     """
     n = len(rounds)
     played: dict[Hashable, list[float]] = {}
@@ -173,13 +174,13 @@ def refuse_improbable(kind: str, rounds: list[LoggedRound], chances: FloatArray)
             keys = {"set": row.names, "position": (k, row.names[k]), "prefix": row.names[: k + 1]}
             played.setdefault(keys[kind], []).append(chance)
     for key, found in played.items():
-        # Of 1/p where it was played and of 0 elsewhere, in units of the largest 1/p.
+        # The indicator over p is 1/p in rounds that played the choice and 0 elsewhere. Unit: the largest 1/p.
         inverses = 1.0 / np.maximum(found, 1e-300)
         unit = float(inverses.max())
         z = float(_z((inverses - 1.0) / unit, n - len(found), unit))
         if z > TOO_FAR:
             name = key[1] if kind == "position" and isinstance(key, tuple) else key
             raise ValueError(
-                f"probabilities of the log must be those of what was played, got {shown(name)} played"
-                f" {len(found)} times, {z:.3g} standard errors more than they say"
+                f"probabilities of the log must agree with its choices, got {shown(name)} played"
+                f" {len(found)} times, {z:.3g} standard errors more often than they predict"
             )

@@ -1,4 +1,4 @@
-"""What another rule would have earned: estimates from a log, with their intervals."""
+"""Off-policy evaluation: estimates of the reward of a policy from the log of another policy."""
 
 from __future__ import annotations
 
@@ -26,30 +26,32 @@ _KINDS = {"ips": "set", "dr": "set", "iips": "position", "rips": "prefix", "casc
 
 @dataclass(frozen=True, eq=False)
 class OffPolicyEstimate:
-    """An estimate of what a rule earns in a round, from the log of another one.
+    """An estimate of the expected reward of a policy in one round, from the log of another policy.
 
     Attributes
     ----------
     value : float
-        The estimate of the expected reward of a round.
+        The estimate of the expected reward in one round.
     interval : tuple of float
-        Student's interval for it. It rests on the central limit theorem, and is too narrow where a few rounds
-        have most of the weight. It is nan where rounds do not differ, as in a log without a click: they say
-        nothing of how far off the value may be. With a `reward_range` it is one that holds for any number of
-        rounds; the value may then lie outside, where it is beyond what can be earned.
+        A confidence interval for the expected reward. By default it is Student's interval, which relies on
+        the central limit theorem and is too narrow if a few rounds have most of the weight. It is nan if all
+        rounds have the same weighted reward, as in a log without a click, because such rounds do not show the
+        error of the estimate. If `reward_range` is given, the interval is valid for any number of rounds. The
+        value can then be outside the interval if it is outside the possible range of rewards.
     level : float
-        Its confidence.
+        The confidence level of the interval.
     method : str
-        How it was estimated.
+        The method of estimation.
     rounds : int
-        Rounds of the log that were used.
+        The number of rounds of the log that were used.
     effective_size : float
-        How many rounds of the rule itself would say as much: ``(sum w)**2 / sum w**2`` of the weights, at the
-        position where it is smallest; of a replay, the rounds that were matched.
+        The number of rounds, played by the target policy itself, that would be equally informative: ``(sum
+        w)**2 / sum w**2`` for the weights w, at the position where it is smallest. For a replay, the number
+        of matched rounds.
     weight_mean : float
-        Mean of the weights, at the position where it is furthest from 1, its expectation.
+        The mean of the weights, at the position where it is furthest from its expectation, 1.
     weight_z : float
-        By how many standard errors it is away from 1.
+        The difference between `weight_mean` and 1, in standard errors.
 
     Examples
     --------
@@ -88,46 +90,54 @@ def off_policy_value(
     level: float = 0.95,
     reward_range: tuple[float, float] | None = None,
 ) -> OffPolicyEstimate:
-    """Return what a rule would earn in a round, by weighting the rounds of a log.
+    """Estimate the expected reward of a target policy in one round by reweighting the rounds of a log.
 
-    With w the ratio of the rule's probability of what was played to the log's, the estimate is the mean of
+    The weight w of a logged choice is its probability under the target policy, divided by its probability
+    under the policy that made the log. The estimate is the mean over the rounds of a term:
 
-    - ``"ips"``: w r, with w of the whole super arm and r its reward. It assumes nothing of rewards;
-    - ``"iips"``: the sum over positions of w r, with w of the entry at the position. It assumes that
-      an entry earns the same whatever stands at other positions;
-    - ``"rips"``: the same with w of the list up to the position. It assumes a cascade: an entry earns the
-      same whatever stands below it;
-    - ``"dr"``: ``E[q] + w (r - q)``, with q what `model` expects of a super arm, E over the rule. It is as
-      ``"ips"`` whatever the model is, with a smaller variance if it is good;
-    - ``"cascade_dr"``: the same by prefixes, under the assumption of ``"rips"``.
+    - ``"ips"``: the term is w r. Here w is the weight of the whole super arm and r its reward. This method
+      makes no assumption about rewards.
+    - ``"iips"``: the term is the sum of w r over the positions. Here w is the weight of the entry at the
+      position and r its outcome. This method assumes that the outcome of an entry does not depend on the
+      entries at other positions.
+    - ``"rips"``: as ``"iips"``, but w is the weight of the list up to the position. This method assumes a
+      cascade: the outcome of an entry does not depend on the entries below it.
+    - ``"dr"``: the term is ``E[q] + w (r - q)``. Here q is the reward of a super arm that `model` predicts,
+    and
+      E is the expectation under the target policy. This method makes the same assumptions as ``"ips"`` for
+      any model, and has a smaller variance if the model is good.
+    - ``"cascade_dr"``: as ``"dr"``, but by prefixes of the list, under the assumption of ``"rips"``.
 
-    Each is unbiased under its assumption, if the probabilities are right, and `model` was not fitted to the
-    same rounds. Only told rounds count. For policies that learn, see `replay_value`.
+    Each estimate is unbiased under its assumption if the probabilities are correct and `model` was not fitted
+    to the same rounds. Only reported rounds are used. For policies that learn, see `replay_value`.
 
     Parameters
     ----------
     log : Log
-        The rounds; its `propensity`, `by_position` or `by_prefix` are the log's probabilities.
+        The logged rounds. Their `propensity`, `by_position` or `by_prefix` are the logging probabilities.
     target : mapping or callable
-        The rule: a probability for each super arm, in all rounds or from a `LoggedRound` that holds what was
-        known before the choice. Tuples of names are lists; frozensets are sets, whose order does not matter.
+        The target policy: a mapping of super arms to probabilities for all rounds, or a function that returns
+        such a mapping for a `LoggedRound` with the properties known before the choice. A super arm is a tuple
+        of names (a list) or a frozenset of names (a set, without order).
     method : {"ips", "iips", "rips", "dr", "cascade_dr"}
-        The estimate.
+        The method of estimation.
     logging : mapping or callable, optional
-        The rule that played, as `target`; its probabilities take the place of the log's.
+        The policy that made the log, in the form of `target`. Its probabilities replace those in the log.
     model : callable, optional
-        ``model(round, names)`` is the reward that is expected of a super arm; for ``"cascade_dr"`` the
-        outcomes from the last of these positions on, if the rule goes on from there.
+        A function ``model(round, names)``. For ``"dr"``, it returns the expected reward of a super arm. For
+        ``"cascade_dr"``, `names` is the beginning of a list, and the function returns the expected sum of the
+        outcomes from the last of these positions on, if the target policy chooses the rest of the list.
     self_normalised : bool
-        Whether to divide by the sum of the weights instead of their number: a small bias, and less variance.
+        Whether to divide by the sum of the weights instead of the number of rounds. This adds a small bias
+        and reduces the variance.
     level : float
-        Confidence of the interval, in (0, 1).
+        The confidence level of the interval, in (0, 1).
     reward_range : (float, float), optional
-        The smallest and the largest reward that a round can have, for ``"ips"``, or the outcome of an entry,
-        for ``"iips"`` and ``"rips"``. If it is given, the interval holds with its level for any number of
-        rounds, and is wider than Student's. With `logging`, which says how large weights can be, it is far
-        shorter where rewards are rare; if that is a function of the round, it then is for the mean over the
-        rounds that came.
+        For ``"ips"``, the smallest and the largest possible reward of a round. For ``"iips"`` and ``"rips"``,
+        the smallest and the largest possible outcome of an entry. If it is given, the interval is valid for
+        any number of rounds, and is wider than Student's interval. If `logging` is given as well, it bounds
+        the weights, and the interval is far shorter if rewards are rare. If `logging` is a function, this
+        shorter interval is for the mean over the rounds in the log.
 
     Returns
     -------
@@ -136,13 +146,14 @@ def off_policy_value(
     Raises
     ------
     ValueError
-        If a round has no probability above 0, or no reward; the rule plays what the log does not show, or
-        `logging` cannot play; lists are not equally long, or rewards not the sums of outcomes, for an
-        estimate by position; or the mean weight is more than 5 standard errors away from 1: the
-        probabilities are wrong, or the log is too small for this rule. With a `reward_range`, if a reward is
-        outside of it, the method is another one or `self_normalised`, or no value is in the interval.
+        If a round has no reward or no probability above 0; if the target policy plays a choice that the log
+        does not show, or that `logging` cannot play; for estimates by position, if lists differ in length or
+        rewards are not the sums of the outcomes; or if the mean weight is more than 5 standard errors away
+        from 1, because the probabilities are wrong or the log is too small for this target. With a
+        `reward_range`, if a reward is outside this range, the method is ``"dr"`` or ``"cascade_dr"``,
+        `self_normalised` is true, or the interval is empty.
     TypeError
-        If `log` is no `Log`, or `target` neither mapping nor callable.
+        If `log` is not a `Log`, or `target` is neither a mapping nor callable.
 
     Examples
     --------
@@ -168,7 +179,7 @@ def off_policy_value(
     check_flag("self_normalised", self_normalised)
     level = real("level", level, 0.0, 1.0, inside=True)
     if ("dr" in method) != (model is not None):
-        raise ValueError(f"model must be given for 'dr' and 'cascade_dr' alone, got {shown(model)}")
+        raise ValueError(f"model must be given for 'dr' and 'cascade_dr' only, got {shown(model)}")
     if model is not None and not callable(model):
         raise TypeError(f"model must be a function of a LoggedRound and names, got {shown(model)}")
     if reward_range is not None:
@@ -200,7 +211,7 @@ def off_policy_value(
 def estimate(
     method: str, weights: FloatArray, parts: FloatArray, level: float, *, self_normalised: bool = False
 ) -> OffPolicyEstimate:
-    """Return the mean over rounds of sums of weighted parts, refused where the weights cannot be right."""
+    """Return the mean over rounds of the sums of weighted parts, after a validation of the weights."""
     from scipy.special import stdtrit
 
     n = len(weights)
@@ -211,25 +222,25 @@ def estimate(
                 f" to {np.abs(parts).max():.3g}"
             )
     if not weights.any(axis=0).all():
-        raise ValueError("weights must not all be 0, got a target that no round of the log agrees with")
+        raise ValueError("weights must not all be 0, got a target that agrees with no round of the log")
     means, far = weights.mean(axis=0), z_of_mean(weights)
     worst = int(np.abs(far).argmax())
     if abs(far[worst]) > TOO_FAR:
         raise ValueError(
-            f"weights must have mean 1, got {means[worst]:.4g}, {abs(far[worst]):.3g} standard errors away:"
+            f"weights must have mean 1, got {means[worst]:.4g}, {abs(far[worst]):.3g} standard errors away;"
             " the probabilities of the log are wrong, or it is too small for this target"
         )
     if self_normalised:
         ratios = (weights * parts).mean(axis=0) / means
-        # The first order of the ratios' errors (delta method).
+        # First-order (delta method) approximation of the errors of the ratios.
         terms = ratios.sum() + (weights * (parts - ratios) / means).sum(axis=1)
     else:
         terms = (weights * parts).sum(axis=1)
     value = float(terms.mean())
-    # Of size 1 before they are squared, which is 0 of what is tiny, and infinite of what is huge.
+    # Scale the terms to size 1, because squares of tiny numbers underflow and those of huge ones overflow.
     scale = float(np.abs(terms).max()) or 1.0
     spread = float((terms / scale).std(ddof=1))
-    # What is left of equal terms is rounding.
+    # A smaller spread is the rounding of equal terms.
     error = scale * spread / math.sqrt(n) if spread > 1e-12 else math.nan
     half = float(stdtrit(n - 1, (1 + level) / 2)) * error
     relative = weights / weights.max(axis=0)
@@ -249,7 +260,7 @@ def estimate(
 def _modelled(
     kind: str, model: Model, rounds: list[LoggedRound], targets: list[Choices]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what the model expects of what was played, and of what the target plays instead."""
+    """Return the model's predictions for the logged choices, and their means under the target policy."""
 
     def asked(known: LoggedRound, names: Played) -> float:
         answer: Any = model(known, names)
@@ -268,7 +279,7 @@ def _modelled(
             continue
         prefixes = [names[:k] for k in range(len(names) + 1)]
         expected.append([asked(known, prefix) for prefix in prefixes[1:]])
-        # Kiyohara et al. (2022): the mean over the target's next entries, after the entries above.
+        # Kiyohara et al. (2022): the mean over the target's next entry, given the entries before it.
         base.append([_next(asked, known, choices, prefix) for prefix in prefixes[:-1]])
     found: tuple[Any, Any] = np.array(expected), np.array(base)
     if not (np.isfinite(found[0]).all() and np.isfinite(found[1]).all()):

@@ -1,4 +1,4 @@
-"""CLCB: the super arm whose worth is certain to be high, from what was logged."""
+"""CLCB: a super arm with a high lower confidence bound on its reward, from a log."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ from cmab.seeding import Seed
 from cmab.statistics import ArmStatistics
 from cmab.validation import interval, real, shown
 
-# How far above the worst end of the support bounds are told apart that are cut there.
+# The largest distance, relative to the support, that keeps cut bounds in order above the worst end.
 _APART = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class OfflineChoice:
-    """What `clcb` recommends.
+    """The recommendation of `clcb`.
 
     Attributes
     ----------
     super_arm : IntArray, shape (size,)
-        The oracle's answer to the bounds, where those that are cut at the worst end keep their order.
+        The super arm that the oracle returns for the bounds. Bounds that are cut at the worst end keep their
+        order.
     bounds : FloatArray, shape (n_arms,)
-        Lower bounds on all means (upper ones, for costs), which hold together with probability ``1 - delta``.
+        The lower confidence bounds of all means (for costs, the upper bounds). All of them hold together with
+        probability at least ``1 - delta``.
     reward_bound : float
-        The expected reward of the super arm is at least this (its cost at most) with probability
-        ``1 - delta``; nan for oracles whose rewards are not monotone. Where the oracle simulates rewards, as
-        the spread in large networks, it is a mean of simulations, which may be above that.
+        A lower bound on the expected reward of the super arm (for costs, an upper bound), which holds with
+        probability at least ``1 - delta``. It is nan for oracles whose rewards are not monotone. If the
+        oracle simulates rewards, as for the spread in large networks, this number is a mean of simulations
+        and may be above the bound.
     delta : float
-        The error probability.
+        The error probability of the bounds.
 
     Examples
     --------
@@ -63,33 +66,35 @@ def clcb(
     support: tuple[float, float] = (0.0, 1.0),
     rng: Seed = 0,
 ) -> OfflineChoice:
-    """Return the super arm that is best if all means are as bad as a log allows.
+    """Return the best super arm under pessimistic estimates of the means from a log.
 
-    After the last round there is nothing to explore for: an arm that was seen seldom may be worse than it
-    looks. Where all arms were seen about as often, plain means (`Greedy`) choose as well or better, once
-    there is some evidence on each.
+    After the last round there is no reason to explore, and an arm with few outcomes may be worse than its
+    mean suggests. If all arms were observed about equally often, the plain means (`Greedy`) choose equally
+    well or better, once there is some evidence on each arm.
 
-    The oracle is given ``mean - (high - low) sqrt(ln(4 m n / delta) / 2 T)``, cut at the worst end of
-    `support`, which is also what arms without outcomes get; T counts the outcomes of an arm, n the rounds.
-    What is cut keeps its order, within a millionth of the support. For costs it is the mirror image. Outcomes
-    of an arm must be independent of which rounds showed them, as in semi-bandits and cascades; what was
-    played may have depended on everything before.
+    The oracle receives the lower bounds ``mean - (high - low) sqrt(ln(4 m n / delta) / 2 T)`` of the m arms,
+    cut at the worst end of `support`. Here T is the number of outcomes of an arm and n the number of rounds.
+    Arms without outcomes get the worst end. Bounds that are cut keep their order, within a millionth of the
+    support. For costs, the oracle receives the corresponding upper bounds. The outcomes of an arm must be
+    independent of the choice of the rounds that showed them, as in semi-bandits and cascades. The choice of a
+    super arm may depend on all earlier rounds.
 
-    The bounds hold together with probability at least ``1 - delta``: by Hoeffding's inequality one of the m n
-    means of the first T outcomes of an arm fails with probability ``delta / 2 m n`` at most, on either side.
+    The bounds hold together with probability at least ``1 - delta``: by Hoeffding's inequality, each of the
+    m n means of the first T outcomes of an arm fails on either side with probability at most
+    ``delta / 2 m n``.
 
     Parameters
     ----------
     oracle : Oracle
-        The family of super arms.
+        The oracle that chooses the super arm.
     statistics : ArmStatistics
-        What was seen, for instance `Log.statistics`, or the state of a session.
+        The statistics of the arms, for example from `Log.statistics` or the state of a session.
     delta : float
-        Error probability, in (0, 1).
+        The error probability, in (0, 1).
     support : tuple of float
-        Interval of the outcomes.
+        The interval of the outcomes.
     rng : int, numpy.random.Generator or None
-        Randomness of the oracle.
+        The seed of the oracle's randomness.
 
     Returns
     -------
@@ -98,12 +103,12 @@ def clcb(
     Raises
     ------
     ValueError
-        If a parameter is out of its range, the statistics are of another number of arms, or a mean lies
-        outside `support`.
+        If a parameter is outside its range, the statistics have another number of arms, or a mean is outside
+        `support`.
 
     Examples
     --------
-    An arm that succeeded in its only round is not taken for the best one:
+    CLCB does not prefer an arm that succeeded in its only round:
 
     >>> from cmab import ArmStatistics, Feedback, clcb
     >>> from oracles import TopK
@@ -130,7 +135,7 @@ def clcb(
     slack = 1e-9 * width
     if ((means[is_seen] < low - slack) | (means[is_seen] > high + slack)).any():
         raise ValueError(f"means must lie in support {support}, got {shown(means[is_seen].tolist())}")
-    # A round shows an arm once; batches of exploration show it more often.
+    # A round shows an arm at most once, but batches of exploration can show it several times.
     n = max(statistics.rounds, int(counts.max(initial=1)), 1)
     with np.errstate(divide="ignore"):
         # Liu et al. (2025), Algorithm 1, line 4.
@@ -138,8 +143,9 @@ def clcb(
     worst, sign = (low if oracle.sense == "max" else high), oracle.sign
     uncut = np.where(is_seen, means, worst) - sign * radii
     bounds = np.clip(uncut, low, high)
-    # The paper does not cut. Cut bounds would tie, so that a small log decides nothing: a millionth of the
-    # support keeps the order of the uncut ones, and arms never seen (exp(-inf) = 0) stay at the worst end.
+    # The paper does not cut the bounds. Cut bounds would tie, so that a small log would decide nothing. A
+    # millionth of the support keeps the order of the uncut bounds. Arms without outcomes (exp(-inf) = 0) stay
+    # at the worst end.
     depths = np.maximum(sign * (worst - uncut), 0.0) / width
     told = worst + sign * np.maximum(sign * (bounds - worst), _APART * width * np.exp(-depths))
     return recommended(oracle, told, bounds, delta, rng)
@@ -148,7 +154,7 @@ def clcb(
 def recommended(
     oracle: Oracle, told: FloatArray, bounds: FloatArray, delta: float, rng: Seed
 ) -> OfflineChoice:
-    """Return the oracle's answer to the means that it is `told`, and what it is worth on the `bounds`."""
+    """Return the oracle's answer to the means `told`, and its reward under the `bounds`."""
     chosen = oracle.check_super_arm(oracle.solve(told, generator(None, rng, ())))
     certain = oracle.expected_reward(chosen, bounds) if oracle.is_monotone else math.nan
     return OfflineChoice(chosen, bounds, float(certain), float(delta))

@@ -1,4 +1,4 @@
-"""Logs in the format of the Open Bandit data."""
+"""Logs in the format of the Open Bandit data set."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _USER = "user_feature_"
 
 
 def read_open_bandit(source: Source) -> Log:
-    """Return a log in the format of the Open Bandit data: one item at one of three positions is a round.
+    """Return a log from a table in the format of the Open Bandit data: a round is one item at one position.
 
-    Its columns are ``item_id``, ``position``, ``click``, ``propensity_score`` (the probability of the item at
-    this position), ``timestamp``, ``user_feature_0`` and so on (texts), and for each item
-    ``user-item_affinity_0`` and so on. The position and the features of the user become
-    `LoggedRound.facts`, the affinities `Context.features` of shape (n_items, 1). Items are called by their
-    numbers. Times without a zone are taken for UTC.
+    The columns are ``item_id``, ``position`` (one of three), ``click``, ``propensity_score`` (the probability
+    of the item at this position), ``timestamp``, ``user_feature_0`` and so on (strings), and
+    ``user-item_affinity_0`` and so on, one for each item. The position and the features of the user become
+    `LoggedRound.facts`. The affinities become `Context.features` of shape (n_items, 1). The names of items
+    are their numbers. Times without a time zone are in UTC.
 
-    The positions of one visit cannot be put together again, so that a value by this log is that of one
-    impression; `off_policy_value` with ``"ips"`` is then the estimate by position.
+    The data do not show which positions belong to one visit. A value from this log is therefore the value of
+    one impression, and `off_policy_value` with ``"ips"`` is the estimate by position.
 
     Parameters
     ----------
     source : frame, mapping or path
-        As `read_log` takes it.
+        The table, in a form that `read_log` accepts.
 
     Returns
     -------
@@ -39,9 +39,9 @@ def read_open_bandit(source: Source) -> Log:
     Raises
     ------
     ValueError
-        If a column is missing, or a cell is not what it must be; the error names the rows.
+        If a column is missing, or a cell has an invalid value. The message names the rows.
     TypeError
-        If `source` is no table.
+        If `source` is not a table.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def read_open_bandit(source: Source) -> Log:
         return log
     values = table.values("timestamp", "timestamp")
     refuse(
-        "timestamp", "be times, or texts of them in ISO 8601", values, lambda value: _time(value) is not None
+        "timestamp", "contain times, or strings in ISO 8601", values, lambda value: _time(value) is not None
     )
     times = [_time(value) for value in values]
     rounds = [replace(row, asked=at, told=at) for row, at in zip(log, times, strict=True)]
@@ -79,7 +79,7 @@ def read_open_bandit(source: Source) -> Log:
 
 
 def _numbered(table: Columns, beginning: str) -> list[str]:
-    """Return the columns ``beginning0``, ``beginning1`` and so on, by their numbers."""
+    """Return the columns ``beginning0``, ``beginning1`` and so on, in the order of their numbers."""
     numbers = [
         name.removeprefix(beginning) for name in table.names if re.fullmatch(beginning + "[0-9]+", name)
     ]
@@ -87,7 +87,7 @@ def _numbered(table: Columns, beginning: str) -> list[str]:
 
 
 def _time(value: Any) -> datetime | None:
-    """Return a time in UTC, which it is taken to be where no zone is written; None if it is none."""
+    """Return a time in UTC, also for a time without a zone; None if the value is not a time."""
     try:
         at = datetime.fromisoformat(value) if isinstance(value, str) else value
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a policy would have earned while it learned: replay of the rounds on which it agrees with the log."""
+"""Replay: the reward of a policy while it learns, from the rounds in which it agrees with a log."""
 
 from __future__ import annotations
 
@@ -26,39 +26,41 @@ from cmab.validation import real, shown
 def replay_value(
     log: Log, target: Policy[Any] | Target, *, rng: Seed = 0, level: float = 0.95
 ) -> OffPolicyEstimate:
-    """Return what a policy earns in a round while it learns, by the rounds on which it agrees with the log.
+    """Estimate the reward of a policy while it learns, from the rounds in which it agrees with the log.
 
-    It is asked in each round what it would play. If that is what was played, it is told the outcomes, and the
-    round counts; else the round is passed over, and nothing is learned. Where all super arms were equally
-    probable in all rounds, whatever the rounds before, the rounds that count are as those of a campaign of
-    its own (Li et al., Theorem 1): the value is the mean reward of its first `effective_size` rounds. A rule
-    that learns earns less in these than later.
+    In each round the policy chooses a super arm. If it is the logged one, the policy receives the outcomes,
+    and the round counts. Otherwise the round is skipped, and the policy learns nothing from it. If the log
+    chose all super arms with the same probability in every round, independently of earlier rounds, the rounds
+    that count have the same distribution as those of a campaign of the policy itself (Li et al., Theorem 1).
+    The value is the mean reward of the first `effective_size` rounds of such a campaign. A policy that learns
+    earns less in these rounds than later.
 
     Parameters
     ----------
     log : Log
-        Rounds of a rule that played all super arms with one probability, which stands in `propensity`.
+        Rounds of a policy that played all super arms with the same probability, which is their `propensity`.
     target : Policy, mapping or callable
-        The policy, whose oracle's names are those of the log; or probabilities, as `off_policy_value` takes
-        them, from which a super arm is drawn in each round. Super arms agree as sets where rewards are sums
-        (`Oracle.is_linear`), and as lists with other oracles.
+        The policy; the names of its oracle must be those of the log. Or probabilities in the form of
+        `off_policy_value`, from which a super arm is drawn in each round. Super arms are compared as sets if
+        rewards are sums (`Oracle.is_linear`), and as lists for other oracles.
     rng : int, numpy.random.Generator or None
-        Randomness of the policy and of the draws.
+        The seed of the policy's randomness, or of the draws.
     level : float
-        Confidence of the interval, in (0, 1); Student's, for rounds of one distribution.
+        The confidence level of the interval, in (0, 1). It is Student's interval for rounds of one
+        distribution.
 
     Returns
     -------
     OffPolicyEstimate
-        Its weights are the agreements over the propensity.
+        The estimate. Its weights are the agreements (0 or 1) divided by the propensity.
 
     Raises
     ------
     ValueError
-        If propensities are missing, or not all the same; fewer than two rounds agree; or far more or fewer
-        than the propensity lets expect (5 standard errors).
+        If propensities are missing or differ; if fewer than two rounds agree; or if the number of agreements
+        is more than 5 standard errors away from the number that the propensity predicts.
     TypeError
-        If an argument is of another kind.
+        If an argument has a wrong type.
 
     Examples
     --------
@@ -89,7 +91,7 @@ def replay_value(
     else:
         agreed = _drawn(choices_of("target", target, rounds), rounds, rng)
     if agreed.sum() < 2:
-        raise ValueError(f"target must agree with two rounds of the log at least, got {int(agreed.sum())}")
+        raise ValueError(f"target must agree with at least two rounds of the log, got {int(agreed.sum())}")
     weights = agreed[:, None] / chance
     return replace(estimate("replay", weights, rewards, level, self_normalised=True), method="replay")
 
@@ -97,12 +99,12 @@ def replay_value(
 def _common_chance(rounds: list[LoggedRound]) -> float:
     chances = [row.propensity for row in rounds]
     if missing := [row.number for row in rounds if not row.propensity]:
-        raise ValueError(f"propensity must be known and above 0, got none in {in_words(missing)}")
+        raise ValueError(f"propensity must be known and above 0, but it is not in {in_words(missing)}")
     known = np.array(chances, np.float64)
     if np.ptp(known) > 1e-9 * known.max():
         raise ValueError(
             "propensity must be the same in all rounds of a replay, got"
-            f" {shown(sorted(set(known.tolist())))}: off_policy_value weights unequal ones"
+            f" {shown(sorted(set(known.tolist())))}; off_policy_value accepts different ones"
         )
     return float(known[0])
 
@@ -128,7 +130,7 @@ def _agreements_of(policy: Policy[Any], log: Log, rounds: list[LoggedRound], rng
 
 
 def _context_for(row: LoggedRound, log: Log, choices: Names, arms: Names) -> Context | None:
-    """Return the context of a round with its rows in the order of the policy's oracle."""
+    """Return the context of a round, with its rows in the order of the policy's oracle."""
     if row.context is None:
         return None
     parts = {}
@@ -136,13 +138,13 @@ def _context_for(row: LoggedRound, log: Log, choices: Names, arms: Names) -> Con
         names, known = (choices, log.choices) if part == "available" else (arms, log.arms)
         rows = {names.form_of(name): i for i, name in enumerate(known)}
         if missing := [name for name in names.own if name not in rows]:
-            raise ValueError(f"log must have context.{part} of all names, got none of {shown(missing)}")
+            raise ValueError(f"context.{part} of the log must have all names, but lacks {shown(missing)}")
         parts[part] = getattr(row.context, part)[[rows[name] for name in names.own]]
     return Context(**parts)
 
 
 def _drawn(targets: list[Choices], rounds: list[LoggedRound], rng: Seed) -> FloatArray:
-    """Return where a super arm that is drawn from the target agrees: with the target's probability of it."""
+    """Return 1 for each round in which a random super arm agrees, which has the target's probability."""
     uniform = np.random.default_rng(root(rng)).random(len(rounds))
     chances = np.array([choices.of(row.names) for choices, row in zip(targets, rounds, strict=True)])
     return (uniform < chances).astype(np.float64)

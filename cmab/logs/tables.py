@@ -1,4 +1,4 @@
-"""Logs of tables: frames, CSV and Parquet files, one row a round or one row a round and position."""
+"""Logs from tables (frames, CSV and Parquet files) with one row for each round, or for each position."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def read_log(
     facts: Sequence[str] = (),
     features: Mapping[Hashable, Sequence[str]] | None = None,
 ) -> Log:
-    """Return the log that a table holds, in either of two forms.
+    """Return the log in a table, which has the long or the wide form.
 
-    In the long form `names` is one column, and a row is one entry of a super arm: rows with the same value in
-    the column `round` belong together, in the order of `position`, or of the rows. Without `round` each row
-    is a round. In the wide form `names` lists the columns of the entries, best position first, and a row is
-    a round; `outcome`, `by_position` and `by_prefix` then list as many columns.
+    In the long form, `names` is one column, and each row is one entry of a super arm. Rows with the same
+    value in the column `round` form one round, in the order of `position`, or in the order of the rows if
+    `position` is omitted. If `round` is omitted, each row is a round. In the wide form, `names` lists the
+    columns of the entries, best position first, and each row is a round. Then `outcome`, `by_position` and
+    `by_prefix` list the same number of columns.
 
-    Every round is taken as told. An empty cell says that there is none: an outcome that was not seen, a
-    reward or a propensity that is unknown, or, in the wide form, the end of a shorter list. Names stay as
-    they are; in CSV files a column is of numbers if all its cells are written as such, so that ``007`` is a
-    text.
+    Every round counts as reported. An empty cell means that there is no value: an unobserved outcome, an
+    unknown reward or propensity, or, in the wide form, the end of a shorter list. Names are not converted. In
+    CSV files, a column has numbers if all its cells are written as numbers; ``007`` is a string.
 
     Parameters
     ----------
@@ -59,21 +59,21 @@ def read_log(
         A frame of pandas or polars, a table of pyarrow, a mapping of columns to lists, or the path of a CSV
         file in UTF-8 (``.csv``, ``.csv.gz``) or a Parquet file (``.parquet``, through polars or pyarrow).
     names : str or sequence of str
-        What was played.
+        The column or columns of the names of the chosen entries.
     round, position : str, optional
-        Which round a row is of, and at which position in it; of the long form only.
+        The columns of the round of each row, and of its position in the round (long form only).
     outcome : str or sequence of str, optional
         The outcome of each entry, which is a base arm.
     reward, propensity : str, optional
-        Of the round: what it earned, and the probability in [0, 1] with which it was chosen. The last one of
-        `by_prefix` by default.
+        The reward of the round, and the probability in [0, 1] with which its super arm was chosen. By
+        default, the propensity is the last value of `by_prefix`.
     by_position, by_prefix : str or sequence of str, optional
-        For each entry the probability that it is put at its position, and the probability of the list up to
-        it.
+        For each entry, the probability that it is chosen for its position, and the probability of the list up
+        to its position.
     facts : sequence of str
-        Columns that `LoggedRound.facts` holds: what was known before the choice.
+        The columns for `LoggedRound.facts`: properties of the round that were known before the choice.
     features : mapping of name to sequence of str, optional
-        For every base arm the columns of its features, which become `Context.features`.
+        For every base arm, the columns of its features, which become `Context.features`.
 
     Returns
     -------
@@ -82,13 +82,13 @@ def read_log(
     Raises
     ------
     ValueError
-        If a column is missing, or cells are not what they must be; the error names the rows, counted from 1
-        without the header. So it is if rows of a round differ in what is of the round, if something stands
-        beyond the end of a list, or if `propensity` is not the last one of `by_prefix`.
+        If a column is missing or a cell has an invalid value. The message names the rows, counted from 1
+        without the header. Also if the rows of a round differ in a property of the round, if a cell beyond
+        the end of a list is not empty, or if `propensity` differs from the last value of `by_prefix`.
     TypeError
-        If `source` is no table.
+        If `source` is not a table.
     ImportError
-        If no package is there to read Parquet.
+        If no package that reads Parquet is installed.
 
     Examples
     --------
@@ -105,9 +105,9 @@ def read_log(
     table = source if isinstance(source, Columns) else Columns(source)  # read once
     is_wide = not isinstance(names, str)
     if is_wide and (round is not None or position is not None):
-        raise ValueError("round and position must be None where names are several columns: a row is a round")
+        raise ValueError("round and position must be None if names has several columns: each row is a round")
     if round is None and position is not None:
-        raise ValueError(f"position must be None without round, got {shown(position)}")
+        raise ValueError(f"position must be None if round is None, got {shown(position)}")
     columns = as_list("names", names)
     width = len(columns)
     rows = [[i] for i in range(table.n_rows)] if round is None else grouped(table, round, position)
@@ -137,7 +137,7 @@ def read_log(
     features_of = contexts(table, rows, features)
     shown_names = dict.fromkeys(name for listed in played for name in listed if name is not None)
     if features is not None and (gone := [name for name in shown_names if name not in features]):
-        raise ValueError(f"features must have columns for each name of the log, got none for {shown(gone)}")
+        raise ValueError(f"features must have columns for each name of the log, but lacks {shown(gone)}")
     told = []
     for i, whole in enumerate(played):
         size = len([name for name in whole if name is not None])

@@ -1,9 +1,9 @@
-"""Conformance checks for oracles, policies, explorers and environments; our own tests run them too.
+"""Conformance checks for oracles, policies, explorers and environments, including those of this library.
 
-``check(oracle)`` runs all checks of an oracle in a notebook; ``checks(oracle)`` lists them, and
-`parametrize_with_checks` makes one pytest item of each; so for policies, explorers and environments. What
-fails raises an ``AssertionError`` that lists all faults, each with its name, what was expected and what came;
-what passes returns a report of what was tried and which faults would have been noticed.
+`check` runs all checks of an object. If checks fail, it raises one `ConformanceError` (an ``AssertionError``)
+that lists all faults. Each fault has a name, and states the expected and the actual result. Otherwise `check`
+returns a report of how much each check tried and which errors it would have detected. `checks` returns a list
+of the checks, and `parametrize_with_checks` makes one pytest item of each.
 """
 
 from cmab.testing._checks import Check, Finding, parametrize_with_checks
@@ -14,7 +14,7 @@ from cmab.testing.kinds import check, checks
 from cmab.testing.oracles import OracleReport, check_oracle
 from cmab.testing.policies import check_policy
 
-# What `checks` was, by kind.
+# The former names of `checks`, one for each kind of object.
 oracle_checks = policy_checks = explorer_checks = environment_checks = checks
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Conformance checks: one check is one function, with a name and a subject."""
+"""Named checks, their findings, and the pytest decorator that runs them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check that passed has to say.
+    """The result of a check that passed.
 
     Attributes
     ----------
     text : str
-        How much was tried, and which faults it would have noticed.
+        How much the check tried, and which faults it would have detected.
     false_alarm : float
-        Probability with which a sound subject fails the check, over its random seeds; 0 for exact checks.
+        Probability that an object without faults fails the check, over the seeds of the check; 0 for exact
+        checks.
 
     Examples
     --------
@@ -34,16 +35,17 @@ CheckFunction = Callable[[Any], Finding | None]
 
 @dataclass(frozen=True)
 class Check:
-    """One named check, ready to run.
+    """A named check of one object.
 
     Attributes
     ----------
     name : str
-        What is checked, and of which class: ``"TopK-guarantee"``.
+        Class of the object and title of the check, for example ``"TopK-guarantee"``.
     examine : callable
-        Raises ``AssertionError`` if the subject fails; returns a `Finding`, or None for nothing to say.
+        Function that runs the check. It raises ``AssertionError`` if the object fails. Otherwise it returns
+        a `Finding`, or None if there is nothing to report.
     expected_failure : str
-        Why it is known to fail; empty if it should pass.
+        Reason for which the check is known to fail; empty if it should pass.
 
     Examples
     --------
@@ -63,30 +65,29 @@ class Check:
         Raises
         ------
         AssertionError
-            If the subject fails; whatever else it raises is named by the check.
+            If the object fails the check, or raises another exception during the check. The message begins
+            with the title of the check.
         """
         self.find()
 
     def find(self) -> Finding:
-        """Run the check and return what it has to say; raises as `run` does."""
+        """Run the check and return its finding; raise ``AssertionError`` as `run` does."""
         try:
             return self.examine() or Finding()
-        # A fault that was found; everything else is one that the check was not about.
+        # The check found a fault. Any other exception comes from the object, and the check did not expect it.
         except AssertionError:
             raise
         except Exception as error:
-            raise UnfinishedCheck(
-                f"{self.title}: {self.name} came to no end, for {error!r} came up"
-            ) from error
+            raise UnfinishedCheck(f"{self.title}: {self.name} did not finish because of {error!r}") from error
 
     @property
     def title(self) -> str:
-        """What is checked, without the class: the key of `expected_failures`."""
+        """The title of the check without the class, which is its key in `expected_failures`."""
         return self.name.rpartition("-")[2].replace("_", " ")
 
 
 class UnfinishedCheck(AssertionError):
-    """The subject raised in the middle of a check, which is a fault by itself or follows from another."""
+    """The object raised an unexpected exception during a check, perhaps because of another fault."""
 
 
 def named_checks(
@@ -99,11 +100,13 @@ def named_checks(
     names = [check.__name__.removeprefix("_").removeprefix("check_") for check in checks]
     reasons = dict(expected_failures or {})
     titles = [name.replace("_", " ") for name in names]
-    # A misspelt title would declare nothing, and its check would fail as if unexpected.
+    # A misspelt title would have no effect, and the failure of the check would be unexpected.
     if unknown := sorted(set(reasons) - set(titles)):
-        raise ValueError(f"expected_failures must name checks, some of {titles}, got {unknown}")
+        raise ValueError(f"expected_failures must name checks from {titles}, got {unknown}")
     if silent := sorted(title for title, reason in reasons.items() if not reason):
-        raise ValueError(f"expected_failures must give a reason for each check, got none for {silent}")
+        raise ValueError(
+            f"expected_failures must give a reason for each check, got an empty reason for {silent}"
+        )
     return [
         Check(f"{prefix}-{name}", _bound(check, subject), reasons.get(title, ""))
         for name, title, check in zip(names, titles, checks, strict=True)
@@ -111,19 +114,20 @@ def named_checks(
 
 
 def _bound(check: CheckFunction, subject: Any) -> Callable[[], Finding | None]:
-    # A function of its own: a lambda in the loop would see the last check only.
+    # A separate function, because a lambda in a loop would refer to the last check.
     return lambda: check(subject)
 
 
 def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
-    """Return a pytest decorator that makes one item, with a readable id, of each check.
+    """Return a pytest decorator that runs the test function once for each check.
 
-    A check whose failure is expected is marked as such, and fails the suite once it passes.
+    The id of each item is the name of the check. A check with an expected failure is marked as a strict
+    ``xfail``: its item fails as soon as the check passes.
 
     Parameters
     ----------
     *checks : iterable of Check
-        What `checks` returns.
+        Lists of checks, as returned by `checks`.
 
     Examples
     --------
@@ -137,7 +141,7 @@ def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
 
     def item(check: Check) -> Any:
         reason = check.expected_failure
-        # Strict: a fault that is gone must be taken off the list.
+        # Strict, so that an expected failure is removed from the list once the fault is mended.
         marks = [pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True)] if reason else []
         return pytest.param(check, id=check.name, marks=marks)
 

@@ -1,4 +1,4 @@
-"""Checks of an explorer's answers: how often they are wrong, here and with the arms in other places."""
+"""Checks of how often the answers of an explorer are wrong, also if the arms are permuted."""
 
 from __future__ import annotations
 
@@ -25,21 +25,19 @@ _MOST_SAMPLES = 5000
 
 
 def check_errors(subject: Subject) -> Finding | None:
-    """Wrong answers and runs without an answer are no more than `delta` allows.
+    """Check that the rate of wrong answers and of runs that do not stop is at most `delta`.
 
-    Wald's sequential test of `delta` against 1.5 times as much: by Ville's inequality, the likelihood ratio
-    of a sound explorer ever reaches ``1 / LEVEL`` with probability `LEVEL` at most. The most decisive
-    explorers need some 80 runs at delta 0.1 until an error rate of 1.5 `delta` would have been seen with
-    probability .99; with fewer runs, as time
-    allows, a binomial test ends it, and the report says which rate would.
+    This is Wald's sequential test of `delta` against ``1.5 * delta``. If the error rate is `delta`, the
+    likelihood ratio ever reaches ``1 / LEVEL`` with probability at most `LEVEL`, by Ville's inequality. The
+    test also ends when an error rate of ``1.5 * delta`` would have been detected with probability .99. At
+    delta 0.1, an explorer that is never wrong needs 80 runs for this. If the time is over before, a binomial
+    test ends the check, and the report shows the error rate that would have been detected.
     """
     delta = subject.delta
     if delta is None or subject.explorer.goal is None:
         return None
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
-    # Wald's sequential test of the promised rate against one half as large again: it ends
-    # early where the answer is clear.
     worse = min(_WORSE * delta, (1 + delta) / 2)
     errors = runs = 0
     watch = Stopwatch()
@@ -50,21 +48,20 @@ def check_errors(subject: Subject) -> Finding | None:
         runs += size
         # The logarithm of the likelihood ratio.
         doubt = errors * math.log(worse / delta) + (runs - errors) * math.log((1 - worse) / (1 - delta))
-        # By Ville's inequality the likelihood ratio ever exceeds 1 / LEVEL with probability LEVEL at most, so
-        # the test may be looked at after every batch.
+        # Ville's inequality holds for all batches together, so the test may be repeated after each of them.
         refused = doubt >= -math.log(LEVEL)
-        text = "{} of {} runs failed, delta={:g} was promised"
+        text = "{} of {} runs failed, which contradicts delta={:g}"
         require(not refused, "errors", text, errors, runs, delta)
-        # Who errs more often than he may is given ten times as long, and so are the first runs.
+        # The first runs, and explorers with a likelihood ratio above 1, get ten times as long.
         share = 0.4 if doubt <= 0 and runs >= subject.replications else 4.0
         if (doubt <= _BELIEVED and runs >= subject.replications) or watch.seconds() > share * subject.seconds:
             break
-    # At the end the exact law, which is sharper for few runs.
+    # Finally the exact binomial law, which is sharper for few runs.
     possible = binomial_tail(errors, runs, delta) >= LEVEL
     require(possible, "errors", text, errors, runs, delta)
     seen = worse if doubt <= _BELIEVED else refused_rate(runs, delta, LEVEL)
-    text = f"{errors} of {runs} runs failed, {delta:g} may; a rate of {seen:.2g} would be refused"
-    return Finding(text + " with probability .99", 2 * LEVEL)
+    text = f"{errors} of {runs} runs failed; the permitted rate is {delta:g}, and a rate of {seen:.2g}"
+    return Finding(text + " would be rejected with probability .99", 2 * LEVEL)
 
 
 def _identify(
@@ -75,7 +72,7 @@ def _identify(
 
 
 class Moved(Environment):
-    """The arms of another environment in other places."""
+    """The base arms of another environment in another order."""
 
     def __init__(self, environment: Environment, order: IntArray) -> None:
         self.environment = environment
@@ -104,10 +101,11 @@ class Moved(Environment):
 
 
 def check_places(subject: Subject) -> Finding | None:
-    """With the arms in other places it names others: it looks at outcomes, not at numbers or at the truth.
+    """Check that the answers are right if the arms are permuted, so that they depend on the outcomes.
 
-    A place may be harder, so runs that do not stop say nothing here. An explorer that promises `delta` may
-    not err more often than that; one that promises nothing may not be always right here and never there.
+    A permuted problem may be harder, so that runs that do not stop are ignored. If `delta` is given, the
+    error rate must be at most `delta`. Otherwise the check fails only if all answers for permuted arms are
+    wrong.
     """
     explorer, environment = subject.explorer, subject.environment
     if explorer.goal is None:
@@ -119,17 +117,16 @@ def check_places(subject: Subject) -> Finding | None:
     for run in range(runs):
         before = _identify(subject, environment, 1, most, (2, run))
         if not before.stopped.all() or not before.correct.all():
-            return Finding(f"not tried: it does not always answer, and rightly, within {most} samples")
+            return Finding(f"not tried: the explorer is not always right within {most} samples")
         usual.add(tuple(before.arms[0].tolist()))
         longest = max(longest, int(before.samples[0]))
-    # Who names arms by their numbers stops as before, or is led astray for long: it may
-    # take three times as long, no more.
+    # An explorer that names arms by their numbers may be misled for long, so that the samples are limited.
     limit = min(subject.max_samples, 3 * longest)
     wrong, tried, watch = 0, 0, Stopwatch()
     for place in range(_PLACES):
         moved = Moved(environment, rng.permutation(environment.n_arms))
         if any(explorer.goal.is_correct(np.array(arms, np.int64), moved.means) for arms in usual):
-            continue  # what it named before is right here, too
+            continue  # an earlier answer is also right for this order
         found = _identify(subject, moved, 1, limit, (3, place))
         wrong += int((found.stopped & ~found.correct).sum())
         tried += int(found.stopped.sum())
@@ -138,8 +135,8 @@ def check_places(subject: Subject) -> Finding | None:
     if subject.delta is not None:
         refused = binomial_tail(wrong, tried, subject.delta) < LEVEL
     else:
-        # Without a promise only who is always wrong is refused.
+        # Without `delta`, only an explorer that is always wrong is rejected.
         refused = wrong == tried >= _AT_LEAST
-    text = "{} of {} answers are wrong when the arms have changed places; before, all were right: {}"
+    text = "{} of {} answers are wrong after the arms were permuted; before, all answers were right: {}"
     require(not refused, "places", text, wrong, tried, sorted(usual))
-    return Finding(f"{tried} runs in other places of the arms, {wrong} of them wrong", LEVEL)
+    return Finding(f"{tried} runs with permuted arms, {wrong} of them wrong", LEVEL)

@@ -1,4 +1,4 @@
-"""How much memory a thing holds more after each of many calls."""
+"""Measure the memory that each of many calls leaves behind."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from pathlib import Path
 from cmab.testing._comparisons import Stopwatch
 
 _CALLS = 40
-# Bytes a call that are no leak: notes of a round, beside a few numbers for each arm.
+# Bytes per call that are no leak, in addition to a few numbers for each arm: the records of a round.
 _ALLOWED = 16_384
-# 20,000 calls: caches of any usual bound are full by then.
+# Calls of each stage. After 20,000 calls, caches of any usual bound are full.
 _STAGES = (300, 300, 1_000, 3_000, 5_000, 10_400)
 
 
 def growth(call: Callable[[int], object], size: int) -> tuple[float, bool]:
-    """Return the bytes that each later call left behind, as Python and numpy count them, and if it leaks.
+    """Return the bytes that each call leaves behind, as Python and numpy count them, and whether it leaks.
 
-    A call that works on `size` numbers leaks if it leaves more than notes of itself.
+    A call on `size` numbers leaks if it leaves more than 16 KiB and 64 bytes for each number.
     """
     allowed = _ALLOWED + 64 * size
     left = _measure(call, collect=False)
-    if left > allowed:  # cycles that nobody holds may wait to be collected, which takes its time
+    if left > allowed:  # perhaps reference cycles; collecting them takes time
         left = _measure(call, collect=True)
     return left, left > allowed
 
 
 def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | None:
-    """Return the bytes of each call if calls on `size` numbers go on to leave as many behind; None if not.
+    """Return the bytes that each of 20,000 calls leaves behind if the memory keeps growing, otherwise None.
 
-    Looks closer than `growth`, at a copy of the numbers for each call. Who keeps his last thousand answers
-    fills up and stops: so calls go on for as long as the memory grows, and only what grew in every stage of
-    twenty thousand calls creeps. Most stop after the second stage; what is too slow is not judged.
+    This test is more sensitive than `growth`: it detects calls that leave more than 8 bytes for each of the
+    `size` numbers, that is one copy of the numbers. A bounded cache, for example of the last thousand
+    answers, stops growing. The test therefore continues only while every stage after the first grows, and
+    usually ends after the second stage. If the calls are too slow for the time limit, it returns None.
     """
     watch, number, held, left = Stopwatch(), 0, 0, 0.0
     tracemalloc.start()
@@ -43,7 +44,8 @@ def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | 
             for _ in range(calls):
                 call(number)
                 number += 1
-                # All get a short look; what grew, which is a fault as a rule, may take its time.
+                # The first two stages are short. Growth in both is usually a fault, so that the other
+                # stages may take longer.
                 if watch.seconds() > (3.0 if stage > 1 else 0.06) * seconds:
                     return None
             before, held = held, tracemalloc.get_traced_memory()[0]
@@ -59,7 +61,7 @@ def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | 
 
 
 def _measure(call: Callable[[int], object], collect: bool) -> float:
-    """Return the less of two stages after a first one: what is built at first use, or fills a bound, ends."""
+    """Return the smaller growth of two stages in bytes per call, after a first stage that fills caches."""
     tracemalloc.start()
     try:
         held, number = [], 0
@@ -76,7 +78,7 @@ def _measure(call: Callable[[int], object], collect: bool) -> float:
 
 
 def resident() -> int:
-    """Return the bytes of this process in memory; 0 where the system does not say."""
+    """Return the resident memory of this process in bytes, or 0 if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

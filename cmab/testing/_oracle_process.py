@@ -1,4 +1,4 @@
-"""Work in another process: with another order of sets of strings, or that may end it."""
+"""Run an oracle in another process, with other hashes of strings, and protected against crashes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ T = TypeVar("T")
 THREADS = 4
 _AT_LEAST = 8
 _IDLE_SECONDS = 60
-# What an oracle prints must not reach the pipe of the answers. Nobody asking for a while ends the process.
+# The program redirects standard output, so that the output of an oracle does not reach the pipe of the
+# answers. It ends after some idle time.
 _PROGRAM = """
 import os, pickle, sys, threading
 answers = os.fdopen(os.dup(1), "wb")
@@ -51,14 +52,14 @@ while True:
 
 
 class _Helper:
-    """A fresh interpreter that works for one oracle after the other: starting one takes a second."""
+    """Another interpreter that serves one oracle after the other, because its start takes a second."""
 
     def __init__(self) -> None:
-        # Two seeds differ in the order of almost all sets; whichever this process has, one is another.
+        # Another hash seed than that of this process, so that almost all sets have another order.
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-        # A process that was forked has the pipes too, and must not use them; one older
-        # than the sources runs old code.
+        # A fork of this process inherits the pipes, but must not use them. A helper that is older than the
+        # sources runs old code.
         self._owner, self._newest = os.getpid(), _newest_source()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -70,12 +71,12 @@ class _Helper:
         )
 
     def is_current(self) -> bool:
-        """Return whether it runs, belongs to this process and has the sources that this process has."""
+        """Return whether the helper runs, belongs to this process and has the current sources."""
         mine = self._owner == os.getpid() and self._process.poll() is None
         return mine and _newest_source() <= self._newest
 
     def ask(self, question: bytes) -> bytes | str:
-        """Return pickled answers, or what went wrong."""
+        """Return the pickled answers as bytes, or an error message as a string."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             pickle.dump((sys.path, question), self._process.stdin)
@@ -85,11 +86,11 @@ class _Helper:
             self._process.wait()
             self._said.seek(0)
             last = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
-            return f"it ended with status {self._process.returncode}, saying {last}"
+            return f"the process ended with status {self._process.returncode}, its last output was {last}"
         return answer
 
     def stop(self) -> None:
-        """End the process, if it is a child of this one."""
+        """End the helper if it is a child of this process."""
         if self._owner != os.getpid():
             return
         self._process.terminate()
@@ -104,13 +105,14 @@ _lock = threading.Lock()
 
 
 def in_another_process(fault: str, function: Callable[..., T], *arguments: object) -> T:
-    """Return what `function`, of an importable module, returns in another interpreter, or raise the fault."""
+    """Call an importable `function` in another interpreter and return its result, or raise the fault."""
     question = pickled((function, arguments))
     with _lock:
         answer: bytes | str = "no process was running"
         if _helpers and _helpers[-1].is_current():
             answer = _helpers[-1].ask(question)
-        if isinstance(answer, str):  # what failed where others have been before deserves a fresh process
+        # A helper that served other oracles may be the cause of an error. Try again with a new one.
+        if isinstance(answer, str):
             _stop()
             _helpers.append(_Helper())
             answer = _helpers[-1].ask(question)
@@ -121,14 +123,14 @@ def in_another_process(fault: str, function: Callable[..., T], *arguments: objec
 
 
 def solve_all(oracle: Oracle, problems: list[FloatArray]) -> list[IntArray]:
-    """Return the answers in the generator state of `Subject.solve`."""
+    """Return the answers for the seed that `Subject.solve` uses."""
     return [oracle.solve(means, np.random.default_rng(7)) for means in problems]
 
 
 def share(
     oracle: Oracle, problems: list[FloatArray], answers: list[IntArray], rounds: int, seconds: float
 ) -> tuple[int, str]:
-    """Let threads solve all problems `rounds` times each, or for some seconds: calls, and what is wrong."""
+    """Let threads solve all problems `rounds` times. Return the number of calls and the first fault or ''."""
     watch = Stopwatch()
 
     def work(thread: int) -> tuple[int, str]:
@@ -138,7 +140,7 @@ def share(
                 break
             try:
                 answer = oracle.solve(problems[position].copy(), np.random.default_rng(7))
-            except RuntimeError:  # the oracle says that another thread is using it
+            except RuntimeError:  # the oracle rejects the call because another thread uses it
                 continue
             except Exception as error:
                 return calls, f"solve raised {error!r} for means {problems[position]}"
@@ -147,9 +149,9 @@ def share(
                 return calls, f"means {problems[position]} gave {answer} instead of {answers[position]}"
         return calls, ""
 
-    # The usual 5 ms are longer than a call: hardly any two would overlap.
+    # The default interval of 5 ms is longer than most calls, so that calls would seldom overlap.
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # threads of Python take turns far more often than they do by themselves
+    sys.setswitchinterval(1e-5)  # switch threads far more often than by default
     try:
         with ThreadPoolExecutor(THREADS) as pool:
             ends = list(pool.map(work, range(THREADS)))
@@ -165,10 +167,11 @@ def _stop() -> None:
 
 
 def _newest_source() -> float:
-    """Return when the newest source file of this process was written."""
+    """Return the modification time of the newest source file that this process has imported."""
     newest = 0.0
     for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # some modules load on any other question
+        # Read the dictionary, because other attribute accesses make lazy modules load.
+        file = getattr(module, "__dict__", {}).get("__file__")
         if isinstance(file, str):
             with suppress(OSError):
                 newest = max(newest, Path(file).stat().st_mtime)

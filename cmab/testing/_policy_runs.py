@@ -1,4 +1,4 @@
-"""Checks that a policy's play depends on its state, the feedback and the generator, and on nothing else."""
+"""Checks that the super arms of a policy depend only on its state, the feedback and the generator."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _play(subject: Subject) -> list[IntArray]:
 def _require_same_games(first: list[IntArray], second: list[IntArray], fault: str, what: str) -> None:
     for number, (one, other) in enumerate(
         zip(first, second, strict=False)
-    ):  # either may have run out of time
+    ):  # either run may be shorter because of the time limit
         require_same(one, other, fault, what + " in round {}", number)
 
 
 def check_determinism(subject: Subject) -> Finding:
-    """The same seed gives the same run, whatever was played before."""
-    assert subject.untouched  # taken before the first round
+    """Check that the same seed gives the same run, whatever was played before."""
+    assert subject.untouched  # pickles the policy before its first round
     for first, second in zip(_play(subject), _play(subject), strict=True):
         require_same(first, second, "determinism", "the same seed")
     game = subject.timed(subject.game(subject.policy, subject.environment, subject.rng))
@@ -55,40 +55,47 @@ def check_determinism(subject: Subject) -> Finding:
 
 
 def check_feasibility(subject: Subject) -> Finding:
-    """Every super arm that is played belongs to the oracle's family."""
+    """Check that every super arm is feasible."""
     oracle = subject.policy.oracle
     for number, super_arm in enumerate(subject.long_game):
         distinct = len(np.unique(super_arm)) == len(super_arm)
         inside = len(super_arm) == 0 or 0 <= super_arm.min() <= super_arm.max() < oracle.n_choices
         feasible = distinct and inside and subject.is_super_arm(super_arm)
-        require(feasible, "feasibility", "{} in round {} is not feasible for {!r}", super_arm, number, oracle)
+        require(
+            feasible,
+            "feasibility",
+            "super arm {} in round {} is not feasible for {!r}",
+            super_arm,
+            number,
+            oracle,
+        )
     return Finding(f"{len(subject.long_game)} rounds")
 
 
 def check_state(subject: Subject) -> Finding:
-    """`select` leaves the state as it is, and a run leaves the policy as it is."""
+    """Check that `select` does not change the state, and that a run does not change the policy."""
     session, context = Session(subject.policy, rng=subject.rng), subject.place.context
     coins = np.random.default_rng(subject.rng)
     parameters = content(subject.policy)
-    # An object may be pickled into other bytes each time: of such a part nothing can be said.
+    # Parts that are pickled into other bytes each time cannot be compared.
     strange = set(differing(parts(session.state), parts(session.state)))
     for _ in range(subject.rounds):
-        # The object itself, before and after: a copy of an equal object may be pickled into other bytes.
+        # Compare the object with itself, because an equal copy may be pickled into other bytes.
         before = parts(session.state)
         subject.policy.select(session.state, copy.deepcopy(session.rng), context)
         changed = [name for name in differing(before, parts(session.state)) if name not in strange]
-        text = "select must leave the state unchanged, but pickled before and after it, {} differ"
+        text = "select must leave the state unchanged, but pickled contents differ after the call: {}"
         require(not changed, "state", text, ", ".join(f"state{name}" for name in changed))
         ticket = session.ask(context)
         session.tell(subject.place.play(ticket.super_arm, coins))
-    require(content(subject.policy) == parameters, "state", "a run must leave the policy unchanged")
+    require(content(subject.policy) == parameters, "state", "a run must not change the policy")
     skipped = ", ".join(f"state{name}" for name in sorted(strange))
-    unsaid = f"; not compared, because each pickle differs: {skipped}" if skipped else ""
+    unsaid = f"; not compared, because every pickle differs: {skipped}" if skipped else ""
     return Finding(f"{subject.rounds} rounds{unsaid}")
 
 
 def check_resuming(subject: Subject) -> None:
-    """A session that is saved and loaded in the middle plays the same future."""
+    """Check that a session that is saved and loaded in the middle selects the same super arms."""
     session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for step, expected in enumerate(_play(subject)):
         if step == subject.rounds // 2:
@@ -99,7 +106,7 @@ def check_resuming(subject: Subject) -> None:
 
 
 def resumed(session: Session[Any]) -> Session[Any]:
-    """Return the session as it comes back from a file."""
+    """Save the session to a file, load it, and return it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "session.npz"
         session.save(file)
@@ -107,7 +114,7 @@ def resumed(session: Session[Any]) -> Session[Any]:
 
 
 def check_late_feedback(subject: Subject) -> None:
-    """Feedback may come in batches, last ticket first, and as much is learned as in order."""
+    """Check that feedback in reverse order is accepted, and changes the state as often as in order."""
     session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for _ in range(3):
         tickets = [session.ask(subject.place.context) for _ in range(4)]
@@ -121,13 +128,13 @@ def check_late_feedback(subject: Subject) -> None:
             _changes(session.state, partial(session.tell, feedback, ticket))
             for ticket, feedback in batch[::-1]
         )
-        text = "of 4 tickets {} changed what is known when told last one first, {} when told in order"
+        text = "of 4 tickets, {} changed the statistics when told in reverse order, but {} when told in order"
         require(late >= in_order, "late feedback", text, late, in_order)
-    require(not session.pending, "late feedback", "every ticket was told, none may be pending")
+    require(not session.pending, "late feedback", "all tickets were told, but some are still pending")
 
 
 def _changes(state: Any, tell: Callable[[], None]) -> bool:
-    """Tell something, and return whether more is known by it: a round that is only counted is none."""
+    """Call `tell` and return whether it changed the state (of `ArmStatistics`: the counters)."""
 
     def known() -> bytes:
         return content(state.counters if isinstance(state, ArmStatistics) else state)
@@ -138,15 +145,15 @@ def _changes(state: Any, tell: Callable[[], None]) -> bool:
 
 
 def check_memory(subject: Subject) -> Finding:
-    """What was learned is in the state: the policy remembers neither another game nor its own."""
+    """Check that the policy keeps no data of a run outside the state."""
     seed, rounds = subject.rng, min(len(subject.long_game), 200)
-    # Two games take turns at one policy; memory outside the states would mix them up.
+    # Two runs take turns with one policy. Data outside their states would make them depend on each other.
     first, other = (
         subject.game(subject.policy, subject.environment, s, rounds=rounds) for s in (seed, seed + 1)
     )
     mixed = [arm for (arm, _, _), _ in zip(first, other, strict=True)]
-    _require_same_games(subject.long_game, mixed, "memory", "taking turns with another game, it")
-    # A policy as it was before the first round goes on with a state from the middle of a game.
+    _require_same_games(subject.long_game, mixed, "memory", "while another run took turns, the policy")
+    # A copy of the policy from before the first round continues with a state from the middle of a run.
     for number, (_, _, state) in enumerate(
         subject.game(subject.policy, subject.environment, seed, rounds=rounds)
     ):
@@ -157,23 +164,23 @@ def check_memory(subject: Subject) -> Finding:
             subject.select(policy, pickle.loads(known), np.random.default_rng(rng))
             for policy in (subject.policy, subject.copy)
         )
-        what = "a policy that was not there, with the same state after round {},"
+        what = "a new copy of the policy, with the same state after round {},"
         require_same(np.array(here), np.array(there), "memory", what, number)
     return Finding(f"{rounds} rounds")
 
 
 def check_clock(subject: Subject) -> Finding:
-    """The play does not depend on the time of day."""
+    """Check that the super arms do not depend on the time."""
     with later(subject.policy, subject.policy.oracle):
         played = [
             arm for arm, _, _ in subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
         ]
-    _require_same_games(subject.long_game, played, "clock", "hours later, the same seed")
+    _require_same_games(subject.long_game, played, "clock", "some hours later, the same seed")
     return Finding(f"{len(played)} rounds")
 
 
 def check_global_randomness(subject: Subject) -> Finding:
-    """The global generators are neither drawn from, nor seeded, nor listened to."""
+    """Check that the policy neither uses nor seeds the global generators."""
     games: list[list[IntArray]] = []
     with kept_generators():
         for seed in (1, 2):
@@ -182,14 +189,14 @@ def check_global_randomness(subject: Subject) -> Finding:
             game = subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
             games.append([arm for arm, _, _ in game])
             touched = before != pickle.dumps(global_state())
-            text = "game {} drew from a global generator, or seeded it, instead of using rng"
+            text = "run {} used or seeded a global generator instead of rng"
             require(not touched, "global randomness", text, games_before + 1)
     _require_same_games(games[0], games[1], "global randomness", "another seed of the global generators")
-    return Finding("2 games of 100 rounds")
+    return Finding("2 runs of 100 rounds")
 
 
 def check_feedback(subject: Subject) -> None:
-    """Learning leaves the feedback alone and keeps no part of it: the caller may use its arrays again."""
+    """Check that `update` does not modify the feedback, and that the state does not refer to its arrays."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.initial_state(rng)
     for _ in range(30):
@@ -201,20 +208,18 @@ def check_feedback(subject: Subject) -> None:
         subject.learn(tried, super_arm.copy(), given, np.random.default_rng(subject.rng))
         subject.learn(state, super_arm, feedback, rng)
         same = np.array_equal(given.arms, arms) and np.array_equal(given.outcomes, outcomes)
-        text = "update must leave {} and {} unchanged, made them {} and {}"
+        text = "update must not modify the feedback, but changed {} and {} to {} and {}"
         require(same, "feedback", text, arms, outcomes, given.arms, given.outcomes)
         learned = content(tried)
         given.arms[...], given.outcomes[...] = 0, subject.support[1]
         kept = content(tried) != learned
-        require(
-            not kept, "feedback", "the state changed when the told arrays were written to: update copies them"
-        )
+        require(not kept, "feedback", "the state refers to the arrays of the feedback; update must copy them")
 
 
 def check_empty_feedback(subject: Subject) -> None:
-    """A round that shows no arm is no reason to fail, and the next super arm is feasible."""
+    """Check that `update` accepts feedback without arms, and that the next super arm is feasible."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
-    # As when no edge of a seed is tried.
+    # An example is a seed set without outgoing edges.
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for rounds in (0, 20):
         state = policy.initial_state(rng)
@@ -223,14 +228,19 @@ def check_empty_feedback(subject: Subject) -> None:
             subject.learn(state, subject.select(policy, state, rng), nothing, rng)
             super_arm = subject.select(policy, state, rng)
         except Exception as error:
-            text = f"empty feedback: after {rounds} rounds, a round that showed no arm raised {error!r}"
+            text = f"empty feedback: after {rounds} rounds, feedback without arms caused {error!r}"
             raise AssertionError(text) from error
         feasible = subject.is_super_arm(super_arm)
-        require(feasible, "empty feedback", "{}, which is not feasible, came next", super_arm)
+        require(
+            feasible,
+            "empty feedback",
+            "the super arm {} after feedback without arms is not feasible",
+            super_arm,
+        )
 
 
 def check_growth(subject: Subject) -> Finding:
-    """Rounds leave no more memory behind than notes of themselves."""
+    """Check that a round leaves no more memory than a record of it needs."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.initial_state(rng)
 
@@ -239,5 +249,5 @@ def check_growth(subject: Subject) -> Finding:
         subject.learn(state, super_arm, subject.place.play(super_arm, rng), rng)
 
     left, leak = growth(play_round, policy.oracle.n_arms)
-    require(not leak, "growth", "each round leaves {:.0f} bytes behind", left)
-    return Finding(f"{left:.0f} bytes a round")
+    require(not leak, "growth", "each round leaves {:.0f} bytes in memory", left)
+    return Finding(f"{left:.0f} bytes per round")

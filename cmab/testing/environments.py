@@ -1,4 +1,4 @@
-"""Checks of environments."""
+"""The checks of environments, and `check_environment`, which runs them all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab.testing._environment_subject import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
-    # In this order: what comes first names the fault from which those of later checks may follow.
+    # The order matters: a fault that an early check finds may make later checks fail.
     rounds.check_determinism,
     rounds.check_coins,
     rounds.check_support,
@@ -44,45 +44,68 @@ def check_environment(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that an environment's feedback has the means and rewards that it claims.
+    """Check that the feedback of an environment agrees with its declared means, rewards and optimum.
 
-    All checks run, and one error lists all faults. Outcomes of one round may depend on each other, and need
-    not vary: nothing promises otherwise. Single pulls must be independent.
+    All checks run, and one error lists all faults. The outcomes of one round may be dependent or constant.
+    Single pulls must be independent.
 
     Parameters
     ----------
     environment : Environment
         The environment to check.
     super_arms : iterable of array_like
-        Some feasible super arms.
+        Feasible super arms with which the environment is played.
     draws : int
-        Rounds played with each; many more where a mean looks doubtful.
+        Number of rounds for each super arm. A base arm whose average outcome is two standard errors from its
+        mean gets more rounds.
     seconds : float
-        Longest time, roughly, of what is tried beyond that.
+        Approximate limit of the time of everything else.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
     rng : int
-        Seed.
+        Seed of the rounds and pulls.
 
     Returns
     -------
     Report
-        Of each check, what it tried and which faults it would have seen.
+        How much each check tried, and which faults it would have detected.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first: ``determinism``, ``coins``, ``support``, ``outcomes``,
-        ``triggers`` (against the oracle's `triggered_arms`, and `Environment.triggering_probabilities` where
-        it says something), ``rewards``, ``optimum``, ``rounds`` (`in_round` changes its environment, or gives
-        one round twice and not the same, or one that no run takes), ``optima`` (one is not that of its
-        round), ``played rounds`` (what is seen in a round has not its means), ``pulls``, ``squares``,
-        ``independence`` (of pulls),
-        ``stationarity`` (a round depends on those before it), ``clock``, ``global randomness`` or
-        ``pickling``. All statistical comparisons together fail with probability below 1e-6 where the claims
-        are true.
+        If checks fail. The message lists all faults. An environment without faults fails with probability
+        below 1e-6.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` names an unknown check or has an empty reason.
+
+    Notes
+    -----
+    A check fails under its title, in this order, if:
+
+    - ``determinism``: the same generator state gives different rounds or pulls.
+    - ``coins``: two super arms observe different outcomes of the same base arm for the same generator state.
+    - ``support``: an outcome is outside the support, or a base arm is not in ``range(n_arms)``.
+    - ``outcomes``: the average outcome of an arm is not its mean.
+    - ``triggers``: a round shows an arm that is not in `triggered_arms` of the oracle, or the frequency of an
+      observation is not that of `Environment.triggering_probabilities`.
+    - ``rewards``: the average reward is not the expected reward, or a reward that is a sum is not the sum of
+      the outcomes.
+    - ``optimum``: a super arm is better than the optimum, or an exact oracle does not attain it.
+    - ``rounds``: `in_round` changes the environment, returns different instances for one generator state, or
+      returns an instance that cannot be played.
+    - ``optima``: as ``optimum``, for the instances that `in_round` returns.
+    - ``played rounds``: as the checks from ``determinism`` to ``rewards`` except ``support``, for these
+      instances.
+    - ``pulls``: the average of the pulls of an arm, or the average or variance of their sums, is wrong.
+    - ``squares``: the sums of squares of `pull_many` do not agree with the sums, the support or the single
+      pulls.
+    - ``independence``: pulls of one arm or of two arms are correlated.
+    - ``stationarity``: rounds, pulls, means, expected rewards, the optimum or attributes change while the
+      environment is played.
+    - ``clock``: rounds or pulls depend on the time.
+    - ``global randomness``: rounds or pulls use or seed a global random generator.
+    - ``pickling``: the environment cannot be pickled, or a pickled copy gives other rounds or pulls.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of explorers."""
+"""The checks of explorers, and `check_explorer`, which runs them all."""
 
 from __future__ import annotations
 
@@ -37,46 +37,59 @@ def check_explorer(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that an explorer stops, answers in the right form, errs rarely, and can be saved and resumed.
+    """Check that an explorer stops, returns valid answers, is seldom wrong, and can be saved and resumed.
 
-    All checks run, and one error lists all faults. Errors are counted until they speak for `delta` or against
-    it (a sequential test against 1.5 `delta`), and again with the arms in other places.
+    All checks run, and one error lists all faults. A sequential test compares the error rate with `delta` and
+    with ``1.5 * delta``; its number of runs depends on the errors. Further runs permute the arms.
 
     Parameters
     ----------
     explorer : Explorer
-        The explorer to check; one with a `goal` if its errors are to be counted.
+        The explorer to check. Its errors are counted only if it has a `goal`.
     environment : Environment
-        Arms with gaps that it can find within `max_samples`.
+        Base arms whose gaps are so large that the explorer stops within `max_samples` samples.
     delta : float, optional
-        Error probability that it promises; errors are not counted if left out.
+        Error probability that the explorer guarantees. If omitted, its error rate is not tested.
     replications : int
-        Fewest runs for the error rate, unless they take four times as long as `seconds`.
+        Minimal number of runs for the error rate, unless these runs take longer than ``4 * seconds``.
     max_samples : int
-        Most samples of a run; reaching it counts as an error.
+        Maximal number of samples of a run. A run that reaches it counts as an error.
     seconds : float
-        Longest time of all checks together, roughly, beyond those runs: the report says which error rate
-        would have been seen.
+        Approximate limit of the time of all checks beyond these runs. The report shows which error rate would
+        have been detected.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
     rng : int
-        Seed.
+        Seed of the runs.
 
     Returns
     -------
     Report
-        Of each check, what it tried and which faults it would have seen.
+        How much each check tried, and which faults it would have detected.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first: ``form`` (of what is selected or recommended),
-        ``determinism``, ``state`` (`select`, `is_done` or `recommend` changes it), ``resuming``, ``memory``
-        (outside the state), ``clock``, ``global randomness``, ``budget`` (more outcomes than its `budget`),
-        ``errors`` (more than `delta` allows) or ``places`` (it errs, or answers the same, when the arms have
-        changed places). A sound explorer fails with probability below 1e-6.
+        If checks fail. The message lists all faults. An explorer without faults fails with probability below
+        1e-6.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` names an unknown check or has an empty reason.
+
+    Notes
+    -----
+    A check fails under its title, in this order, if:
+
+    - ``form``: the arms of `select` or `recommend`, or the number of `pulls`, are invalid.
+    - ``determinism``: the same seed gives different requests.
+    - ``state``: `select`, `is_done` or `recommend` changes the state, or a run changes the explorer.
+    - ``resuming``: a session that was saved and loaded requests other arms.
+    - ``memory``: the explorer depends on data outside the state.
+    - ``clock``: the requests depend on the time.
+    - ``global randomness``: the explorer uses or seeds a global random generator.
+    - ``budget``: the explorer requests more outcomes than its `budget`, or does not stop.
+    - ``errors``: the error rate is larger than `delta`.
+    - ``places``: the answers are wrong if the arms are permuted.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One way to check a thing of any kind: an oracle, a policy, an explorer or an environment."""
+"""Check an object of any kind: an oracle, a policy, an explorer or an environment."""
 
 from __future__ import annotations
 
@@ -13,36 +13,38 @@ from cmab.testing.oracles import ORACLES
 from cmab.testing.policies import POLICIES
 from cmab.validation import shown
 
-_KINDS = (ORACLES, ENVIRONMENTS, EXPLORERS, POLICIES)  # an explorer is a policy, too
+_KINDS = (ORACLES, ENVIRONMENTS, EXPLORERS, POLICIES)  # explorers before policies: an explorer is a policy
 
 
 def check(
     thing: Any, *arguments: Any, expected_failures: Mapping[str, str] | None = None, **settings: Any
 ) -> Report:
-    """Check an oracle, a policy, an explorer or an environment: all checks run, one error lists all faults.
+    """Run all checks of an oracle, a policy, an explorer or an environment, and list all faults together.
 
     Parameters
     ----------
     thing : Oracle, Policy, Explorer or Environment
-        What to check.
+        The object to check.
     *arguments, **settings
-        Those of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`.
+        Further arguments of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`,
+        according to the kind of the object.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
 
     Returns
     -------
     Report
-        Of each check, what it tried.
+        How much each check tried, and which faults it would have detected.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first.
+        If checks fail. The message lists all faults.
     TypeError
-        If `thing` is of no such kind.
+        If `thing` is not an oracle, a policy, an explorer or an environment.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` names an unknown check or has an empty reason.
 
     Examples
     --------
@@ -61,14 +63,14 @@ def checks(
     expected_failures: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> list[Check]:
-    """Return the checks of `check` one by one, for `parametrize_with_checks`.
+    """Return a list of the checks that `check` runs, for `parametrize_with_checks`.
 
     Parameters
     ----------
     thing, *arguments, expected_failures, **settings
         As for `check`.
     name : str, optional
-        Begins the name of each check; the class's name if left out.
+        First part of the name of each check. The default is the name of the class.
 
     Returns
     -------

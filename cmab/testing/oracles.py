@@ -1,4 +1,4 @@
-"""Checks of oracles."""
+"""The checks of oracles, and `check_oracle`, which runs them all."""
 
 from __future__ import annotations
 
@@ -49,25 +49,25 @@ _CHECKS: tuple[CheckFunction, ...] = (
     guarantees.check_root,
     within.check_availability,
     surroundings.check_growth,
-    answers.check_hashing,  # the last two may start a process
+    answers.check_hashing,  # this check and the next may start a process
     surroundings.check_threads,
 )
 
 
 @dataclass(frozen=True)
 class OracleReport(Report):
-    """What the checks tried, and what they saw of an oracle's cost.
+    """The results of all checks of an oracle that passed them, and the time and memory of one call.
 
     Attributes
     ----------
     subject, results
         As in `Report`.
     seconds_per_call : float
-        Median wall-clock seconds of `solve`.
+        Median duration of a call of `solve`, in wall-clock seconds.
     bytes_per_call : int
-        Largest amount of memory that Python and numpy held during one call.
+        Peak memory that Python and numpy allocated during one call of `solve`, in bytes.
     exhaustive : bool
-        Whether the guarantee was compared with the optimum over all super arms.
+        If True, the answers were compared with the optimum over all super arms.
 
     Examples
     --------
@@ -95,54 +95,81 @@ def check_oracle(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> OracleReport:
-    """Check that `oracle` keeps its promises on random, tied and degenerate means.
-
-    All checks run, and one error lists all faults.
+    """Run all checks of an oracle on random, tied and degenerate means, and list all faults together.
 
     Parameters
     ----------
     oracle : Oracle
         The oracle to check.
     super_arms : iterable of array_like, optional
-        All feasible super arms, for an exhaustive check of ``alpha`` and ``beta``.
+        All feasible super arms. The answers are compared with the optimum over these super arms.
     is_feasible : callable, optional
-        Says whether a sorted super arm is feasible; with at most 12 choices the family is enumerated with
-        it. Without either argument the oracle's own `is_feasible` serves if it is overridden, and a larger
-        family is checked against all super arms that the oracle itself returned.
+        Function that returns whether a sorted super arm is feasible. If `super_arms` is omitted and the
+        oracle has at most 12 choices, the feasible super arms are enumerated with this function, by default
+        with the method `is_feasible` of the oracle if its class overrides it. Otherwise the answers are only
+        compared with other answers of the oracle and, if its class overrides `is_feasible`, with feasible
+        super arms near them.
     low, high : float
         Range of the means that the oracle accepts.
     smoothness : Smoothness, optional
-        Bounded smoothness that the reward is said to have; ``oracle.smoothness()`` if left out. Without
-        either, the check looks for jumps only.
+        Bounded smoothness of the reward. The default is ``oracle.smoothness()``. If both are None, the check
+        only searches for jumps of the reward.
     trials : int
-        Number of random means; each is used with ties and without.
+        Number of random means with many ties, and of random means with few ties or none.
     seconds : float
-        Longest time of all checks together, roughly. Each takes a tenth of it at most, the two that look for
-        rare faults a fifth, and tries fewer problems on a slow oracle: the report says how many.
+        Approximate limit of the total time. Each check takes at most about a tenth of it, and the two checks
+        that search for rare faults take a fifth. A slow oracle is tried on fewer problems; the report shows
+        their number.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
     rng : int
-        Seed.
+        Seed of the random means.
 
     Returns
     -------
     OracleReport
-        Of each check, what it tried and would have noticed; time and memory of a call.
+        How much each check tried, which faults it would have detected, and the time and memory of one call.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first: ``declaration``, ``ties``, ``errors``, ``form``,
-        ``feasibility``, ``input``, ``global randomness``, ``determinism``, ``memory``, ``layout`` (strided,
-        read-only or mapped means), ``clock``, ``pickling``, ``buffer`` (answers share memory), ``batch``,
-        ``compiled`` (`kernel` and `solve` differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible
-        set near the answer is better), ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the
-        family differ), ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``root``
-        (`solve_root`), ``availability`` (`solve_within`), ``growth`` (of memory), ``hashing`` (another
-        process has another order of sets) or ``threads`` (which share it). Each goes on with the simplest
-        means found. An oracle that keeps its promise fails with probability below 1e-6.
+        If checks fail. The message lists all faults, most of them with the simplest means found. An oracle
+        without faults fails with probability below 1e-6.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` names an unknown check or has an empty reason.
+
+    Notes
+    -----
+    A check fails under its title, in this order, if:
+
+    - ``declaration``: `n_arms`, `n_choices`, `max_size`, `sense`, `alpha` or `beta` is invalid.
+    - ``ties``, ``errors``: `solve` raises an exception for tied means, or for other means in the range.
+    - ``form``: an answer is not a 1-D array of distinct integers in ``range(n_choices)``.
+    - ``feasibility``: an answer is not a feasible super arm.
+    - ``input``: `solve` or `expected_reward` modifies its arguments.
+    - ``global randomness``: `solve` uses or seeds a global random generator.
+    - ``determinism``: the same means and generator state give different answers or rewards.
+    - ``memory``: an answer depends on earlier calls.
+    - ``layout``: means that are strided, read-only or memory-mapped give another answer.
+    - ``clock``: an answer depends on the time.
+    - ``pickling``: the oracle cannot be pickled, or a pickled copy gives other answers.
+    - ``buffer``: an answer shares memory with a later answer or with the oracle.
+    - ``batch``, ``compiled``: `solve_batch` or `kernel` gives other answers than `solve`.
+    - ``guarantee``: the answers miss ``alpha`` and ``beta``. The fault is named ``sense`` if the oracle seems
+      to minimise rewards or maximise costs.
+    - ``neighbours``: a feasible super arm near an answer is better than ``alpha`` permits.
+    - ``scale``: a `LinearOracle` misses ``alpha`` for very small or very large means.
+    - ``membership``: `is_feasible` accepts other super arms than the given or enumerated ones.
+    - ``monotonicity``: the reward of a super arm (if `is_monotone` is False, of the best super arm) decreases
+      when means increase.
+    - ``triggering``: the reward depends on base arms that the super arm cannot trigger.
+    - ``smoothness``: the reward changes by more than `smoothness` permits.
+    - ``constraints``, ``root``, ``availability``: `solve_constrained`, `solve_root` or `solve_within` gives a
+      wrong answer.
+    - ``growth``: memory grows with the number of calls.
+    - ``hashing``: another process, in which strings have other hashes, gives other answers.
+    - ``threads``: threads that share the oracle get wrong answers.
 
     Examples
     --------
@@ -160,7 +187,7 @@ def check_oracle(
 
 def _report(name: str, results: tuple[CheckResult, ...], subject: Subject) -> OracleReport:
     seconds = []
-    # Time and memory apart: tracing memory makes calls slow.
+    # Time and memory are measured separately, because tracing memory makes calls slow.
     for means in subject.timed(subject.problems, 0.05):
         started = time.perf_counter()
         subject.solve(means)

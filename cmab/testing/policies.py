@@ -1,4 +1,4 @@
-"""Checks of policies."""
+"""The checks of policies, and `check_policy`, which runs them all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab.testing._policy_subject import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
-    # In this order: what comes first names the fault from which those of later checks may follow.
+    # The order matters: a fault that an early check finds may make later checks fail.
     runs.check_determinism,
     runs.check_feasibility,
     runs.check_state,
@@ -44,45 +44,62 @@ def check_policy(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that a policy learns, keeps state and parameters apart, and can be saved and resumed.
+    """Check that a policy learns, keeps no data outside its state, and can be saved and resumed.
 
-    All checks run, and one error lists all faults. Whether it learns is tried in worlds made up for the
-    purpose, with outcomes at the ends of the environment's support (0 and 1 if that is unbounded).
+    All checks run, and one error lists all faults. The checks of learning use artificial environments. Their
+    outcomes are the two ends of the support of the policy or of the environment (0 and 1 if this support is
+    unbounded).
 
     Parameters
     ----------
     policy : Policy
         The policy to check.
     environment : Environment
-        Something to play against.
+        An environment in which the policy can be run.
     rounds : int
-        Rounds to play in a `Session`; other games are longer.
+        Number of rounds of each run in a `Session`. Other runs are longer.
     seconds : float
-        Longest time of all checks together, roughly, beyond 150 rounds of each game.
+        Approximate limit of the total time. The first 150 rounds of each run do not count.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
     rng : int
-        Seed.
+        Seed of the runs.
 
     Returns
     -------
     Report
-        Of each check, what it tried.
+        How much each check tried.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first: ``determinism`` (the same seed gives another run, or a
-        fresh state remembers an old one), ``feasibility``, ``state`` (`select` changes it), ``resuming`` (a
-        session that was saved and loaded plays another future), ``late feedback`` (feedback told in another
-        order is refused, or teaches less), ``memory`` (outside the state), ``clock``, ``global randomness``,
-        ``feedback`` (written to, or kept), ``empty feedback``, ``availability`` (it chooses what a context
-        says is not available), ``tickets`` (`learn` writes to their super arm or context, or keeps it),
-        ``credit`` (outcomes count for other arms, or not at all), ``learning`` (it plays no better for what
-        it saw), ``exploration`` (some arms are never seen), ``optimism`` (what was seen often is preferred
-        for that) or ``growth`` (of memory).
+        If checks fail. The message lists all faults.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` names an unknown check or has an empty reason.
+
+    Notes
+    -----
+    A check fails under its title, in this order, if:
+
+    - ``determinism``: the same seed gives different runs, or a new state depends on an earlier run.
+    - ``feasibility``: a super arm is not feasible.
+    - ``state``: `select` changes the state, or a run changes the policy.
+    - ``resuming``: a session that was saved and loaded selects other super arms.
+    - ``late feedback``: feedback in another order than that of the tickets is rejected, or changes the state
+      in fewer rounds.
+    - ``memory``: the policy depends on data outside the state.
+    - ``clock``: the super arms depend on the time.
+    - ``global randomness``: the policy uses or seeds a global random generator.
+    - ``feedback``: `update` modifies the arrays of the feedback, or the state refers to them.
+    - ``empty feedback``: a round without observed arms causes an exception or an infeasible super arm.
+    - ``availability``: the policy selects entries that are not available according to the context.
+    - ``tickets``: `update` modifies the super arm or the context of the ticket, or the state refers to them.
+    - ``credit``: an outcome changes the statistics of another arm, or is ignored.
+    - ``learning``: the policy does not use the feedback to select better super arms.
+    - ``exploration``: some arms are never observed.
+    - ``optimism``: the policy always prefers arms with many observations to arms with few and the same mean.
+    - ``growth``: memory grows with the number of rounds.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from cmab import CTS, CUCB, Campaign, Context, Feedback, Session, read_journal
 from oracles import TopK
 
 #: Descriptions that fit each other, but not the learner with which the journal is opened.
-OTHER_LEARNER = "must be of this campaign|must be of policy|must have names to be matched with"
+OTHER_LEARNER = "must be a journal of|must have names to be matched with"
 
 
 def verdict(kind, events):
@@ -96,7 +96,7 @@ def test_a_time_before_its_request_is_refused(tmp_path):
     tell = next(event for event in events if event["event"] == "tell")
     tell["at"] = "2001-01-01T00:00:00.000+00:00"
     path.write_bytes(written(events))
-    with pytest.raises(ValueError, match=r"line 5, .* at must not be before the last event of the ticket"):
+    with pytest.raises(ValueError, match=r"line 5, .* at must not be earlier than the last event of"):
         read_journal(path)
 
 
@@ -157,7 +157,7 @@ def test_what_cannot_be_kept_is_no_damage_of_the_file(tmp_path):
     deep = "tea"
     for _ in range(60):
         deep = (deep,)
-    with pytest.raises(ValueError, match=r"cannot keep the event.*names") as caught:
+    with pytest.raises(ValueError, match=r"cannot store the event.*names") as caught:
         Campaign(CTS(TopK(2, k=1).named([deep, "milk"])), tmp_path / "journal.jsonl")
     assert "copy of the file" not in str(caught.value)
 

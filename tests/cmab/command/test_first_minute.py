@@ -107,7 +107,7 @@ test_names_of_others_are_asked_back = refused(
     (lambda: identify(LUCB1(3, 1, delta=0.1), PLAIN, jobs=2), "did you mean 'n_jobs'"),
     (
         lambda: identify(LUCB1(3, 1, delta=0.1), PLAIN, colour=2),
-        "'colour'; it takes explorer, environment",
+        "'colour'; its arguments are explorer, environment",
     ),
     (lambda: compare({"a": CUCB(TOP)}, PLAIN, rounds=9), "did you mean 'horizon'"),
     (lambda: compare(policies={"a": CUCB(TOP)}, environment=PLAIN), "did you mean 'learners'"),

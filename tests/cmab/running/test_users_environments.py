@@ -255,9 +255,7 @@ def test_what_cannot_go_to_workers_is_named(kind):
     class Racer(HoeffdingRace):
         kept = threading.Lock() if kind == "explorer" else None
 
-    with pytest.raises(
-        TypeError, match=f"^{kind} must be picklable to go to worker processes, which .* is not"
-    ):
+    with pytest.raises(TypeError, match=f"^{kind} must be picklable to run in worker processes, got .*"):
         if kind == "explorer":
             identify(Racer(3, 1, delta=0.1, max_pulls=10), Plain(), replications=2, n_jobs=2)
         else:

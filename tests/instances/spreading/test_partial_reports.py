@@ -262,13 +262,13 @@ def test_a_wrong_report_is_refused_with_the_way_to_tell_it(tmp_path):
     assert "got both outcomes and joined" in told_wrong(running, outcomes={}, joined=[])
     assert "got neither" in told_wrong(running)
     request = running.ask()
-    with pytest.raises(ValueError, match=r"got .*, which is still pending: tell"):
+    with pytest.raises(ValueError, match=r"got .*, which is still pending; tell"):
         running.correct({}, request)
     running.tell({}, request, reward=2.0)
     for ticket in (request, request.number):
-        with pytest.raises(ValueError, match=r"told before: correct\(\) replaces"):
+        with pytest.raises(ValueError, match=r"reported before; correct\(\) replaces"):
             running.tell({}, ticket)
-        with pytest.raises(ValueError, match=r"told before: correct\(\) replaces"):
+        with pytest.raises(ValueError, match=r"reported before; correct\(\) replaces"):
             running.cancel(ticket)
     for number in running.pending:
         running.cancel(number)
