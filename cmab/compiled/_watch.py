@@ -107,7 +107,9 @@ class Stopwatch:
                 self._tell()
 
     def _tell(self) -> None:
-        kept = f"cached in {self._folder}" if self._folder else "not cached, so each process compiles it again"
+        kept = (
+            f"cached in {self._folder}" if self._folder else "not cached, so each process compiles it again"
+        )
         with suppress(OSError, ValueError, AttributeError):  # stderr may be closed or None
             sys.stderr.write(
                 f"cmab: compiling, which takes up to a minute. The code is {kept}."
