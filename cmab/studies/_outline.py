@@ -119,7 +119,7 @@ def plain(specification: Mapping[str, Any], objects: dict[str, Any]) -> dict[str
     except RecursionError:
         copy = {}
     if not copy or _depth(copy) > _MOST_LEVELS:
-        raise ValueError(f"a study must have tables and at most {_MOST_LEVELS} levels of nesting")
+        raise ValueError(f"a study must have at least one table and at most {_MOST_LEVELS} levels of nesting")
     return copy
 
 

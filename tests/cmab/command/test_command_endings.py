@@ -570,7 +570,7 @@ def test_pieces_that_fail_show_a_traceback_on_demand_only(unpainted, tmp_path, m
     words = ["demo", "matching", *SHORT, "--out", str(tmp_path)]
     assert main(words) == 1
     err = capsys.readouterr().err
-    assert "the first one replication 0 of" in err
+    assert "the first is replication 0 of" in err
     assert "not enough memory: a sample needs 100 GB" in err
     assert "Traceback" not in err
     assert main([*words, "--debug"]) == 1

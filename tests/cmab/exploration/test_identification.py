@@ -29,7 +29,7 @@ def test_a_capped_run_takes_no_more_and_is_not_certified():
 
 
 test_what_does_not_fit_is_refused = refused(
-    (SequentialHalving(5, budget=50), ARMS, "same base arms"),
+    (SequentialHalving(5, budget=50), ARMS, "same number of base arms"),
     (Halving(4, 1, epsilon=0.1, delta=0.1), GaussianArms(np.zeros(4)), "support of Halving"),
     by=lambda explorer, environment: identify(explorer, environment, rng=0),
 )

@@ -81,14 +81,14 @@ def test_a_line_of_code_draws_samples_against_delta():
 @pytest.mark.parametrize(
     ("explorers", "more", "error", "words"),
     [
-        ({}, {}, ValueError, "explorers must hold one"),
+        ({}, {}, ValueError, "explorers must have at least one entry"),
         (3, {}, TypeError, "explorers must be an Explorer"),
         ({"a": CUCB(TopK(2, 1))}, {}, ValueError, "'a'.*must have a delta"),
         (SequentialHalving(2, budget=10), {}, ValueError, "must have a delta"),
         (LUCB1(2, 1, delta=0.1), {"deltas": [0.0]}, ValueError, "deltas"),
-        (LUCB1(2, 1, delta=0.1), {"deltas": []}, ValueError, "deltas must hold one"),
+        (LUCB1(2, 1, delta=0.1), {"deltas": []}, ValueError, "deltas must have at least one entry"),
         (LUCB1(2, 1, delta=0.1), {"deltas": 0.1}, ValueError, "deltas must be a list"),
-        (LUCB1(3, 1, delta=0.1), {}, ValueError, "same base arms"),
+        (LUCB1(3, 1, delta=0.1), {}, ValueError, "same number of base arms"),
         (HoeffdingRace(2, 1, delta=0.1, max_pulls=10), {}, ValueError, "support of HoeffdingRace"),
     ],
 )

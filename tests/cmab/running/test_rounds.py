@@ -349,7 +349,7 @@ test_delays_that_are_none_are_refused = refused(
     ({"delay": lambda t, rng: -1}, "the return value of delay must be an integer"),
     ({"delay": lambda t, rng: 0.5}, "the return value of delay must be an integer"),
     ({"delay": lambda t, rng: None}, "the return value of delay must be an integer"),
-    ({"delay": Taking(count(), modulus=7)}, "delay must return the same for the same round"),
+    ({"delay": Taking(count(), modulus=7)}, "delay must return the same number for the same round"),
     ({"delay": Taking(n // 14 for n in count())}, "got first 0 and then 1 for round 1"),
     ({"delay": Taking(map(int, np.random.default_rng(0).integers(9, size=99)))}, "delay must return"),
     by=lambda named: simulate(CUCB(ORACLE), PLACE, 10, rng=0, **named),

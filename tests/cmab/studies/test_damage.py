@@ -75,7 +75,7 @@ def bookmarks(folder):
 MOVE = "move it away"
 OTHERS = "must be a store of cmab, got a database of another program"
 NOTED = "the description of its study is damaged; run it again"
-NONE = "the stored description of (the|a) study must"
+NONE = "the stored description of the study must"
 #: What is done to the store, what a reader is told, and what a run says; None if the run mends it.
 DAMAGE = {
     "a bit of a curve": (bits(None, 1, flip=True), f"replication 0 of {LEARNER} on ads is damaged", None),

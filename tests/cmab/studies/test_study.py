@@ -353,6 +353,14 @@ def test_one_line_reads_the_table(package, reader, tmp_path):
     assert np.isnan(inside[~clocked]).all()
 
 
+test_a_specification_is_a_dict = refused(
+    ("study.toml", r"specification must be a dict, got 'study.toml'; load a file by Study.load"),
+    (["study.toml"], "specification must be a dict"),
+    (None, "specification must be a dict"),
+    by=Study,
+)
+
+
 test_faults_are_named_with_their_place = refused(
     ({"horizon": 0}, "horizon must be an integer"),
     ({"repliactions": 3}, "repliactions"),

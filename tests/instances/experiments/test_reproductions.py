@@ -147,8 +147,11 @@ def test_an_experiment_is_a_study_with_a_report(tmp_path):
             {"x": {"experiment": "fixed-budget", "cell": 0, "quick": 1}},
             "trials.x.quick must be true or false",
         ),
-        ({"x": {"experiment": "fixed-budget", "cell": 0, "seed": 1}}, "trials.x must have experiment, cell"),
-        ({}, "trials must be a table"),
+        (
+            {"x": {"experiment": "fixed-budget", "cell": 0, "seed": 1}},
+            "trials.x must have experiment and cell",
+        ),
+        ({}, "trials must be a non-empty table"),
     ],
 )
 def test_trials_that_cannot_be(trials, message):
