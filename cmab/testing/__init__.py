@@ -1,9 +1,10 @@
-"""Conformance checks for oracles, policies, explorers and environments; our own tests run them too.
+"""Conformance checks for oracles, policies, explorers and environments.
 
-``check(oracle)`` runs all checks of an oracle in a notebook; ``checks(oracle)`` lists them, and
-`parametrize_with_checks` makes one pytest item of each; so for policies, explorers and environments. What
-fails raises an ``AssertionError`` that lists all faults, each with its name, what was expected and what came;
-what passes returns a report of what was tried and which faults would have been noticed.
+``check(oracle)`` runs all checks of an oracle, for example in a notebook. ``checks(oracle)`` lists the
+checks, and `parametrize_with_checks` makes one pytest item of each. The same functions accept policies,
+explorers and environments. If checks fail, ``check`` raises an ``AssertionError`` that lists all faults. Each
+fault has the name of its check, the expected and the actual result. If all checks pass, ``check`` returns a
+report on the number of trials and on the faults that these would detect.
 """
 
 from cmab.testing._checks import Check, Finding, parametrize_with_checks
@@ -14,7 +15,7 @@ from cmab.testing.kinds import check, checks
 from cmab.testing.oracles import OracleReport, check_oracle
 from cmab.testing.policies import check_policy
 
-# What `checks` was, by kind.
+# Former names of `checks` for each kind of object.
 oracle_checks = policy_checks = explorer_checks = environment_checks = checks
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Conformance checks: one check is one function, with a name and a subject."""
+"""Named conformance checks; each is one function of a subject."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check that passed has to say.
+    """The description of a check that passed.
 
     Attributes
     ----------
     text : str
-        How much was tried, and which faults it would have noticed.
+        The number of trials, and the faults that they would detect.
     false_alarm : float
-        Probability with which a sound subject fails the check, over its random seeds; 0 for exact checks.
+        The probability, over the seeds, with which a correct object fails the check; 0 for exact checks.
 
     Examples
     --------
@@ -34,16 +34,17 @@ CheckFunction = Callable[[Any], Finding | None]
 
 @dataclass(frozen=True)
 class Check:
-    """One named check, ready to run.
+    """A named check of one object.
 
     Attributes
     ----------
     name : str
-        What is checked, and of which class: ``"TopK-guarantee"``.
+        The class and the property that is checked, such as ``"TopK-guarantee"``.
     examine : callable
-        Raises ``AssertionError`` if the subject fails; returns a `Finding`, or None for nothing to say.
+        The function of the check. It raises ``AssertionError`` if the check fails; otherwise it returns a
+        `Finding`, or None if there is nothing to describe.
     expected_failure : str
-        Why it is known to fail; empty if it should pass.
+        The reason for a known failure; empty if the check should pass.
 
     Examples
     --------
@@ -63,30 +64,30 @@ class Check:
         Raises
         ------
         AssertionError
-            If the subject fails; whatever else it raises is named by the check.
+            If the check fails. Any other exception becomes an ``AssertionError`` with the name of the check.
         """
         self.find()
 
     def find(self) -> Finding:
-        """Run the check and return what it has to say; raises as `run` does."""
+        """Run the check and return its finding; raise ``AssertionError`` as `run` does."""
         try:
             return self.examine() or Finding()
-        # A fault that was found; everything else is one that the check was not about.
+        # A fault that the check found. Any other exception is not the subject of this check.
         except AssertionError:
             raise
         except Exception as error:
             raise UnfinishedCheck(
-                f"{self.title}: {self.name} came to no end, for {error!r} came up"
+                f"{self.title}: {self.name} did not finish, because it raised {error!r}"
             ) from error
 
     @property
     def title(self) -> str:
-        """What is checked, without the class: the key of `expected_failures`."""
+        """The name of the check without the class: a key of `expected_failures`."""
         return self.name.rpartition("-")[2].replace("_", " ")
 
 
 class UnfinishedCheck(AssertionError):
-    """The subject raised in the middle of a check, which is a fault by itself or follows from another."""
+    """An error that interrupted a check. It is a fault by itself or follows from another fault."""
 
 
 def named_checks(
@@ -95,15 +96,15 @@ def named_checks(
     checks: Sequence[CheckFunction],
     expected_failures: Mapping[str, str] | None = None,
 ) -> list[Check]:
-    """Return one `Check` of `subject` for each function, named ``prefix-function``."""
+    """Return one `Check` of `subject` for each function, with the name ``prefix-function``."""
     names = [check.__name__.removeprefix("_").removeprefix("check_") for check in checks]
     reasons = dict(expected_failures or {})
     titles = [name.replace("_", " ") for name in names]
-    # A misspelt title would declare nothing, and its check would fail as if unexpected.
+    # A misspelled title would have no effect, and its check would fail as if unexpected.
     if unknown := sorted(set(reasons) - set(titles)):
-        raise ValueError(f"expected_failures must name checks, some of {titles}, got {unknown}")
+        raise ValueError(f"expected_failures must name checks from {titles}, got {unknown}")
     if silent := sorted(title for title, reason in reasons.items() if not reason):
-        raise ValueError(f"expected_failures must give a reason for each check, got none for {silent}")
+        raise ValueError(f"expected_failures must give a reason for each check, but has none for {silent}")
     return [
         Check(f"{prefix}-{name}", _bound(check, subject), reasons.get(title, ""))
         for name, title, check in zip(names, titles, checks, strict=True)
@@ -111,19 +112,19 @@ def named_checks(
 
 
 def _bound(check: CheckFunction, subject: Any) -> Callable[[], Finding | None]:
-    # A function of its own: a lambda in the loop would see the last check only.
+    # A separate function is needed, because a lambda in the loop would refer to the last check only.
     return lambda: check(subject)
 
 
 def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
-    """Return a pytest decorator that makes one item, with a readable id, of each check.
+    """Return a pytest decorator that makes one item of each check, with a readable id.
 
-    A check whose failure is expected is marked as such, and fails the suite once it passes.
+    A check that is expected to fail gets a strict ``xfail`` mark: if it passes, the test suite fails.
 
     Parameters
     ----------
     *checks : iterable of Check
-        What `checks` returns.
+        The lists of checks that `checks` returns.
 
     Examples
     --------
@@ -137,7 +138,7 @@ def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
 
     def item(check: Check) -> Any:
         reason = check.expected_failure
-        # Strict: a fault that is gone must be taken off the list.
+        # The mark is strict, so that a repaired fault is removed from the list.
         marks = [pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True)] if reason else []
         return pytest.param(check, id=check.name, marks=marks)
 

@@ -1,4 +1,4 @@
-"""What objects hold, as bytes: to compare before and after, or to send elsewhere."""
+"""The contents of objects as bytes, for comparisons and for other processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cmab.saving._digest import content
 
 
 def parts(value: object) -> dict[str, bytes]:
-    """Return the `content` of each attribute by name, or of a value without any under an empty name."""
+    """Return the `content` of each attribute by name; for a value without attributes, under an empty name."""
     named = getattr(value, "__dict__", None)
     if named is None:
         return {"": content(value)}
@@ -18,7 +18,7 @@ def parts(value: object) -> dict[str, bytes]:
 
 
 def kept(value: object) -> dict[str, bytes]:
-    """Return the `content` of each attribute of `value` and its class that its pickles hold."""
+    """Return the `content` of each attribute of `value` and its class that a pickle contains."""
     named: Any = value.__getstate__()
     named = dict(named) if isinstance(named, dict) else {"": named}
     for cls in type(value).__mro__:
@@ -27,13 +27,13 @@ def kept(value: object) -> dict[str, bytes]:
             named = {name: part for name, part in own.items() if name[:1] != "_"} | named
     found = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of iterators, whose pickles Python 3.14 has no more
+        warnings.simplefilter("ignore")  # iterators cannot be pickled any more in Python 3.14
         for name, part in named.items():
-            with suppress(Exception):  # of chains too long for Python's stack
+            with suppress(Exception):  # for example, chains too long for Python's stack
                 found[name] = content(part, or_address=True)
     return found
 
 
 def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
-    """Return the names of the parts that are in one only, or differ."""
+    """Return the names of the parts that differ, or that only one of the two has."""
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))

@@ -1,4 +1,4 @@
-"""Checks of an explorer's answers: how often they are wrong, here and with the arms in other places."""
+"""Checks of the errors of an explorer, in the given environment and with permuted arms."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _MOST_SAMPLES = 5000
 
 
 def check_errors(subject: Subject) -> Finding | None:
-    """Wrong answers and runs without an answer are no more than `delta` allows.
+    """Check that wrong answers and runs without an answer are at most as frequent as `delta` allows.
 
-    Wald's sequential test of `delta` against 1.5 times as much: by Ville's inequality, the likelihood ratio
-    of a sound explorer ever reaches ``1 / LEVEL`` with probability `LEVEL` at most. The most decisive
-    explorers need some 80 runs at delta 0.1 until an error rate of 1.5 `delta` would have been seen with
-    probability .99; with fewer runs, as time
-    allows, a binomial test ends it, and the report says which rate would.
+    The check is Wald's sequential test of `delta` against ``1.5 * delta``. By Ville's inequality, the
+    likelihood ratio of a correct explorer ever reaches ``1 / LEVEL`` with probability at most `LEVEL`. At
+    delta 0.1, an explorer without errors needs about 80 runs until an error rate of ``1.5 * delta`` would be
+    detected with probability .99. If there is time for fewer runs only, a binomial test ends the check, and
+    the report has the error rate that this test detects.
     """
     delta = subject.delta
     if delta is None or subject.explorer.goal is None:
         return None
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
-    # Wald's sequential test of the promised rate against one half as large again: it ends
-    # early where the answer is clear.
+    # Wald's sequential test of the guaranteed rate against 1.5 times this rate ends early if the answer is
+    # clear.
     worse = min(_WORSE * delta, (1 + delta) / 2)
     errors = runs = 0
     watch = Stopwatch()
@@ -50,20 +50,20 @@ def check_errors(subject: Subject) -> Finding | None:
         runs += size
         # The logarithm of the likelihood ratio.
         doubt = errors * math.log(worse / delta) + (runs - errors) * math.log((1 - worse) / (1 - delta))
-        # By Ville's inequality the likelihood ratio ever exceeds 1 / LEVEL with probability LEVEL at most, so
-        # the test may be looked at after every batch.
+        # By Ville's inequality, the likelihood ratio ever exceeds 1 / LEVEL with probability at most LEVEL,
+        # so the test can be evaluated after every batch.
         refused = doubt >= -math.log(LEVEL)
-        text = "{} of {} runs failed, delta={:g} was promised"
+        text = "{} of {} runs failed, but the explorer guarantees delta={:g}"
         require(not refused, "errors", text, errors, runs, delta)
-        # Who errs more often than he may is given ten times as long, and so are the first runs.
+        # The first runs, and an explorer that errs more often than delta, get ten times as much time.
         share = 0.4 if doubt <= 0 and runs >= subject.replications else 4.0
         if (doubt <= _BELIEVED and runs >= subject.replications) or watch.seconds() > share * subject.seconds:
             break
-    # At the end the exact law, which is sharper for few runs.
+    # At the end, use the exact distribution, which is sharper for few runs.
     possible = binomial_tail(errors, runs, delta) >= LEVEL
     require(possible, "errors", text, errors, runs, delta)
     seen = worse if doubt <= _BELIEVED else refused_rate(runs, delta, LEVEL)
-    text = f"{errors} of {runs} runs failed, {delta:g} may; a rate of {seen:.2g} would be refused"
+    text = f"{errors} of {runs} runs failed; {delta:g} is allowed, and a rate of {seen:.2g} is detected"
     return Finding(text + " with probability .99", 2 * LEVEL)
 
 
@@ -75,7 +75,7 @@ def _identify(
 
 
 class Moved(Environment):
-    """The arms of another environment in other places."""
+    """An environment with the arms of another one in permuted places."""
 
     def __init__(self, environment: Environment, order: IntArray) -> None:
         self.environment = environment
@@ -104,10 +104,11 @@ class Moved(Environment):
 
 
 def check_places(subject: Subject) -> Finding | None:
-    """With the arms in other places it names others: it looks at outcomes, not at numbers or at the truth.
+    """Check that an explorer follows the outcomes of the arms and not their numbers, with permuted arms.
 
-    A place may be harder, so runs that do not stop say nothing here. An explorer that promises `delta` may
-    not err more often than that; one that promises nothing may not be always right here and never there.
+    Permuted arms may be harder, so runs that do not stop are ignored. An explorer that guarantees `delta`
+    must not err more often than that. An explorer without a guarantee fails only if all its answers are
+    correct before and wrong after the permutation.
     """
     explorer, environment = subject.explorer, subject.environment
     if explorer.goal is None:
@@ -119,17 +120,17 @@ def check_places(subject: Subject) -> Finding | None:
     for run in range(runs):
         before = _identify(subject, environment, 1, most, (2, run))
         if not before.stopped.all() or not before.correct.all():
-            return Finding(f"not tried: it does not always answer, and rightly, within {most} samples")
+            return Finding(f"not tried: the explorer does not always answer correctly within {most} samples")
         usual.add(tuple(before.arms[0].tolist()))
         longest = max(longest, int(before.samples[0]))
-    # Who names arms by their numbers stops as before, or is led astray for long: it may
-    # take three times as long, no more.
+    # An explorer that answers by number stops as before, or is misled for a long time. It may use up to three
+    # times as many samples.
     limit = min(subject.max_samples, 3 * longest)
     wrong, tried, watch = 0, 0, Stopwatch()
     for place in range(_PLACES):
         moved = Moved(environment, rng.permutation(environment.n_arms))
         if any(explorer.goal.is_correct(np.array(arms, np.int64), moved.means) for arms in usual):
-            continue  # what it named before is right here, too
+            continue  # the former answers are correct for the permuted arms as well
         found = _identify(subject, moved, 1, limit, (3, place))
         wrong += int((found.stopped & ~found.correct).sum())
         tried += int(found.stopped.sum())
@@ -138,8 +139,8 @@ def check_places(subject: Subject) -> Finding | None:
     if subject.delta is not None:
         refused = binomial_tail(wrong, tried, subject.delta) < LEVEL
     else:
-        # Without a promise only who is always wrong is refused.
+        # Without a guarantee, only an explorer that is always wrong fails.
         refused = wrong == tried >= _AT_LEAST
-    text = "{} of {} answers are wrong when the arms have changed places; before, all were right: {}"
+    text = "{} of {} answers are wrong for permuted arms; before, all answers were correct: {}"
     require(not refused, "places", text, wrong, tried, sorted(usual))
-    return Finding(f"{tried} runs in other places of the arms, {wrong} of them wrong", LEVEL)
+    return Finding(f"{tried} runs with permuted arms, {wrong} of them wrong", LEVEL)

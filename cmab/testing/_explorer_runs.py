@@ -1,4 +1,4 @@
-"""Checks that an explorer's requests have the right form and depend on its state and generator alone."""
+"""Checks that an explorer's requests are valid and depend only on its state and generator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BUDGET_REQUESTS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """An explorer, arms to try it on, and the error probability that it promises."""
+    """An explorer, an environment to test it in, and the error probability that it guarantees."""
 
     explorer: AnyExplorer
     environment: Environment
@@ -37,12 +37,12 @@ class Subject:
 def requests(
     subject: Subject, steps: int, between: Callable[[Session[Any], int], Session[Any]]
 ) -> list[IntArray]:
-    """Play up to `steps` requests; `between` may replace the session before each."""
+    """Play up to `steps` requests and return them; `between` can replace the session before each request."""
     session: Session[Any] = Session(subject.explorer, rng=subject.rng)
     coins, asked = np.random.default_rng(subject.rng), []
     for step in range(steps):
         session = between(session, step)
-        # Asked of the session that `between` gave, which may have been loaded from a file.
+        # Use the session that `between` returns, which may have been loaded from a file.
         if session.is_done:
             break
         ticket = session.ask()
@@ -52,7 +52,7 @@ def requests(
 
 
 def check_form(subject: Subject) -> None:
-    """Requests are distinct arms, at least one, pulled at least once; answers are distinct arms in order."""
+    """Check that requests are distinct arms with at least one pull, and answers sorted distinct arms."""
     n_arms = subject.explorer.n_arms
 
     def look(session: Session[Any], step: int) -> Session[Any]:
@@ -85,16 +85,16 @@ def require_answer(arms: IntArray, n_arms: int) -> None:
 
 
 def check_determinism(subject: Subject) -> None:
-    """The same seed gives the same requests."""
+    """Check that the same seed gives the same requests."""
     first, second = (requests(subject, 60, _unchanged) for _ in range(2))
-    require(len(first) == len(second), "determinism", "the same seed stopped at another time")
+    require(len(first) == len(second), "determinism", "runs with the same seed stopped after different times")
     for a, b in zip(first, second, strict=True):
         require_same(a, b, "determinism", "the same seed")
 
 
 def check_state(subject: Subject) -> None:
-    """Questions leave the state as it is, and a run leaves the explorer as it is."""
-    requests(subject, 5, _unchanged)  # parameters derived at first use are in place now
+    """Check that `select`, `is_done` and `recommend` do not change the state, nor a run the explorer."""
+    requests(subject, 5, _unchanged)  # computes the parameters that are derived at first use
     parameters = content(subject.explorer)
 
     def look(session: Session[Any], step: int) -> Session[Any]:
@@ -103,25 +103,25 @@ def check_state(subject: Subject) -> None:
             subject.explorer.select(session.state, np.random.default_rng(0))
         if step > 0:
             subject.explorer.recommend(session.state)
-        require(content(session.state) == before, "state", "questions must leave the state unchanged")
+        require(content(session.state) == before, "state", "select and recommend must not change the state")
         return session
 
     requests(subject, 40, look)
-    require(content(subject.explorer) == parameters, "state", "a run must leave the explorer unchanged")
+    require(content(subject.explorer) == parameters, "state", "a run must not change the explorer")
 
 
 def check_resuming(subject: Subject) -> None:
-    """A session that is saved and loaded in the middle asks for the same arms."""
+    """Check that a session that is saved and loaded in the middle makes the same requests."""
     whole = requests(subject, 40, _unchanged)
     middle = len(whole) // 2
     again = requests(subject, 40, lambda session, step: resumed(session) if step == middle else session)
-    require(len(whole) == len(again), "resuming", "a saved and loaded session stopped at another time")
+    require(len(whole) == len(again), "resuming", "a saved and loaded session stopped after a different time")
     for a, b in zip(whole, again, strict=True):
         require_same(a, b, "resuming", "a saved and loaded session")
 
 
 def check_memory(subject: Subject) -> Finding:
-    """What was learned is in the state: two campaigns that take turns ask for what each asks for alone."""
+    """Check that the explorer remembers only its state: alternating runs make the same requests as alone."""
     sessions: list[Session[Any]] = [Session(subject.explorer, rng=subject.rng + i) for i in range(2)]
     coins = [np.random.default_rng(subject.rng + i) for i in range(2)]
     alone = requests(subject, 60, _unchanged)
@@ -132,38 +132,38 @@ def check_memory(subject: Subject) -> Finding:
             ticket = session.ask()
             session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, rng))
             if session is sessions[0]:
-                # The other campaign has other outcomes: what the explorer kept of them would show here.
-                what = "taking turns with another campaign, request {}"
+                # The other run has other outcomes, so memory of them would change the requests.
+                what = "alternating with another run, request {}"
                 require_same(expected, ticket.super_arm, "memory", what, number)
     return Finding(f"{len(alone)} requests")
 
 
 def check_clock(subject: Subject) -> None:
-    """Requests do not depend on the time of day."""
+    """Check that requests do not depend on the time of day."""
     alone = requests(subject, 60, _unchanged)
     with later(subject.explorer):
         again = requests(subject, 60, _unchanged)
-    require(len(alone) == len(again), "clock", "hours later, the same seed stopped at another time")
+    require(len(alone) == len(again), "clock", "hours later, the same seed stopped after a different time")
     for first, second in zip(alone, again, strict=True):
         require_same(first, second, "clock", "hours later, the same seed")
 
 
 def check_global_randomness(subject: Subject) -> None:
-    """The global generators are neither drawn from, nor seeded, nor listened to."""
+    """Check that the explorer neither uses nor seeds the global generators."""
     asked = []
     with kept_generators():
         for seed in (1, 2):
             seed_generators(seed)
             before = repr(global_state())
             asked.append(requests(subject, 60, _unchanged))
-            text = "a run drew from a global generator, or seeded it, instead of using rng"
+            text = "a run drew from or seeded a global generator instead of using rng"
             require(before == repr(global_state()), "global randomness", text)
     for first, second in zip(*asked, strict=False):
         require_same(first, second, "global randomness", "another seed of the global generators")
 
 
 def check_budget(subject: Subject) -> Finding | None:
-    """An explorer with a `budget` draws no more outcomes than that, and then stops."""
+    """Check that an explorer with a `budget` requests at most this number of outcomes and then stops."""
     budget = getattr(subject.explorer, "budget", None)
     if not isinstance(budget, int | np.integer):
         return None
@@ -174,10 +174,10 @@ def check_budget(subject: Subject) -> Finding | None:
             break
         ticket = session.ask()
         drawn += len(ticket.super_arm) * ticket.pulls
-        require(drawn <= budget, "budget", "{} outcomes were asked for, the budget is {}", drawn, budget)
+        require(drawn <= budget, "budget", "{} outcomes were requested, but the budget is {}", drawn, budget)
         session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, coins))
     over = session.is_done or budget > _BUDGET_REQUESTS
-    require(over, "budget", "it goes on after {} outcomes, the budget is {}", drawn, budget)
+    require(over, "budget", "the explorer continues after {} outcomes, but the budget is {}", drawn, budget)
     return Finding(f"{drawn} outcomes of {budget}")
 
 

@@ -1,4 +1,4 @@
-"""How much memory a thing holds more after each of many calls."""
+"""Measurement of the memory that an object accumulates over many calls."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from pathlib import Path
 from cmab.testing._comparisons import Stopwatch
 
 _CALLS = 40
-# Bytes a call that are no leak: notes of a round, beside a few numbers for each arm.
+# Bytes per call that are not a leak, in addition to a few numbers for each arm: records of a round.
 _ALLOWED = 16_384
-# 20,000 calls: caches of any usual bound are full by then.
+# Together 20,000 calls. Caches of any usual size are full after this number.
 _STAGES = (300, 300, 1_000, 3_000, 5_000, 10_400)
 
 
 def growth(call: Callable[[int], object], size: int) -> tuple[float, bool]:
-    """Return the bytes that each later call left behind, as Python and numpy count them, and if it leaks.
+    """Return the bytes that each later call leaves behind, and whether the call leaks memory.
 
-    A call that works on `size` numbers leaks if it leaves more than notes of itself.
+    The bytes are those that Python and NumPy count. A call on `size` numbers leaks if it leaves more behind
+    than a record of a round.
     """
     allowed = _ALLOWED + 64 * size
     left = _measure(call, collect=False)
-    if left > allowed:  # cycles that nobody holds may wait to be collected, which takes its time
+    if left > allowed:  # collect cyclic garbage, which is slow, before the call is blamed
         left = _measure(call, collect=True)
     return left, left > allowed
 
 
 def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | None:
-    """Return the bytes of each call if calls on `size` numbers go on to leave as many behind; None if not.
+    """Return the bytes that each call leaves behind if memory grows steadily; otherwise None.
 
-    Looks closer than `growth`, at a copy of the numbers for each call. Who keeps his last thousand answers
-    fills up and stops: so calls go on for as long as the memory grows, and only what grew in every stage of
-    twenty thousand calls creeps. Most stop after the second stage; what is too slow is not judged.
+    This is more sensitive than `growth`: it detects one copy of `size` numbers per call. An object that keeps
+    its last thousand answers stops growing when its store is full. So the calls continue as long as memory
+    grows, and only growth in every stage of twenty thousand calls counts. Most objects stop growing after the
+    second stage. Slow calls are not judged.
     """
     watch, number, held, left = Stopwatch(), 0, 0, 0.0
     tracemalloc.start()
@@ -43,7 +45,7 @@ def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | 
             for _ in range(calls):
                 call(number)
                 number += 1
-                # All get a short look; what grew, which is a fault as a rule, may take its time.
+                # All objects get a short test. An object that grows is probably faulty and gets more time.
                 if watch.seconds() > (3.0 if stage > 1 else 0.06) * seconds:
                     return None
             before, held = held, tracemalloc.get_traced_memory()[0]
@@ -59,7 +61,7 @@ def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | 
 
 
 def _measure(call: Callable[[int], object], collect: bool) -> float:
-    """Return the less of two stages after a first one: what is built at first use, or fills a bound, ends."""
+    """Return the smaller growth of two stages after a first one, which fills caches and lazy attributes."""
     tracemalloc.start()
     try:
         held, number = [], 0
@@ -76,7 +78,7 @@ def _measure(call: Callable[[int], object], collect: bool) -> float:
 
 
 def resident() -> int:
-    """Return the bytes of this process in memory; 0 where the system does not say."""
+    """Return the resident memory of this process in bytes; 0 if the system does not provide it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

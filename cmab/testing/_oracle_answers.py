@@ -1,4 +1,4 @@
-"""Checks of what `solve` returns, whatever it is worth."""
+"""Checks of the form, feasibility and repeatability of the answers of an oracle."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from cmab.testing._comparisons import require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all
 from cmab.testing._oracle_subject import Subject, key, on_each_means
 
-# Calls after which an oracle that fills a buffer or counts its calls has shown
-# it, and the share of the seconds.
+# The number of calls after which an oracle that fills a buffer or counts its calls has failed, and the share
+# of the time limit.
 _LONG_RUN = 20_000
 _LONG_SHARE = 0.2
 _ROWS = 1000
@@ -25,7 +25,7 @@ _SINGLE_ROWS = 8
 
 
 def check_declaration(subject: Subject) -> None:
-    """What the oracle declares is of the declared kind: numbers of arms, sense, alpha and beta."""
+    """Check the declared numbers of arms, `sense`, `alpha` and `beta`."""
     oracle = subject.oracle
     for name in ("n_arms", "n_choices", "max_size"):
         value = getattr(oracle, name)
@@ -34,19 +34,19 @@ def check_declaration(subject: Subject) -> None:
     senses = ("max", "min")
     require(oracle.sense in senses, "declaration", "sense must be one of {}, got {!r}", senses, oracle.sense)
     require(0 < oracle.beta <= 1, "declaration", "beta must lie in (0, 1], got {!r}", oracle.beta)
-    # alpha is worst value over best: at most 1 of rewards, at least 1 of costs.
-    if oracle.alpha != oracle.alpha:  # nan: no ratio is promised
+    # alpha is the ratio of the worst value to the best: at most 1 for rewards, at least 1 for costs.
+    if oracle.alpha != oracle.alpha:  # nan: the oracle guarantees no ratio
         return
     if oracle.sense == "max":
         text = "an oracle for rewards (sense='max') must declare alpha in (0, 1], got {!r}"
         require(0 < oracle.alpha <= 1, "declaration", text, oracle.alpha)
     else:
-        text = "an oracle for costs (sense='min') must declare alpha >= 1, the most that it pays, got {!r}"
+        text = "an oracle for costs (sense='min') must declare alpha >= 1 (cost over optimum), got {!r}"
         require(oracle.alpha >= 1, "declaration", text, oracle.alpha)
 
 
 def check_ties(subject: Subject) -> None:
-    """Tied, constant and one-hot means are no reason to fail."""
+    """Check that tied, constant and one-hot means raise no error."""
     for what, means in subject.timed(subject.degenerate_means()):
         try:
             subject.answer(means)
@@ -58,7 +58,7 @@ def check_ties(subject: Subject) -> None:
 
 @on_each_means
 def check_errors(subject: Subject, means: FloatArray) -> None:
-    """No means in range are a reason to fail."""
+    """Check that no means in range raise an error."""
     try:
         subject.answer(means)
     except Exception as error:
@@ -69,7 +69,7 @@ def check_errors(subject: Subject, means: FloatArray) -> None:
 
 @on_each_means
 def check_form(subject: Subject, means: FloatArray) -> None:
-    """The answer is a 1-D array of distinct integers of the declared range, with a label each."""
+    """Check that the answer is a 1-D array of distinct integers in range, each with a label."""
     oracle, answer = subject.oracle, subject.solve(means)
     require(
         isinstance(answer, np.ndarray), "form", "solve must return an array, got {}", type(answer).__name__
@@ -80,7 +80,7 @@ def check_form(subject: Subject, means: FloatArray) -> None:
     require(
         answer.dtype.kind == "i",
         "form",
-        "a super arm must hold signed integers, best np.int64, got {}",
+        "a super arm must have signed integers, preferably np.int64, got {}",
         answer.dtype,
     )
     require(
@@ -92,29 +92,34 @@ def check_form(subject: Subject, means: FloatArray) -> None:
     require(len(labels) == len(answer), "form", "labels must name every entry of {}, got {}", answer, labels)
     fits = not oracle.is_linear or len(answer) <= oracle.max_size
     require(
-        fits, "form", "at most max_size={} arms were declared, got {} for {}", oracle.max_size, answer, means
+        fits,
+        "form",
+        "super arms have at most max_size={} arms, got {} for {}",
+        oracle.max_size,
+        answer,
+        means,
     )
 
 
 @on_each_means
 def check_feasibility(subject: Subject, means: FloatArray) -> None:
-    """Every answer belongs to the family."""
+    """Check that every answer belongs to the family of super arms."""
     answer = subject.answer(means)
     known = subject.family is None or key(answer) in subject.members
     require(known, "feasibility", "{} is not one of the super arms (means {})", answer, means)
-    require(subject.oracle.is_feasible(answer), "feasibility", "is_feasible refuses the answer {}", answer)
+    require(subject.oracle.is_feasible(answer), "feasibility", "is_feasible rejects the answer {}", answer)
 
 
 def check_membership(subject: Subject) -> None:
-    """`is_feasible` accepts the listed super arms and, if it is overridden, no others."""
+    """Check that `is_feasible` accepts the listed super arms and, if it is overridden, no others."""
     oracle, rng = subject.oracle, np.random.default_rng(subject.rng)
     if subject.family is None or not oracle.has_membership:
         return
     members = subject.members
     for arm in subject.timed(subject.family):
-        require(oracle.is_feasible(arm), "membership", "is_feasible refuses {}, which is in the family", arm)
+        require(oracle.is_feasible(arm), "membership", "is_feasible rejects {}, which is in the family", arm)
     known = {len(arm) for arm in members}
-    # Sets of about the right size: others are refused for their number alone.
+    # Sets of a similar size, because other sets are rejected for their size alone.
     sizes = [size for size in range(oracle.n_choices + 1) if {size - 1, size, size + 1} & known]
     for _ in range(subject.trials):
         arm = np.sort(rng.choice(oracle.n_choices, rng.choice(sizes), replace=False))
@@ -124,18 +129,18 @@ def check_membership(subject: Subject) -> None:
 
 @on_each_means
 def check_input(subject: Subject, means: FloatArray) -> None:
-    """The caller's arrays are left alone."""
+    """Check that the methods do not change the caller's arrays."""
     given = means.copy()
     answer = subject.oracle.solve(given, np.random.default_rng(7))
     same = np.array_equal(given, means)
-    require(same, "input", "solve must leave means {} unchanged, made it {}", means, given)
+    require(same, "input", "solve must leave means {} unchanged, but changed them to {}", means, given)
     kept = answer.copy()
     subject.oracle.expected_reward(answer, given)
     same = np.array_equal(given, means) and np.array_equal(answer, kept)
     require(
         same,
         "input",
-        "expected_reward must leave {} and {} unchanged, made them {} and {}",
+        "expected_reward must leave {} and {} unchanged, but changed them to {} and {}",
         kept,
         means,
         answer,
@@ -145,7 +150,7 @@ def check_input(subject: Subject, means: FloatArray) -> None:
 
 @on_each_means
 def check_determinism(subject: Subject, means: FloatArray) -> None:
-    """The same means and generator state give the same answer, worth the same."""
+    """Check that the same means and generator state give the same answer with the same reward."""
     first = subject.solve(means).copy()
     require_same(first, subject.solve(means), "determinism", "the same call with means {}", means)
     values = {subject.oracle.expected_reward(first.copy(), means.copy()) for _ in range(2)}
@@ -155,16 +160,16 @@ def check_determinism(subject: Subject, means: FloatArray) -> None:
 
 
 def check_memory(subject: Subject) -> Finding:
-    """The answer does not depend on the calls before it, nor on whether they were given the same array."""
+    """Check that the answer depends neither on earlier calls nor on the identity of the given array."""
     problems, given = subject.some(), np.empty(subject.oracle.n_arms)
     answers = [subject.answer(means) for means in problems]
     order = np.random.default_rng(subject.rng).permutation(len(problems))
     rng, calls = np.random.default_rng(7), 0
-    # In turn, until the time is over: some oracles forget after thousands of calls.
+    # Repeat until the time is over, because some oracles change after thousands of calls.
     for position in subject.timed(islice(cycle(order), max(_LONG_RUN, len(problems))), _LONG_SHARE):
         given[:] = problems[position]
-        # For an oracle that draws nothing one generator serves all calls, and
-        # making one takes longer than a call.
+        # An oracle that draws nothing can use one generator for all calls, because making a generator takes
+        # longer than a call.
         if subject.draws:
             rng = np.random.default_rng(7)
         again = subject.oracle.solve(given, rng)
@@ -176,7 +181,7 @@ def check_memory(subject: Subject) -> Finding:
 
 
 def check_batch(subject: Subject) -> Finding:
-    """Many problems at once have the answers that they have one after the other."""
+    """Check that `solve_batch` gives the answers of `solve`."""
     rng, alone, rows = np.random.default_rng(7), [], []
     drawn = islice(subject.random_means(stream=1), _ROWS)
     for means in subject.timed(chain(subject.problems, drawn)):
@@ -194,14 +199,14 @@ def check_batch(subject: Subject) -> Finding:
         require_same(subject.answer(means), answers[0], "batch", "solve_batch with one row, {},", means)
     try:
         answers = subject.oracle.solve_batch(problems[:0].copy(), np.random.default_rng(7))
-    except ValueError:  # it refuses no rows in words
+    except ValueError:  # the oracle rejects an empty batch
         answers = []
     require(len(answers) == 0, "batch", "no rows have {} answers", len(answers))
-    return Finding(f"{len(problems)} rows at once, {len(single)} one by one, and none")
+    return Finding(f"{len(problems)} rows in one batch, {len(single)} batches of one row, and an empty batch")
 
 
 def check_compiled(subject: Subject) -> None:
-    """The compiled form of `solve`, if there is one, gives its answers."""
+    """Check that the compiled form of `solve`, if there is one, gives the same answers."""
     kernel = compiled_form(subject.oracle)
     if kernel is None:
         return
@@ -212,12 +217,13 @@ def check_compiled(subject: Subject) -> None:
 
 
 def check_pickling(subject: Subject) -> None:
-    """A pickled copy, as worker processes get it, gives the same answers."""
+    """Check that a pickled copy, as worker processes receive it, gives the same answers."""
     try:
         copy: Oracle = pickle.loads(pickled(subject.oracle))
     except Exception as error:
         text = (
-            "{} cannot be pickled, as worker processes need it ({!r}); leave out by __getstate__ what cannot"
+            "{} must be picklable for worker processes, but raised {!r}; define __getstate__ without the"
+            " parts that cannot be pickled"
         )
         require(False, "pickling", text, subject.oracle, error)
     for means in subject.timed(subject.problems):
@@ -226,9 +232,9 @@ def check_pickling(subject: Subject) -> None:
 
 
 def check_hashing(subject: Subject) -> Finding:
-    """A process whose strings have other hashes gives the same answers: no order of a set shows."""
+    """Check that a process with other string hashes, so other orders of sets, gives the same answers."""
     if copied(subject) is None:
-        return Finding("not tried, for the oracle cannot be pickled")
+        return Finding("not tried, because the oracle cannot be pickled")
     problems = subject.some()[:40]
     answers = in_another_process("hashing", solve_all, subject.oracle, problems)
     for means, answer in zip(problems, answers, strict=True):
@@ -237,7 +243,7 @@ def check_hashing(subject: Subject) -> Finding:
 
 
 def copied(subject: Subject) -> Oracle | None:
-    """Return a copy that a check may harm; None where there is none to be had."""
+    """Return a copy that a check may damage, or None if the oracle cannot be pickled."""
     try:
         copy: Oracle = pickle.loads(pickled(subject.oracle))
     except Exception:
@@ -246,20 +252,20 @@ def copied(subject: Subject) -> Oracle | None:
 
 
 def check_buffer(subject: Subject) -> Finding:
-    """An answer is the caller's own: later calls leave it alone, and writing to it does no harm."""
-    copy = copied(subject)  # what the check writes to may be the oracle's own
+    """Check that an answer does not share memory with later answers or with the oracle."""
+    copy = copied(subject)  # the answer may be an array of the oracle, which this check overwrites
     if copy is None:
-        return Finding("not tried, for the oracle cannot be pickled")
+        return Finding("not tried, because the oracle cannot be pickled")
     problems = subject.some(0.02)
     for means, other in subject.timed(pairwise(problems)):
         first = copy.solve(means.copy(), np.random.default_rng(7))
         kept = first.copy()
         copy.solve(other.copy(), np.random.default_rng(7))
         same = np.array_equal(first, kept)
-        require(same, "buffer", "the answer {} became {} when solve was called again", kept, first)
+        require(same, "buffer", "the answer {} changed to {} when solve was called again", kept, first)
         if first.flags.writeable:
-            # Written over with what no super arm holds.
+            # Overwrite the answer with values that no super arm has.
             first[...] = -1 if first.dtype.kind != "u" else np.iinfo(first.dtype).max
         again = copy.solve(means.copy(), np.random.default_rng(7))
-        require_same(kept, again, "buffer", "solve, after its answer for {} had been written to,", means)
-    return Finding(f"{len(problems)} answers kept and written to")
+        require_same(kept, again, "buffer", "solve, after its answer for {} was overwritten,", means)
+    return Finding(f"{len(problems)} answers kept and overwritten")

@@ -1,4 +1,4 @@
-"""Checks of what the answers of an oracle are worth."""
+"""Checks of the values of an oracle's answers."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from cmab.testing._comparisons import LEVEL, require
 from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, key
 from cmab.testing._statistics import binomial_tail, refused_rate, seen_rate
 
-# How much longer is counted when failures are many, most new problems, and how many at once.
+# The factor of more trials if failures are frequent; the largest number of new problems; the batch size.
 _LONGER = 20
 _MANY = 50_000
 _CHUNK = 256
-_FORCED = "with {} forced in, {} forced out and means {}"
+_FORCED = "with {} included, {} excluded and means {}"
 
 
 def check_guarantee(subject: Subject) -> Finding:
-    """Answers are worth alpha times the optimum with probability beta (sense included)."""
+    """Check that answers reach alpha times the optimum with probability beta, in the declared sense."""
     oracle, problems = subject.oracle, subject.some()
     if np.isnan(oracle.alpha):
-        return Finding("no ratio is promised")
+        return Finding("the oracle guarantees no ratio")
     if oracle.beta < 1:
         return _check_probability(subject, problems)
-    # Each in a generator state of its own, for an oracle may fail in some states only.
+    # Each problem has its own generator state, because an oracle may fail in some states only.
     tried = enumerate(subject.timed(problems))
     shortfalls = [_shortfall(subject, means, state) for state, means in tried]
     failed = [state for state, shortfall in enumerate(shortfalls) if shortfall > TOLERANCE]
     if failed:
         fails = problems[failed[0]]
-        # In the state in which it failed: simpler means, the same draws.
+        # Simplify the means in the generator state of the failure, so that the random draws are the same.
         means = subject.shrink(fails, lambda means: _shortfall(subject, means, failed[0]) > TOLERANCE)
         share = f"{len(failed)} of {len(shortfalls)}"
         _accuse(subject, means, share, len(failed) > 0.75 * len(shortfalls), failed[0])
-    # Where less than the best will do, random means seldom show a miss: the worst ones are led on to one.
+    # With an approximation ratio, random means seldom show a violation. The search starts at the worst means.
     if oracle.alpha != 1:
         hunted = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
         if hunted:
             _accuse(subject, hunted[0], "some", False)
     calls = len(shortfalls) + _check_many(subject)
-    known = "the optimum over all super arms" if subject.family is not None else "its own other answers"
-    rate = f"a wrong answer in {1 / seen_rate(calls):.0f} would be seen with probability .99"
+    known = "the optimum over all super arms" if subject.family is not None else "its other answers"
+    rate = f"a wrong answer in {1 / seen_rate(calls):.0f} is detected with probability .99"
     return Finding(f"{calls} answers, compared with {known}; {rate}")
 
 
 def _check_probability(subject: Subject, problems: list[FloatArray]) -> Finding:
-    """Count failures, each answer with a generator state of its own; if there are many, count longer."""
+    """Count failures, with a new generator state for each answer; if failures are frequent, count longer."""
     failed: list[FloatArray] = []
     allowed, count = 1 - subject.oracle.beta, 0
     for length in (len(problems), _LONGER * len(problems)):
@@ -60,60 +60,61 @@ def _check_probability(subject: Subject, problems: list[FloatArray]) -> Finding:
             if _shortfall(subject, means, state) > TOLERANCE:
                 failed.append(means)
             count += 1
-        # Half the level for each of two looks.
+        # Each of the two tests has half the level.
         if binomial_tail(len(failed), count, allowed) < LEVEL / 2:
-            # A shortfall may be chance, and shrinking would chase it.
+            # A single failure may be chance, so the means are not simplified.
             _accuse(subject, failed[0], f"{len(failed)} of {count}", len(failed) > 0.75 * count)
         if len(failed) <= allowed * count:
             break
     rate = refused_rate(count, allowed, LEVEL / 2)
     text = (
-        f"{len(failed)} of {count} answers failed, {allowed:.3g} may; a rate of {rate:.2g} would be refused"
+        f"{len(failed)} of {count} answers failed; {allowed:.3g} is allowed, and a rate of {rate:.2g} is"
+        " detected"
     )
     return Finding(text + " with probability .99", LEVEL)
 
 
 def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool, state: int = 7) -> None:
-    """Raise, naming the likely fault."""
+    """Raise ``AssertionError`` with the probable fault."""
     oracle, rivals = subject.oracle, subject.rivals
     answer = subject.solve(means, state)
     values = [oracle.expected_reward(arm, means) for arm in rivals]
     best, worst = (max(values), min(values)) if oracle.sense == "max" else (min(values), max(values))
     value = oracle.expected_reward(answer, means)
     text = (
-        f"{share} answers miss alpha={oracle.alpha:.6g} (beta={oracle.beta:.6g},"
-        f" sense={oracle.sense!r}); for means {means} the answer {answer} is worth {value:.6g},"
-        f" {rivals[values.index(best)]} is worth {best:.6g}"
+        f"{share} answers violate alpha={oracle.alpha:.6g} (beta={oracle.beta:.6g},"
+        f" sense={oracle.sense!r}); for means {means} the answer {answer} has value {value:.6g},"
+        f" but {rivals[values.index(best)]} has value {best:.6g}"
     )
-    # The likeliest faults first: an answer that is always the same, then one that is best in the other sense.
+    # The most probable faults first: an answer that never changes, then one that is best in the other sense.
     if len({key(subject.answer(other)) for other in subject.timed(subject.problems)}) == 1:
-        raise AssertionError(f"guarantee: {text}; it ignores its means")
+        raise AssertionError(f"guarantee: {text}; the answer ignores the means")
     if abs(value - worst) <= TOLERANCE < abs(best - worst) and mostly:
-        raise AssertionError(f"sense: {text}; it seems to optimise the other way")
+        raise AssertionError(f"sense: {text}; the oracle seems to optimise in the opposite sense")
     raise AssertionError(f"guarantee: {text}")
 
 
 def _missed(oracle: Oracle, value: float, best: float) -> float:
-    """Return by how much a value misses alpha times the best one, in units of its worth."""
+    """Return the relative violation of alpha times the best value; negative if there is none."""
     missed = oracle.alpha * best - value if oracle.sense == "max" else value - oracle.alpha * best
     return float(missed / (1.0 + abs(value)))
 
 
 def _best(oracle: Oracle, values: AnyArray) -> AnyArray:
-    """Return the best along the last axis."""
+    """Return the best values along the last axis."""
     best: AnyArray = values.max(axis=-1) if oracle.sense == "max" else values.min(axis=-1)
     return best
 
 
 def _shortfall(subject: Subject, means: FloatArray, state: int = 7) -> float:
-    """Return by how much the answer misses alpha times the best rival, in units of its worth."""
+    """Return the relative violation of alpha times the best rival; negative if there is none."""
     oracle = subject.oracle
     value = oracle.expected_reward(subject.solve(means, state), means)
     return _missed(oracle, value, float(_best(oracle, subject.worths(means))))
 
 
 def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
-    """Return means that miss the guarantee, if moving the worst ones entry by entry leads to some."""
+    """Return means that violate the guarantee, found by local search from `starts`; or an empty list."""
     rng, middle = np.random.default_rng(subject.rng), (subject.low + subject.high) / 2
     moves = (
         (start, arm)
@@ -124,7 +125,7 @@ def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
     for start, arm in subject.timed(moves):
         means = starts[start]
         nudge = 0.01 * (subject.high - subject.low)
-        # Just above and below another mean: where approximations change their choice.
+        # Values just above and below another mean, where approximations change their answer.
         near = np.add.outer(rng.choice(means, 2), (-nudge, nudge)).ravel()
         for value in (subject.low, subject.high, middle, *np.clip(near, subject.low, subject.high)):
             moved = np.where(np.arange(len(means)) == arm, value, means)
@@ -137,29 +138,30 @@ def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
 
 
 def _check_many(subject: Subject) -> int:
-    """Answer many new problems, each in a new state of the generator; return how many."""
+    """Solve many new problems, each in a new generator state, and return their number."""
     oracle, rng, calls = subject.oracle, np.random.default_rng((subject.rng, 1)), 0
     for means, best in subject.timed(islice(_new_problems(subject), _MANY), 0.2):
         answer = oracle.solve(means.copy(), rng)
         value = oracle.expected_reward(answer, means)
         calls += 1
         if _missed(oracle, value, best) > TOLERANCE:
-            if _shortfall(subject, means) > TOLERANCE:  # in the state that shrinking uses, too
+            if _shortfall(subject, means) > TOLERANCE:  # also in the generator state that `shrink` uses
                 means = subject.shrink(means, lambda tried: _shortfall(subject, tried) > TOLERANCE)
                 _accuse(subject, means, f"1 of the first {calls} new", False)
             text = (
-                "answer {} of many misses alpha={:.6g} (beta={:.6g}, sense={!r}); for means {} the answer {}"
-                " is worth {:.6g}, another {:.6g}; it is not always wrong there: random, or tired"
+                "answer {} violates alpha={:.6g} (beta={:.6g}, sense={!r}); for means {} the answer {} has"
+                " value {:.6g}, but another {:.6g}; other calls with these means are correct: the oracle is"
+                " random, or changes between calls"
             )
             promise = (oracle.alpha, oracle.beta, oracle.sense)
             require(False, "guarantee", text, calls, *promise, means, answer, value, best)
         known = subject.family is None or key(answer) in subject.members
-        require(known, "guarantee", "answer {} of many, {}, is none of the super arms", calls, answer)
+        require(known, "guarantee", "answer {}, {}, is not one of the super arms", calls, answer)
     return calls
 
 
 def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
-    """Yield random means with the worth of the best rival; sums are taken of many means at once."""
+    """Yield random means with the value of the best rival; sums are computed for many means at once."""
     oracle, rivals = subject.oracle, subject.rivals
     drawn = subject.random_means(stream=2)
     if not oracle.is_linear:
@@ -172,17 +174,17 @@ def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
     membership = _membership(oracle.n_arms, rivals)
     while True:
         rows = np.array(list(islice(drawn, _CHUNK)))
-        # A sum over each rival's arms is a product with its row of zeros and ones.
+        # The sum over the arms of each rival is a product with its row of zeros and ones.
         yield from zip(rows, _best(oracle, rows @ membership.T).tolist(), strict=True)
 
 
 def check_neighbours(subject: Subject) -> Finding | None:
-    """No feasible set that differs from an answer in one or two entries, and no random one, is better."""
+    """Check that no feasible set near an answer, and no random feasible set, is better than the answer."""
     oracle = subject.oracle
     if subject.family is not None or oracle.beta < 1 or np.isnan(oracle.alpha):
         return None
     if not oracle.has_membership:
-        return Finding("not tried: neither super_arms nor is_feasible tells which sets are feasible")
+        return Finding("not tried: without super_arms or is_feasible, the feasible sets are unknown")
     rng, tried = np.random.default_rng(subject.rng), 0
     for means, arms in subject.timed(_tempting(subject, rng)):
         answer = subject.answer(means)
@@ -193,23 +195,24 @@ def check_neighbours(subject: Subject) -> Finding | None:
             tried += 1
             worth = oracle.expected_reward(other, means)
             text = (
-                "for means {} the answer {} is worth {:.6g}, {}, feasible too, {:.6g}: it misses alpha={:g}"
+                "for means {} the answer {} has value {:.6g}, but the feasible set {} has {:.6g}: this"
+                " violates alpha={:g}"
             )
             good = _missed(oracle, value, worth) <= TOLERANCE
             require(good, "neighbours", text, means, answer, value, other, worth, oracle.alpha)
-    return Finding(f"{tried} feasible sets near its answers")
+    return Finding(f"{tried} feasible sets near the answers")
 
 
 def _tempting(subject: Subject, rng: np.random.Generator) -> Iterator[tuple[FloatArray, IntArray]]:
-    """Yield means, and entries that may be missing in the answer: the best, or one that was raised."""
+    """Yield means, and entries that an answer may lack: the best ones, or one whose mean was raised."""
     n_arms, n_choices = subject.oracle.n_arms, subject.oracle.n_choices
     drawn = subject.problems[1::2]
     if n_arms == n_choices:
         middle = (subject.low + subject.high) / 2
         for number, arm in enumerate(rng.permutation(n_arms)):
-            others = (drawn[number % len(drawn)] + middle) / 2  # none of them ties with the raised one
+            others = (drawn[number % len(drawn)] + middle) / 2  # no other mean ties with the raised one
             raised = np.where(np.arange(n_arms) == arm, best_end(subject), others)
-            # The best arm by far, and not chosen: sets with it are the first to be tried.
+            # If an arm is best by far and not in the answer, sets with this arm are tried first.
             if arm not in subject.answer(raised):
                 yield raised, np.array([arm])
     for means in drawn:
@@ -230,7 +233,7 @@ def _neighbours(
 
 
 def check_scale(subject: Subject) -> Finding | None:
-    """A LinearOracle takes tiny and huge means too, or refuses them: indices may exceed the range."""
+    """Check that a LinearOracle solves tiny and huge means, as indices can be, or raises ``ValueError``."""
     oracle = subject.oracle
     if not oracle.is_linear or oracle.beta < 1 or np.isnan(oracle.alpha):
         return None
@@ -240,7 +243,7 @@ def check_scale(subject: Subject) -> Finding | None:
             scaled = factor * means
             try:
                 answer = subject.solve(scaled)
-            except ValueError:  # the oracle says that it takes no such means
+            except ValueError:  # the oracle rejects these means
                 if factor < 1:
                     raise
                 break
@@ -249,15 +252,15 @@ def check_scale(subject: Subject) -> Finding | None:
             slack = TOLERANCE * max(abs(value), factor)
             limit = oracle.alpha * best
             good = value >= limit - slack if oracle.sense == "max" else value <= limit + slack
-            text = "for means {}, {:g} times those in range, {} is worth {:.6g}, another {:.6g}: it misses"
-            advice = " alpha={:.6g}; take them or refuse them by a ValueError"
+            text = "for means {}, {:g} times means in range, {} has value {:.6g}, but another {:.6g}: this"
+            advice = " violates alpha={:.6g}; solve for such means or raise ValueError"
             told = (scaled, factor, answer, value, best, oracle.alpha)
             require(good, "scale", text + advice, *told)
     return Finding(f"factors {', '.join(f'{factor:g}' for factor in factors)}" if factors else "")
 
 
 def check_constraints(subject: Subject) -> None:
-    """A LinearOracle that solves with arms forced in or out finds the best of what is left."""
+    """Check that a LinearOracle that can include or exclude arms finds the best of the remaining sets."""
     if subject.family is None or not (subject.oracle.is_linear and subject.oracle.can_constrain):
         return
     oracle, rng = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng)
@@ -269,30 +272,32 @@ def check_constraints(subject: Subject) -> None:
         told = (include, exclude, means)
         try:
             answer = oracle.solve_constrained(means.copy(), include, exclude, np.random.default_rng(7))
-        except TypeError:  # the oracle says that it cannot force arms in
+        except TypeError:  # the oracle cannot include arms
             continue
         same = (answer is None) == (not left)
-        require(same, "constraints", "got {}, {} are left " + _FORCED, answer, len(left), *told)
+        require(same, "constraints", "got {}, but {} super arms remain " + _FORCED, answer, len(left), *told)
         if answer is None:
             continue
         fits = frozenset(answer.tolist()) in left
-        require(fits, "constraints", "{} breaks them or is none " + _FORCED, answer, *told)
+        require(
+            fits, "constraints", "{} violates the constraints or is not a super arm " + _FORCED, answer, *told
+        )
         values = [oracle.expected_reward(arm, means) for arm in left.values()]
         best = max(values) if oracle.sense == "max" else min(values)
         value = oracle.expected_reward(answer, means)
         good = not oracle.is_exact or abs(value - best) <= TOLERANCE * (1 + abs(best))
-        text = "{} is worth {:.6g}, the optimum {:.6g} " + _FORCED
+        text = "{} has value {:.6g}, but the optimum is {:.6g} " + _FORCED
         require(good, "constraints", text, answer, value, best, *told)
 
 
 def check_root(subject: Subject) -> Finding | None:
-    """An oracle with `solve_root` finds the best by a sum and a root, or what is worse by the tolerance."""
+    """Check that `solve_root` finds the best sum plus square root, within the tolerance."""
     if subject.family is None or not subject.oracle.can_solve_root:
         return None
     oracle, rng, tried = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng), 0
     membership = _membership(oracle.n_arms, subject.family)
     for means in subject.timed(subject.problems):
-        # Widths that rule, that hardly matter, or of which some are none.
+        # Squared widths that dominate the means, that hardly matter, and that are partly 0.
         squares = (
             rng.choice((0.01, 1.0, 100.0)) * rng.random(oracle.n_arms) * (rng.random(oracle.n_arms) < 0.9)
         )
@@ -307,7 +312,7 @@ def check_root(subject: Subject) -> Finding | None:
         values = oracle.sign * (membership @ means) + np.sqrt(membership @ squares)
         value = oracle.sign * means[answer].sum() + np.sqrt(squares[answer].sum())
         good = value >= values.max() - tolerance - TOLERANCE * (1 + abs(value))
-        text = "{} for means {}, squares {} is worth {:.6g}, the best {:.6g}, at tolerance {:g}"
+        text = "{} for means {} and squares {} has value {:.6g}, but the best is {:.6g}, at tolerance {:g}"
         require(good, "root", text, *told, value, values.max(), tolerance)
         tried += 1
     return Finding(f"{tried} of {len(subject.problems)} problems")

@@ -1,4 +1,4 @@
-"""Work in another process: with another order of sets of strings, or that may end it."""
+"""Calls in another process, which has another order of sets of strings, or which a call may crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 THREADS = 4
 _AT_LEAST = 8
 _IDLE_SECONDS = 60
-# What an oracle prints must not reach the pipe of the answers. Nobody asking for a while ends the process.
+# The output of an oracle must not reach the pipe of the answers. The process ends if it has no requests.
 _PROGRAM = """
 import os, pickle, sys, threading
 answers = os.fdopen(os.dup(1), "wb")
@@ -51,14 +51,14 @@ while True:
 
 
 class _Helper:
-    """A fresh interpreter that works for one oracle after the other: starting one takes a second."""
+    """A new interpreter that serves several oracles, because starting one takes a second."""
 
     def __init__(self) -> None:
-        # Two seeds differ in the order of almost all sets; whichever this process has, one is another.
+        # Two different seeds give almost all sets a different order; one of them differs from this process.
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-        # A process that was forked has the pipes too, and must not use them; one older
-        # than the sources runs old code.
+        # A forked process inherits the pipes, but must not use them. A process that is older than the sources
+        # runs old code.
         self._owner, self._newest = os.getpid(), _newest_source()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -70,12 +70,12 @@ class _Helper:
         )
 
     def is_current(self) -> bool:
-        """Return whether it runs, belongs to this process and has the sources that this process has."""
+        """Return whether the process runs, belongs to this process and has the present sources."""
         mine = self._owner == os.getpid() and self._process.poll() is None
         return mine and _newest_source() <= self._newest
 
     def ask(self, question: bytes) -> bytes | str:
-        """Return pickled answers, or what went wrong."""
+        """Return the pickled answer, or a description of the failure."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             pickle.dump((sys.path, question), self._process.stdin)
@@ -85,11 +85,11 @@ class _Helper:
             self._process.wait()
             self._said.seek(0)
             last = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
-            return f"it ended with status {self._process.returncode}, saying {last}"
+            return f"it ended with status {self._process.returncode} and the message {last}"
         return answer
 
     def stop(self) -> None:
-        """End the process, if it is a child of this one."""
+        """End the process if it is a child of this one."""
         if self._owner != os.getpid():
             return
         self._process.terminate()
@@ -104,18 +104,18 @@ _lock = threading.Lock()
 
 
 def in_another_process(fault: str, function: Callable[..., T], *arguments: object) -> T:
-    """Return what `function`, of an importable module, returns in another interpreter, or raise the fault."""
+    """Return the result of `function`, from an importable module, in another process, or raise the fault."""
     question = pickled((function, arguments))
     with _lock:
         answer: bytes | str = "no process was running"
         if _helpers and _helpers[-1].is_current():
             answer = _helpers[-1].ask(question)
-        if isinstance(answer, str):  # what failed where others have been before deserves a fresh process
+        if isinstance(answer, str):  # try again in a new process, because earlier calls may have caused it
             _stop()
             _helpers.append(_Helper())
             answer = _helpers[-1].ask(question)
     if isinstance(answer, str):
-        raise AssertionError(f"{fault}: the oracle could not be used in another process: {answer}")
+        raise AssertionError(f"{fault}: the oracle cannot be used in another process: {answer}")
     result: T = pickle.loads(answer)
     return result
 
@@ -128,7 +128,7 @@ def solve_all(oracle: Oracle, problems: list[FloatArray]) -> list[IntArray]:
 def share(
     oracle: Oracle, problems: list[FloatArray], answers: list[IntArray], rounds: int, seconds: float
 ) -> tuple[int, str]:
-    """Let threads solve all problems `rounds` times each, or for some seconds: calls, and what is wrong."""
+    """Solve all problems `rounds` times in each thread; return the number of calls and the first fault."""
     watch = Stopwatch()
 
     def work(thread: int) -> tuple[int, str]:
@@ -138,7 +138,7 @@ def share(
                 break
             try:
                 answer = oracle.solve(problems[position].copy(), np.random.default_rng(7))
-            except RuntimeError:  # the oracle says that another thread is using it
+            except RuntimeError:  # the oracle rejects calls from several threads at the same time
                 continue
             except Exception as error:
                 return calls, f"solve raised {error!r} for means {problems[position]}"
@@ -147,9 +147,9 @@ def share(
                 return calls, f"means {problems[position]} gave {answer} instead of {answers[position]}"
         return calls, ""
 
-    # The usual 5 ms are longer than a call: hardly any two would overlap.
+    # The usual interval of 5 ms is longer than a call, so that calls would rarely overlap.
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # threads of Python take turns far more often than they do by themselves
+    sys.setswitchinterval(1e-5)  # Python switches between threads far more often
     try:
         with ThreadPoolExecutor(THREADS) as pool:
             ends = list(pool.map(work, range(THREADS)))
@@ -165,10 +165,10 @@ def _stop() -> None:
 
 
 def _newest_source() -> float:
-    """Return when the newest source file of this process was written."""
+    """Return the time of the newest source file of this process."""
     newest = 0.0
     for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # some modules load on any other question
+        file = getattr(module, "__dict__", {}).get("__file__")  # other attributes can trigger imports
         if isinstance(file, str):
             with suppress(OSError):
                 newest = max(newest, Path(file).stat().st_mtime)

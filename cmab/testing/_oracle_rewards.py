@@ -1,4 +1,4 @@
-"""Checks of an oracle's reward function, by random search for a counterexample."""
+"""Checks of the reward function of an oracle, by random search for a counterexample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _JUMPS = 40
 
 
 def _super_arms(subject: Subject) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield means, each with the oracle's answer and with a random super arm."""
+    """Yield means with the answer of the oracle, and the same means with a random super arm."""
     rng = np.random.default_rng(subject.rng)
     for means in subject.timed(subject.problems):
         yield subject.answer(means), means
@@ -24,14 +24,14 @@ def _super_arms(subject: Subject) -> Iterator[tuple[IntArray, FloatArray]]:
 
 
 def check_monotonicity(subject: Subject) -> None:
-    """Raising means never lowers the reward of a super arm; of some families, that of the best one."""
+    """Check that larger means never lower the reward of a super arm, or, for some families, the optimum."""
     if not subject.oracle.is_monotone:
         _check_best_is_monotone(subject)
         return
     rng, reward = np.random.default_rng(subject.rng), subject.oracle.expected_reward
     for arm, means in _super_arms(subject):
         rise = rng.uniform(0, 1, means.shape) * (rng.random(means.shape) < 0.5)
-        # Both ends in one array, so that `shrink` can simplify them together.
+        # Both means are in one array, so that `shrink` simplifies them together.
         both = np.concatenate((means, means + rise * (subject.high - means)))
 
         def fails(both: FloatArray, arm: IntArray = arm) -> bool:
@@ -43,12 +43,12 @@ def check_monotonicity(subject: Subject) -> None:
             lower, raised = np.split(subject.shrink(both, fails), 2)
             worth, after = reward(arm, lower), reward(arm, raised)
             raise AssertionError(
-                f"monotonicity: {arm} is worth {worth:.6g} at {lower}, only {after:.6g} at {raised}"
+                f"monotonicity: {arm} has value {worth:.6g} at {lower}, but only {after:.6g} at {raised}"
             )
 
 
 def _check_best_is_monotone(subject: Subject) -> None:
-    """Raising means never lowers the reward of an exact answer: costs never rise when means fall."""
+    """Check that larger means never lower the reward of an exact answer."""
     if not subject.oracle.is_exact:
         return
     rng, oracle = np.random.default_rng(subject.rng), subject.oracle
@@ -58,25 +58,26 @@ def _check_best_is_monotone(subject: Subject) -> None:
         require(
             low <= high + TOLERANCE * (1 + abs(high)),
             "monotonicity",
-            "the best is worth {:.6g} at {}, only {:.6g} at {}",
+            "the optimum is {:.6g} at {}, but only {:.6g} at {}",
             *(low, means, high, raised),
         )
 
 
 def check_smoothness(subject: Subject) -> None:
-    """Means that move by x move the reward by at most f(x); without an f, the reward has no jumps.
+    """Check that a change of all means by at most x changes the reward by at most f(x).
 
-    Where the constant modulated by triggering is declared too, the reward moves by no more than it allows.
+    If the constant modulated by triggering is declared, its bound is checked as well. Without a declared
+    smoothness, the check only searches for jumps of the reward.
     """
     rng, width = np.random.default_rng(subject.rng), subject.high - subject.low
     if subject.smoothness is None:
-        # Fewer of them: each takes many rewards, which may be simulated.
+        # Try fewer jumps, because each takes many rewards, which may be simulated.
         for arm, means in islice(_super_arms(subject), _JUMPS):
             other = rng.uniform(subject.low, subject.high, means.shape)
             _refuse_jump(subject, arm, np.minimum(means, other), np.maximum(means, other))
         return
     for arm, means in _super_arms(subject):
-        # All up, all down and mixed: which of them is worst depends on the reward.
+        # Changes up, down and in mixed directions, because the worst direction depends on the reward.
         for size in width * np.array([1e-3, 0.1, 1.0]):
             mixed = rng.choice([-1.0, 1.0], means.shape)
             for signs in (1.0, -1.0, mixed, rng.uniform(-1.0, 1.0, means.shape)):
@@ -87,7 +88,7 @@ def check_smoothness(subject: Subject) -> None:
 
 
 def _require_smooth(subject: Subject, smoothness: Smoothness, arm: IntArray, both: FloatArray) -> None:
-    """Compare the change between two means with f of what the triggered ones move by."""
+    """Compare the change of the reward between two means with f of the largest change of a triggered mean."""
     reward, triggered = subject.oracle.expected_reward, subject.oracle.triggered_arms(arm)
 
     def compare(both: FloatArray) -> tuple[float, float, float]:
@@ -101,14 +102,14 @@ def _require_smooth(subject: Subject, smoothness: Smoothness, arm: IntArray, bot
     both = subject.shrink(both, lambda tried: compare(tried)[2] > 0)
     (first, second), (change, distance, _) = np.split(both, 2), compare(both)
     raise AssertionError(
-        f"smoothness: {arm} is worth {reward(arm, first):.6g} at {first} and {reward(arm, second):.6g} at"
-        f" {second}: {change:.6g} apart, though no triggered mean moved by more than {distance:.6g},"
+        f"smoothness: {arm} has value {reward(arm, first):.6g} at {first} and {reward(arm, second):.6g} at"
+        f" {second}. The difference is {change:.6g}, but no triggered mean moved by more than {distance:.6g},"
         f" for which {smoothness} allows {smoothness(distance):.6g}"
     )
 
 
 def _require_modulated(subject: Subject, constant: float | None, arm: IntArray, both: FloatArray) -> None:
-    """Compare the change between two means with what their moves are, each times the chance to be seen."""
+    """Compare the change of the reward with the changes of the means times triggering probabilities."""
     oracle = subject.oracle
 
     def excess(both: FloatArray) -> tuple[float, float]:
@@ -125,23 +126,25 @@ def _require_modulated(subject: Subject, constant: float | None, arm: IntArray, 
     both = subject.shrink(both, lambda tried: excess(tried)[0] > 0)
     first, second = np.split(both, 2)
     raise AssertionError(
-        f"smoothness: {arm} is worth {oracle.expected_reward(arm, first):.6g} at {first} and"
-        f" {oracle.expected_reward(arm, second):.6g} at {second}, though {constant:g} times the moves of the"
-        f" means, each times the probability that its arm is triggered, make only {excess(both)[1]:.6g}"
+        f"smoothness: {arm} has value {oracle.expected_reward(arm, first):.6g} at {first} and"
+        f" {oracle.expected_reward(arm, second):.6g} at {second}, but {constant:g} times the sum of the"
+        f" changes of the means, each times the triggering probability of its arm, is"
+        f" only {excess(both)[1]:.6g}"
     )
 
 
 def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: FloatArray) -> None:
-    """Halve the way between two means, keeping the half with the larger change: it must vanish.
+    """Raise ``AssertionError`` if the reward jumps between two means, found by bisection.
 
-    All means rise on that way, so that the reward does: once its change is small, nothing jumps in between.
+    Each step keeps the half with the larger change of the reward. All means increase on the way, and so does
+    the reward. If the change becomes small, there is no jump.
     """
     reward = subject.oracle.expected_reward
     values = reward(arm, first), reward(arm, second)
     start = abs(values[0] - values[1])
-    # A reward estimated on fixed coins moves in small steps, which are no jumps.
+    # A reward that is estimated with common random numbers changes in small steps, which are not jumps.
     allowed = max(0.01 * start, 0.003 * (1 + min(map(abs, values))))
-    # Bisection keeps at least half of the change; 40 halvings bring the ends within 1e-12 of each other.
+    # Bisection keeps at least half of the change. After 40 steps, the ends are within 1e-12 of each other.
     for _ in range(40):
         if abs(values[0] - values[1]) <= allowed:
             return
@@ -165,7 +168,7 @@ def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: Flo
 
 
 def check_triggering(subject: Subject) -> None:
-    """The reward depends on the means of the arms that the super arm may trigger, and on no others."""
+    """Check that the reward depends only on the means of the arms that the super arm can trigger."""
     oracle, rng = subject.oracle, np.random.default_rng(subject.rng)
     for means in subject.timed(subject.problems[1::2]):
         arm = subject.answer(means)
@@ -177,12 +180,16 @@ def check_triggering(subject: Subject) -> None:
         require(
             equal,
             "triggering",
-            "the reward of {} moved from {:.6g} to {:.6g} with other arms",
+            "the reward of {} changed from {:.6g} to {:.6g} with the means of other arms",
             arm,
             first,
             second,
         )
         additive = not oracle.is_linear or abs(first - means[arm].sum()) <= 1e-9 * (1 + abs(first))
         require(
-            additive, "triggering", "a LinearOracle is worth the sum of its means, got {} for {}", first, arm
+            additive,
+            "triggering",
+            "the reward of a LinearOracle must be a sum of means, got {} for {}",
+            first,
+            arm,
         )

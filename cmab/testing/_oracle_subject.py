@@ -1,4 +1,4 @@
-"""What the checks of oracles share: the problems to try an oracle on, and simpler ones that still fail."""
+"""The data that the checks of oracles share: problems, and simpler problems with the same fault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cmab.testing._comparisons import Stopwatch
 
 T = TypeVar("T")
 TOLERANCE = 1e-9
-# Most entries of which all subsets are tried, arms that are raised alone, and least items of a timed loop.
+# The largest numbers of entries for all subsets and of arms raised alone; the fewest items of a timed loop.
 _ENUMERABLE = 12
 _ALONE = 12
 _AT_LEAST = 8
@@ -27,7 +27,7 @@ _AT_LEAST = 8
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """An oracle and the problems to try it on."""
+    """An oracle and the problems to test it with."""
 
     oracle: Oracle
     family: list[IntArray] | None
@@ -42,18 +42,18 @@ class Subject:
 
     @cached_property
     def rivals(self) -> list[IntArray]:
-        """The family where it is known; otherwise every answer, for each is a rival of the others."""
+        """The family if it is known; otherwise all answers, because each is a rival of the others."""
         if self.family is not None:
             return self.family
         return list({key(answer): answer for answer in map(self.answer, self._rival_means())}.values())
 
     @cached_property
     def members(self) -> set[tuple[int, ...]]:
-        """The family as sets."""
+        """The super arms of the family as sorted tuples."""
         return {key(arm) for arm in self.family or ()}
 
     def _rival_means(self) -> Iterator[FloatArray]:
-        """Yield the problems, and some of them with one arm raised: what is second best loses to these."""
+        """Yield the problems, and problems with one mean raised, whose answers are often second best."""
         rng = np.random.default_rng(self.rng)
         yield from self.timed(self.problems)
         raised = (
@@ -64,7 +64,7 @@ class Subject:
         yield from self.timed(raised)
 
     def degenerate_means(self) -> Iterator[tuple[str, FloatArray]]:
-        """Yield the means that break oracles: all high, all low, all tied, one arm apart from the others."""
+        """Yield means that often cause errors: all high, all low, all tied, one arm apart from the others."""
         n_arms = self.oracle.n_arms
         yield "all means at the top", np.full(n_arms, self.high)
         yield "all means at the bottom", np.full(n_arms, self.low)
@@ -75,13 +75,13 @@ class Subject:
             yield f"arm {arm} alone at the bottom", np.where(is_alone, self.low, self.high)
 
     def random_means(self, stream: int = 0) -> Iterator[FloatArray]:
-        """Yield means with many ties; in turn with them, means that nearly tie and means far apart."""
+        """Yield means with many ties, alternating with nearly tied means and with means far apart."""
         rng = np.random.default_rng(self.rng if stream == 0 else (self.rng, stream))
         low, high = self.low, self.high
         for trial in count():
             ties = rng.choice(np.linspace(low, high, 4), self.oracle.n_arms)
             anywhere = rng.uniform(low, high, self.oracle.n_arms)
-            # Alternately differences that single precision sees, and some that it does not.
+            # Alternate between differences that single precision can represent, and smaller ones.
             closeness = 1e-3 if trial % 2 else 3e-8
             near = np.clip(ties + closeness * (anywhere - (low + high) / 2), low, high)
             yield ties
@@ -89,7 +89,7 @@ class Subject:
 
     @cached_property
     def problems(self) -> list[FloatArray]:
-        """The degenerate and the random means, mixed: whoever has no time for all meets both kinds."""
+        """The degenerate and the random means, alternating, so that a short test has means of both kinds."""
         degenerate = [means for _, means in self.degenerate_means()]
         drawn = list(islice(self.random_means(), 2 * self.trials))
         mixed = chain.from_iterable(zip_longest(degenerate, drawn))
@@ -97,7 +97,7 @@ class Subject:
 
     @cached_property
     def cost(self) -> float:
-        """Seconds of a call: the least of a few, for others may have waited or compiled."""
+        """The time of a call in seconds: the smallest of several, because the first call may compile."""
         seconds = []
         for means in self.problems[:5]:
             started = time.perf_counter()
@@ -106,11 +106,11 @@ class Subject:
         return min(seconds)
 
     def some(self, share: float = 0.1) -> list[FloatArray]:
-        """Return as many problems as can be solved in a share of the seconds."""
+        """Return as many problems as can be solved in a share of the time limit."""
         return self.problems[: max(_AT_LEAST, int(share * self.seconds / max(self.cost, 1e-9)))]
 
     def timed(self, items: Iterable[T], share: float = 0.1) -> Iterator[T]:
-        """Yield items until a share of the seconds is over, the longest item aside: it may have compiled."""
+        """Yield items until a share of the time limit is over, except for the longest, which may compile."""
         spent, longest = 0.0, 0.0
         for number, item in enumerate(items):
             if number >= _AT_LEAST and spent - longest > share * self.seconds:
@@ -121,12 +121,12 @@ class Subject:
             spent, longest = spent + step, max(longest, step)
 
     def solve(self, means: FloatArray, state: int = 7) -> IntArray:
-        """Return the oracle's answer in the generator state that belongs to `state`."""
+        """Return the oracle's answer in the generator state with seed `state`."""
         return self.oracle.solve(means.copy(), np.random.default_rng(state))
 
     def answer(self, means: FloatArray) -> IntArray:
-        """Return a copy of the first answer of `solve` for these means: most checks begin with it."""
-        # By content: the same means come in arrays of their own.
+        """Return a copy of the first answer of `solve` for these means, which most checks need."""
+        # The key is the content, because equal means come in different arrays.
         known = self._answers.get(means.tobytes())
         if known is None:
             known = np.array(self.solve(means))
@@ -140,13 +140,13 @@ class Subject:
         before = _position(rng)
         for means in self.timed(self.problems):
             self.oracle.solve(means.copy(), rng)
-            # Spawned generators leave the bits alone, so their number is looked at too.
+            # Spawning does not change the state, so the number of spawned generators is compared as well.
             if _position(rng) != before:
                 return True
         return False
 
     def worths(self, means: FloatArray) -> FloatArray:
-        """Return what the rivals are worth, kept for the next check."""
+        """Return the rewards of the rivals, cached for later checks."""
         known = self._rewards.get(means.tobytes())
         if known is None:
             known = np.array([self.oracle.expected_reward(arm, means) for arm in self.rivals])
@@ -154,10 +154,10 @@ class Subject:
         return known
 
     def shrink(self, entries: FloatArray, fails: Callable[[FloatArray], bool]) -> FloatArray:
-        """Return simpler numbers that still fail: each at an end or in the middle where possible."""
+        """Return simpler numbers that still fail, with entries at an end or in the middle of the range."""
         simple = (self.low, self.high, (self.low + self.high) / 2)
         watch = Stopwatch()
-        for _ in range(3):  # an entry may become simple once the others are
+        for _ in range(3):  # an entry may become simple after the others
             for position in np.flatnonzero(~np.isin(entries, simple)):
                 for value in simple:
                     if watch.seconds() > self.seconds:
@@ -175,12 +175,12 @@ def _position(rng: np.random.Generator) -> tuple[Any, int]:
 
 
 def best_end(subject: Subject) -> float:
-    """Return the end of the range at which a mean is most attractive."""
+    """Return the end of the range at which a mean is best."""
     return subject.high if subject.oracle.sense == "max" else subject.low
 
 
 def on_each_means(check: Callable[[Subject, FloatArray], None]) -> Callable[[Subject], Finding]:
-    """Return a check over all means from one of single means; it fails for the simplest means found."""
+    """Return a check of all problems from a check of one; it fails for the simplest means found."""
 
     @wraps(check)
     def check_all(subject: Subject) -> Finding:
@@ -192,7 +192,7 @@ def on_each_means(check: Callable[[Subject, FloatArray], None]) -> Callable[[Sub
             except AssertionError as error:
                 fails = partial(_fails, check, subject, str(error).partition(":")[0])
                 check(subject, subject.shrink(means, fails))
-                raise  # by chance, or for what came before, the simple means did not fail again
+                raise  # the simple means did not fail again, because of randomness or of earlier calls
         return Finding(f"{tried} of {len(subject.problems)} problems")
 
     return check_all
@@ -209,7 +209,7 @@ def _fails(
 
 
 def key(super_arm: IntArray) -> tuple[int, ...]:
-    """Return what two orders of the same entries have in common."""
+    """Return the sorted entries, which are equal for all orders of a super arm."""
     return tuple(sorted(super_arm.tolist()))
 
 
@@ -221,7 +221,7 @@ def subject_of(
     smoothness: Smoothness | None = None,
     **settings: Any,
 ) -> Subject:
-    """Return the oracle with its family, listed or enumerated where possible."""
+    """Return the subject of an oracle, with its family if it is listed or can be enumerated."""
     family = None
     if super_arms is not None:
         family = [np.array(list(arm), np.int64) for arm in super_arms]  # type: ignore[arg-type]

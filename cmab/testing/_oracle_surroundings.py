@@ -1,4 +1,4 @@
-"""Checks that an oracle's answer depends on the numbers alone: not on how they lie, the clock or a thread."""
+"""Checks that an oracle's answer does not depend on memory layout, the clock, random states or threads."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from cmab.testing._oracle_process import THREADS, in_another_process, share
 from cmab.testing._oracle_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
-# Calls of each thread, and the bytes by which the process may grow over three stages of calls.
+# The number of calls of each thread; the bytes by which the process may grow over three stages of calls.
 _CALLS = 500
 _LEAK = 32 * 2**20
 
 
 def check_layout(subject: Subject) -> Finding:
-    """Means that are a view, read-only or in a file give the answer of an array of their own."""
+    """Check that strided, reversed, read-only and memory-mapped means give the same answer."""
     problems = subject.some(0.02)[:12]
     with tempfile.TemporaryDirectory() as folder:
         for means in problems:
             for what, laid_out in _layouts(means, Path(folder) / "means"):
                 try:
                     answer = subject.oracle.solve(laid_out, np.random.default_rng(7))
-                except ValueError:  # it refuses them
+                except ValueError:  # the oracle rejects these means
                     continue
                 require_same(subject.answer(means), answer, "layout", "{} means {}", what, means)
-            # Else the mapped file could not be written anew, nor removed, on Windows.
+            # Otherwise the mapped file cannot be rewritten or removed on Windows.
             del laid_out
     return Finding(f"{len(problems)} problems as a column, backwards, read-only and in a file")
 
 
 def _layouts(means: FloatArray, file: Path) -> Iterator[tuple[str, FloatArray]]:
-    """Yield the means as they may lie in memory."""
+    """Yield the means in several memory layouts."""
     columns = np.full((len(means), 2), np.nan)
     columns[:, 0] = means
     yield "strided", columns[:, 0]
@@ -53,7 +53,7 @@ def _layouts(means: FloatArray, file: Path) -> Iterator[tuple[str, FloatArray]]:
 
 
 def check_clock(subject: Subject) -> Finding:
-    """The answer does not depend on when it is asked for."""
+    """Check that the answer does not depend on the time of the call."""
     problems = subject.some()
     for means in problems:
         with later(subject.oracle):
@@ -63,13 +63,13 @@ def check_clock(subject: Subject) -> Finding:
 
 
 def check_global_randomness(subject: Subject) -> None:
-    """Randomness comes from the argument: the global generators are neither drawn from nor listened to."""
+    """Check that the oracle neither uses nor seeds the global generators."""
     with kept_generators():
         for means in subject.timed(subject.problems):
             first, second = (_under_seed(subject, means, seed) for seed in (1, 2))
             if np.array_equal(first, second):
                 continue
-            # Answers that differ anyway are for the next check.
+            # Answers that differ for one seed as well are a fault of the next check.
             again = [_under_seed(subject, means, seed) for seed in (1, 2, 1, 2, 1, 2)]
             same = [np.array_equal(a, b) for a, b in zip(again, (first, second) * 3, strict=True)]
             what = "{} and {} for means {} follow the seeds of the global generators"
@@ -77,7 +77,7 @@ def check_global_randomness(subject: Subject) -> None:
 
 
 def _under_seed(subject: Subject, means: FloatArray, seed: int) -> IntArray:
-    """Return the answer after the global generators were seeded, which it must leave as they are."""
+    """Return the answer under a seed of the global generators, whose states must not change."""
     seed_generators(seed)
     before = pickle.dumps(global_state())
     answer = np.array(subject.solve(means))
@@ -87,11 +87,11 @@ def _under_seed(subject: Subject, means: FloatArray, seed: int) -> IntArray:
 
 
 def check_threads(subject: Subject) -> Finding:
-    """Several threads that share the oracle get the answers that each would get alone, or are refused."""
+    """Check that threads that share the oracle get the same answers as alone, or a ``RuntimeError``."""
     problems = subject.some(0.02)
     answers = [subject.answer(means) for means in problems]
     told = (subject.oracle, problems, answers, max(1, _CALLS // len(problems)), 0.1 * subject.seconds)
-    # In another process, for what threads do to each other may end it.
+    # Use another process, because a conflict between threads may crash it.
     try:
         pickled(subject.oracle)
     except Exception:
@@ -103,7 +103,7 @@ def check_threads(subject: Subject) -> Finding:
 
 
 def check_growth(subject: Subject) -> Finding:
-    """Calls leave no memory behind: the same few problems, again and again."""
+    """Check that repeated calls leave no memory behind."""
     problems = subject.problems[:3]
     stages = [resident()]
     calls = 0
@@ -112,16 +112,16 @@ def check_growth(subject: Subject) -> Finding:
             subject.solve(problems[number % len(problems)])
             calls += 1
         stages.append(resident())
-    # The first stage fills caches and pools; a leak grows in all that follow.
+    # The first stage fills caches and pools. A leak grows in all later stages.
     steps = np.diff(stages)[1:]
     small = steps.min() <= 0 or steps.sum() < _LEAK
-    text = "{:.0f} MB more in memory after {} calls, and more after each stage of them"
+    text = "memory grew by {:.0f} MB in {} calls, and in each stage of them"
     require(small, "growth", text, steps.sum() / 2**20, calls)
     if calls < 120:
-        return Finding(f"{calls} calls; too slow for a closer look")
+        return Finding(f"{calls} calls; too slow for a more sensitive test")
     left, leak = growth(lambda number: subject.solve(problems[number % len(problems)]), subject.oracle.n_arms)
     require(not leak, "growth", "each call leaves {:.0f} bytes behind", left)
-    rng = np.random.default_rng(7)  # one for all calls: making them takes longer than many oracles do
+    rng = np.random.default_rng(7)  # one for all calls, because making one takes longer than many calls
     creeping = creeps(
         lambda number: subject.oracle.solve(problems[number % len(problems)].copy(), rng),
         subject.oracle.n_arms,

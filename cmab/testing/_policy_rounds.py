@@ -1,4 +1,4 @@
-"""Checks of what a policy does with rounds that differ: what is available, and tickets."""
+"""Checks of a policy in rounds with unavailable entries, and of its use of tickets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROUNDS = 30
 
 
 def check_availability(subject: Subject) -> Finding:
-    """Where something is not available, it is not chosen; a policy that cannot tell refuses."""
+    """Check that the policy never chooses unavailable entries; it may raise an error instead."""
     policy, rng = subject.policy, np.random.default_rng((21, subject.rng))
     known = subject.place.context or Context()
     state, refused, chosen = policy.initial_state(rng), 0, 0
@@ -32,13 +32,13 @@ def check_availability(subject: Subject) -> Finding:
         before = content(state)
         try:
             super_arm = np.array(policy.select(state, np.random.default_rng(number), context))
-        except (ValueError, TypeError):  # it, its oracle, or what is left of the family
+        except (ValueError, TypeError):  # not supported, or no super arm is left
             refused += 1
         else:
             gone = np.flatnonzero(~available)
-            text = "{} was chosen in round {}, though {} were not available"
+            text = "{} was chosen in round {}, although {} were not available"
             require(not np.isin(super_arm, gone).any(), "availability", text, super_arm, number, gone)
-            text = "{} was chosen of {} in round {}, which is no super arm"
+            text = "{} was chosen among {} in round {}, but is not a super arm"
             rests = policy.may_rest and not len(super_arm)
             is_one = rests or _is_super_arm(policy.oracle, super_arm)
             require(is_one, "availability", text, super_arm, np.flatnonzero(available), number)
@@ -49,7 +49,7 @@ def check_availability(subject: Subject) -> Finding:
 
 
 def _without_some(usual: np.ndarray, n_choices: int, rng: np.random.Generator) -> BoolArray:
-    """Return that one entry which would be chosen is not available, and some others."""
+    """Return flags in which at least one entry of the usual choice, and some others, are unavailable."""
     available: BoolArray = rng.random(n_choices) < 0.8
     if len(usual):
         available[rng.choice(usual)] = False
@@ -65,7 +65,7 @@ def _is_super_arm(oracle: Oracle, super_arm: np.ndarray) -> bool:
 
 
 def check_tickets(subject: Subject) -> Finding:
-    """`learn` leaves the ticket, its super arm and its context, as it is."""
+    """Check that `learn` does not change the ticket, its super arm or its context."""
     policy, oracle = subject.policy, subject.policy.oracle
     rng = np.random.default_rng((22, subject.rng))
     state = policy.initial_state(rng)
@@ -74,30 +74,30 @@ def check_tickets(subject: Subject) -> Finding:
         known = subject.place.context
         available = rng.random(oracle.n_choices) < 0.5
         available[super_arm] = True
-        # So short that no learner minds their scale; of as many columns as it says that it takes.
+        # Features are short enough for all learners, and have the dimension that the policy declares.
         d = getattr(policy, "dimension", None) or 2
         features, values = rng.random((oracle.n_arms, d)) / d, rng.random(oracle.n_arms)
         context = Context(available, features, values=values, costs=values / 2)
         if known is not None:
             context = replace(context, **{part: getattr(known, part) for part in known.parts})
-        for part in context.parts:  # writeable, so that a fault shows here and not as an error of numpy
+        for part in context.parts:  # writeable, so that a fault is reported here and not as a NumPy error
             array = np.array(getattr(context, part))
             object.__setattr__(context, part, array)
         ticket = Ticket(number, super_arm.copy(), context=context)
         feedback = subject.place.play(super_arm.copy(), rng)
         before = content(ticket)
         policy.update(state, feedback, ticket, rng)
-        what = "learn must leave super arm and context of the ticket unchanged, in round {} it did not"
+        what = "learn must not change the super arm and the context of the ticket, but did in round {}"
         require(content(ticket) == before, "tickets", what, number)
         told = content(state)
         _write_over(ticket)
-        what = "the state changed when the arrays of a told ticket were written to: learn copies it"
+        what = "the state changed when the arrays of a reported ticket were changed; learn must copy them"
         require(content(state) == told, "tickets", what)
     return Finding(f"{_ROUNDS} rounds")
 
 
 def _write_over(ticket: Ticket) -> None:
-    """Use the arrays of a ticket again, as their owner may."""
+    """Overwrite the arrays of a ticket, as their owner may."""
     context = ticket.context
     assert context is not None
     ticket.super_arm[...] += 1

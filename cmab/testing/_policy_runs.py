@@ -1,4 +1,4 @@
-"""Checks that a policy's play depends on its state, the feedback and the generator, and on nothing else."""
+"""Checks that the play of a policy depends only on its state, the feedback and the generator."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _require_same_games(first: list[IntArray], second: list[IntArray], fault: st
 
 
 def check_determinism(subject: Subject) -> Finding:
-    """The same seed gives the same run, whatever was played before."""
-    assert subject.untouched  # taken before the first round
+    """Check that the same seed gives the same run, whatever was played before."""
+    assert subject.untouched  # stored before the first round
     for first, second in zip(_play(subject), _play(subject), strict=True):
         require_same(first, second, "determinism", "the same seed")
     game = subject.timed(subject.game(subject.policy, subject.environment, subject.rng))
@@ -55,7 +55,7 @@ def check_determinism(subject: Subject) -> Finding:
 
 
 def check_feasibility(subject: Subject) -> Finding:
-    """Every super arm that is played belongs to the oracle's family."""
+    """Check that every super arm that the policy plays is feasible."""
     oracle = subject.policy.oracle
     for number, super_arm in enumerate(subject.long_game):
         distinct = len(np.unique(super_arm)) == len(super_arm)
@@ -66,14 +66,14 @@ def check_feasibility(subject: Subject) -> Finding:
 
 
 def check_state(subject: Subject) -> Finding:
-    """`select` leaves the state as it is, and a run leaves the policy as it is."""
+    """Check that `select` does not change the state, and that a run does not change the policy."""
     session, context = Session(subject.policy, rng=subject.rng), subject.place.context
     coins = np.random.default_rng(subject.rng)
     parameters = content(subject.policy)
-    # An object may be pickled into other bytes each time: of such a part nothing can be said.
+    # Some objects have a different pickle each time. Such parts cannot be compared.
     strange = set(differing(parts(session.state), parts(session.state)))
     for _ in range(subject.rounds):
-        # The object itself, before and after: a copy of an equal object may be pickled into other bytes.
+        # Compare the pickles of the same object, because equal objects can have different pickles.
         before = parts(session.state)
         subject.policy.select(session.state, copy.deepcopy(session.rng), context)
         changed = [name for name in differing(before, parts(session.state)) if name not in strange]
@@ -88,7 +88,7 @@ def check_state(subject: Subject) -> Finding:
 
 
 def check_resuming(subject: Subject) -> None:
-    """A session that is saved and loaded in the middle plays the same future."""
+    """Check that a session that is saved and loaded in the middle continues identically."""
     session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for step, expected in enumerate(_play(subject)):
         if step == subject.rounds // 2:
@@ -99,7 +99,7 @@ def check_resuming(subject: Subject) -> None:
 
 
 def resumed(session: Session[Any]) -> Session[Any]:
-    """Return the session as it comes back from a file."""
+    """Return the session after it was saved to a file and loaded."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "session.npz"
         session.save(file)
@@ -107,7 +107,7 @@ def resumed(session: Session[Any]) -> Session[Any]:
 
 
 def check_late_feedback(subject: Subject) -> None:
-    """Feedback may come in batches, last ticket first, and as much is learned as in order."""
+    """Check that the policy learns as much from late feedback in reverse order as from feedback in order."""
     session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for _ in range(3):
         tickets = [session.ask(subject.place.context) for _ in range(4)]
@@ -121,13 +121,13 @@ def check_late_feedback(subject: Subject) -> None:
             _changes(session.state, partial(session.tell, feedback, ticket))
             for ticket, feedback in batch[::-1]
         )
-        text = "of 4 tickets {} changed what is known when told last one first, {} when told in order"
+        text = "of 4 tickets, {} changed the statistics if reported in reverse order, but {} if in order"
         require(late >= in_order, "late feedback", text, late, in_order)
-    require(not session.pending, "late feedback", "every ticket was told, none may be pending")
+    require(not session.pending, "late feedback", "every ticket was reported, so none may be pending")
 
 
 def _changes(state: Any, tell: Callable[[], None]) -> bool:
-    """Tell something, and return whether more is known by it: a round that is only counted is none."""
+    """Call `tell` and return whether it changed more than the number of rounds."""
 
     def known() -> bytes:
         return content(state.counters if isinstance(state, ArmStatistics) else state)
@@ -138,15 +138,15 @@ def _changes(state: Any, tell: Callable[[], None]) -> bool:
 
 
 def check_memory(subject: Subject) -> Finding:
-    """What was learned is in the state: the policy remembers neither another game nor its own."""
+    """Check that the state has all that was learned: the policy remembers no other game."""
     seed, rounds = subject.rng, min(len(subject.long_game), 200)
-    # Two games take turns at one policy; memory outside the states would mix them up.
+    # Two games alternate with one policy. Memory outside the states would mix them up.
     first, other = (
         subject.game(subject.policy, subject.environment, s, rounds=rounds) for s in (seed, seed + 1)
     )
     mixed = [arm for (arm, _, _), _ in zip(first, other, strict=True)]
-    _require_same_games(subject.long_game, mixed, "memory", "taking turns with another game, it")
-    # A policy as it was before the first round goes on with a state from the middle of a game.
+    _require_same_games(subject.long_game, mixed, "memory", "alternating with another game, the policy")
+    # A copy of the policy from before the first round continues with a state from the middle of a game.
     for number, (_, _, state) in enumerate(
         subject.game(subject.policy, subject.environment, seed, rounds=rounds)
     ):
@@ -157,13 +157,13 @@ def check_memory(subject: Subject) -> Finding:
             subject.select(policy, pickle.loads(known), np.random.default_rng(rng))
             for policy in (subject.policy, subject.copy)
         )
-        what = "a policy that was not there, with the same state after round {},"
+        what = "a new copy of the policy with the same state after round {}"
         require_same(np.array(here), np.array(there), "memory", what, number)
     return Finding(f"{rounds} rounds")
 
 
 def check_clock(subject: Subject) -> Finding:
-    """The play does not depend on the time of day."""
+    """Check that the play does not depend on the time of day."""
     with later(subject.policy, subject.policy.oracle):
         played = [
             arm for arm, _, _ in subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
@@ -173,7 +173,7 @@ def check_clock(subject: Subject) -> Finding:
 
 
 def check_global_randomness(subject: Subject) -> Finding:
-    """The global generators are neither drawn from, nor seeded, nor listened to."""
+    """Check that the policy neither uses nor seeds the global generators."""
     games: list[list[IntArray]] = []
     with kept_generators():
         for seed in (1, 2):
@@ -182,14 +182,14 @@ def check_global_randomness(subject: Subject) -> Finding:
             game = subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
             games.append([arm for arm, _, _ in game])
             touched = before != pickle.dumps(global_state())
-            text = "game {} drew from a global generator, or seeded it, instead of using rng"
+            text = "game {} drew from or seeded a global generator instead of using rng"
             require(not touched, "global randomness", text, games_before + 1)
     _require_same_games(games[0], games[1], "global randomness", "another seed of the global generators")
     return Finding("2 games of 100 rounds")
 
 
 def check_feedback(subject: Subject) -> None:
-    """Learning leaves the feedback alone and keeps no part of it: the caller may use its arrays again."""
+    """Check that an update does not change the feedback and keeps none of its arrays."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.initial_state(rng)
     for _ in range(30):
@@ -201,20 +201,18 @@ def check_feedback(subject: Subject) -> None:
         subject.learn(tried, super_arm.copy(), given, np.random.default_rng(subject.rng))
         subject.learn(state, super_arm, feedback, rng)
         same = np.array_equal(given.arms, arms) and np.array_equal(given.outcomes, outcomes)
-        text = "update must leave {} and {} unchanged, made them {} and {}"
+        text = "update must leave {} and {} unchanged, but changed them to {} and {}"
         require(same, "feedback", text, arms, outcomes, given.arms, given.outcomes)
         learned = content(tried)
         given.arms[...], given.outcomes[...] = 0, subject.support[1]
         kept = content(tried) != learned
-        require(
-            not kept, "feedback", "the state changed when the told arrays were written to: update copies them"
-        )
+        require(not kept, "feedback", "the state changed with the reported arrays; update must copy them")
 
 
 def check_empty_feedback(subject: Subject) -> None:
-    """A round that shows no arm is no reason to fail, and the next super arm is feasible."""
+    """Check that a round without outcomes raises no error, and that the next super arm is feasible."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
-    # As when no edge of a seed is tried.
+    # For example, if no edge of a seed is tried.
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for rounds in (0, 20):
         state = policy.initial_state(rng)
@@ -223,14 +221,14 @@ def check_empty_feedback(subject: Subject) -> None:
             subject.learn(state, subject.select(policy, state, rng), nothing, rng)
             super_arm = subject.select(policy, state, rng)
         except Exception as error:
-            text = f"empty feedback: after {rounds} rounds, a round that showed no arm raised {error!r}"
+            text = f"empty feedback: after {rounds} rounds, a round without outcomes raised {error!r}"
             raise AssertionError(text) from error
         feasible = subject.is_super_arm(super_arm)
-        require(feasible, "empty feedback", "{}, which is not feasible, came next", super_arm)
+        require(feasible, "empty feedback", "the next super arm, {}, is not feasible", super_arm)
 
 
 def check_growth(subject: Subject) -> Finding:
-    """Rounds leave no more memory behind than notes of themselves."""
+    """Check that rounds leave no more memory behind than a small record each."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.initial_state(rng)
 
@@ -240,4 +238,4 @@ def check_growth(subject: Subject) -> Finding:
 
     left, leak = growth(play_round, policy.oracle.n_arms)
     require(not leak, "growth", "each round leaves {:.0f} bytes behind", left)
-    return Finding(f"{left:.0f} bytes a round")
+    return Finding(f"{left:.0f} bytes per round")

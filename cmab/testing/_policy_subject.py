@@ -1,4 +1,4 @@
-"""What the checks of policies share: games against the environment, and against made-up worlds."""
+"""The data that the checks of policies share: games in the environment and in artificial problems."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from cmab.testing._comparisons import Stopwatch
 from cmab.ticket import Ticket
 
 T = TypeVar("T")
-# Rounds of a long game, and those that even a slow policy plays.
+# The number of rounds of a long game, and the number that even a slow policy plays.
 _LONG = 250
 _AT_LEAST = 150
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Arms that each show the best or the worst end of the support, with means made up for a check."""
+    """An artificial problem with given means, in which all outcomes are at the ends of the support."""
 
     oracle: Oracle
     means: FloatArray
@@ -35,7 +35,7 @@ class World:
     _values: dict[bytes, float] = field(default_factory=dict)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Return the outcomes of all arms that `super_arm` may trigger."""
+        """Return the outcomes of all arms that `super_arm` can trigger."""
         low, high = self.support
         arms = np.sort(self.oracle.triggered_arms(super_arm))
         chances = (self.means[arms] - low) / (high - low)
@@ -44,7 +44,7 @@ class World:
         return Feedback(arms, outcomes, reward=reward)
 
     def value(self, super_arm: IntArray) -> float:
-        """Return the expected reward, with the sign of rewards for costs too."""
+        """Return the expected reward; for costs, its negative."""
         name = np.sort(super_arm).tobytes()
         if name not in self._values:
             self._values[name] = self.oracle.sign * self.oracle.expected_reward(super_arm, self.means)
@@ -53,7 +53,7 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A policy and an environment to try it on."""
+    """A policy and an environment to test it in."""
 
     policy: AnyPolicy
     environment: Environment
@@ -62,72 +62,72 @@ class Subject:
     rng: int = 0
 
     def is_super_arm(self, super_arm: IntArray) -> bool:
-        """Return whether a super arm is one of the family, or an empty one of a policy that may rest."""
+        """Return whether a super arm is feasible, or is empty while the policy may rest."""
         rests = self.policy.may_rest and len(super_arm) == 0
         return rests or self.policy.oracle.is_feasible(np.sort(super_arm))
 
     @cached_property
     def untouched(self) -> bytes:
-        """The policy before its first round, pickled."""
+        """The pickled policy before its first round."""
         return pickled(self.policy)
 
     @property
     def copy(self) -> AnyPolicy:
-        """A copy of the policy as it was before its first round."""
+        """A copy of the policy from before its first round."""
         policy: AnyPolicy = pickle.loads(self.untouched)
         return policy
 
     @cached_property
     def place(self) -> Environment:
-        """The environment in its first round: itself where all are alike."""
+        """The environment of the first round; the environment itself if all rounds are the same."""
         return self.environment.in_round(1, np.random.default_rng(self.rng))
 
     @cached_property
     def needs_context(self) -> bool:
-        """Whether the policy cannot choose unless it is told what the environment tells of its rounds."""
+        """Whether the policy cannot choose without the context of the environment's rounds."""
         if self.place.context is None:
             return False
         rng = np.random.default_rng(self.rng)
         try:
             self.policy.select(self.policy.initial_state(rng), rng)
-        except Exception:  # however it says so
+        except Exception:  # any error shows that the policy needs the context
             return True
         return False
 
     def select(self, policy: AnyPolicy, state: Any, rng: np.random.Generator) -> IntArray:
-        """Return what a policy chooses in the first round of the environment."""
+        """Return the policy's choice in the first round of the environment."""
         return np.array(policy.select(state, rng, self.place.context))
 
     def learn(self, state: Any, super_arm: IntArray, feedback: Feedback, rng: np.random.Generator) -> None:
-        """Tell the policy what it played in that round, and what was seen."""
+        """Update the policy with its super arm of that round and the feedback."""
         self.policy.update(state, feedback, Ticket(0, super_arm, context=self.place.context), rng)
 
     @property
     def support(self) -> tuple[float, float]:
-        """The ends that made-up outcomes have: those that the policy or the environment says, if any."""
+        """The interval of artificial outcomes: a bounded support of the policy or environment, or (0, 1)."""
         low, high = self.policy.support or self.environment.support
         return (low, high) if np.isfinite(low) and np.isfinite(high) else (0.0, 1.0)
 
     def world(self, means: FloatArray) -> World:
-        """Return the world with means given as fractions of the support."""
+        """Return an artificial problem whose means are given as fractions of the support."""
         low, high = self.support
         return World(self.policy.oracle, low + (high - low) * means, self.support)
 
     @cached_property
     def worlds(self) -> tuple[World, World] | None:
-        """Two worlds whose best super arms are far apart; None where there is but one super arm."""
+        """Two problems whose best super arms differ much in value; None if there is only one super arm."""
         rng, oracle = np.random.default_rng(self.rng), self.policy.oracle
         worlds = [self.world(rng.choice(np.array([0.1, 0.9]), oracle.n_arms)) for _ in range(10)]
         best = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in worlds]
         values = np.array([[world.value(arm) for arm in best] for world in worlds])
-        # lost[i, j] is what the best answer to world j loses in world i; the pair that loses most is taken.
+        # lost[i, j] is the loss in world i of the best answer for world j. The pair of largest sum is taken.
         lost = np.diag(values)[:, None] - values
         first, second = np.unravel_index(np.argmax(lost + lost.T), lost.shape)
         apart = (lost + lost.T)[first, second] > 1e-6 * np.abs(values).max()
         return (worlds[first], worlds[second]) if apart else None
 
     def timed(self, items: Iterable[T], share: float = 0.1) -> Iterator[T]:
-        """Yield items until a share of the seconds is over."""
+        """Yield items until a share of the time limit is over."""
         watch = Stopwatch()
         for number, item in enumerate(items):
             if number >= _AT_LEAST and watch.seconds() > share * self.seconds:
@@ -137,8 +137,8 @@ class Subject:
     def game(
         self, policy: AnyPolicy, place: Any, seed: int, state: Any = None, rounds: int = _LONG
     ) -> Iterator[tuple[IntArray, Feedback, Any]]:
-        """Yield what was played, what was seen, and the state that has taken it in, round by round."""
-        # The policy's stream, the coins and the rounds: none is moved by draws of another.
+        """Yield the super arm, the feedback and the updated state of each round."""
+        # The policy, the outcomes and the rounds have separate generators, so that none affects the others.
         rng, coins = np.random.default_rng(seed), np.random.default_rng((seed, 1))
         state = policy.initial_state(rng) if state is None else state
         drawn = np.random.default_rng((seed, 2))
@@ -152,5 +152,5 @@ class Subject:
 
     @cached_property
     def long_game(self) -> list[IntArray]:
-        """The super arms of a long game against the environment."""
+        """The super arms of a long game in the environment."""
         return [arm for arm, _, _ in self.timed(self.game(self.policy, self.environment, self.rng))]

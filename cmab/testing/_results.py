@@ -1,4 +1,4 @@
-"""A list of checks, run to its end, and how it went."""
+"""The results of a list of checks."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from cmab.testing._checks import Check, CheckFunction, UnfinishedCheck, named_ch
 
 @dataclass(frozen=True)
 class CheckResult:
-    """How one check ended.
+    """The result of one check.
 
     Attributes
     ----------
     name : str
-        The check's name without the class, as in `expected_failures`.
+        The name of the check without the class, as in `expected_failures`.
     text : str
-        What it tried and would have noticed; the fault if its failure was expected.
+        The trials of the check and the faults that they would detect. If the check failed as expected, its
+        fault.
     false_alarm : float
-        Probability with which a sound subject fails it.
+        The probability with which a correct object fails the check.
     seconds : float
-        Wall-clock seconds.
+        The wall-clock time in seconds.
     expected_failure : str
-        The reason that was given; empty if it passed.
+        The given reason if the check failed as expected; otherwise empty.
 
     Examples
     --------
@@ -45,14 +46,14 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Report:
-    """What the checks of a subject that passed them tried, and what they would have noticed.
+    """A report on the checks that an object passed: their trials, and the faults that they would detect.
 
     Attributes
     ----------
     subject : str
-        The class's name.
+        The name of the class.
     results : tuple of CheckResult
-        One for each check, in order.
+        One result for each check, in order.
 
     Examples
     --------
@@ -71,14 +72,14 @@ class Report:
 
     @property
     def false_alarm(self) -> float:
-        """Bound on the probability with which a sound subject fails any of the checks."""
+        """An upper bound on the probability with which a correct object fails any of the checks."""
         return sum(result.false_alarm for result in self.results)
 
     def __str__(self) -> str:
         passed = [result for result in self.results if not result.expected_failure]
         lines = [
             f"{self.subject}: {len(passed)} of {len(self.results)} checks passed in"
-            f" {sum(result.seconds for result in self.results):.1f} s; a sound one fails with probability"
+            f" {sum(result.seconds for result in self.results):.1f} s; a correct one fails with probability"
             f" below {max(self.false_alarm, 1e-12):.0e}"
         ]
         for result in self.results:
@@ -90,12 +91,12 @@ class Report:
 
 
 class ConformanceError(AssertionError):
-    """All faults that the checks of one subject found; its text begins with the first one's name.
+    """An error with all faults of an object. Its text starts with the name of the first fault.
 
     Attributes
     ----------
     faults : dict of str to str
-        What each failed check says, by the check's name.
+        The message of each failed check, by the name of the check.
 
     Examples
     --------
@@ -118,15 +119,15 @@ class ConformanceError(AssertionError):
         self.faults = dict(faults)
         lines = list(faults.values())
         if len(faults) > 1:
-            names = f"{', '.join(faults)}; the others may follow from the first"
+            names = f"{', '.join(faults)}; the first fault may have caused the others"
             lines.append(f"({len(faults)} of {total} checks of {subject} failed: {names})")
         if unfinished:
-            lines.append(f"(not finished, for what {subject} raised: {', '.join(unfinished)})")
+            lines.append(f"(not finished, because {subject} raised an error: {', '.join(unfinished)})")
         super().__init__("\n".join(lines))
 
 
 def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]:
-    """Run all checks, and return their results or raise one `ConformanceError` with all faults."""
+    """Run all checks; return their results, or raise one `ConformanceError` with all faults."""
     results: list[CheckResult] = []
     faults: dict[str, str] = {}
     unfinished: dict[str, str] = {}
@@ -137,7 +138,7 @@ def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]
             finding = check.find()
         except UnfinishedCheck as error:
             if not expected:
-                # What another check has named already is not told once more.
+                # Do not repeat a fault that another check has named already.
                 (unfinished if faults else faults)[check.title] = str(error)
             text = str(error)
         except AssertionError as error:
@@ -148,8 +149,8 @@ def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]
             text, false_alarm = finding.text, finding.false_alarm
             if expected:
                 faults[check.title] = (
-                    f"expected failures: {check.title} passed, though it was said to fail ({expected});"
-                    " take it out of expected_failures"
+                    f"expected failures: {check.title} passed, but its failure was expected ({expected});"
+                    " remove it from expected_failures"
                 )
         seconds = perf_counter() - started
         results.append(CheckResult(check.title, text, false_alarm, seconds, expected))
@@ -163,7 +164,7 @@ def _plain(name: str, results: tuple[CheckResult, ...], _: object) -> Report:
 
 
 class Kind(NamedTuple):
-    """Things of a class: how the subject of their checks is made, the checks, and the report of them."""
+    """A class of objects to check: the constructor of the subject, the checks, and the form of the report."""
 
     of: type
     subject: Callable[..., Any]
@@ -183,6 +184,6 @@ class Kind(NamedTuple):
         return subject, named_checks(name or type(thing).__name__, subject, self.checks, expected_failures)
 
     def check(self, thing: object, *arguments: Any, **settings: Any) -> Report:
-        """Run all checks, and report."""
+        """Run all checks and return the report."""
         (subject, checks), name = self.list(thing, *arguments, **settings), type(thing).__name__
         return self.report(name, run_checks(name, checks), subject)

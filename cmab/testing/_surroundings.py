@@ -1,4 +1,4 @@
-"""What surrounds a call and must not show in its answer: the clock, and the global generators."""
+"""The surroundings of a call that must not affect its answer: the clock and the global generators."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _LATER = 12_345.678_9
 
 @contextmanager
 def later(*subjects: object) -> Iterator[None]:
-    """Run the block some hours later, for everything that asks `time` and for the modules of `subjects`.
+    """Run the block with all clocks set forward by some hours.
 
-    Their modules may have imported the clocks by name. All clocks go on at their own pace.
+    This affects the module `time`, and the modules of `subjects`, which may have imported the clocks by name.
+    The clocks continue to run.
     """
     true = {name: getattr(time, name) for name in (*_CLOCKS, *(f"{name}_ns" for name in _CLOCKS))}
     false = {name: _shifted(clock, name.endswith("_ns")) for name, clock in true.items()}
@@ -32,7 +33,7 @@ def later(*subjects: object) -> Iterator[None]:
         for place in places
         for name, value in list(place.items())
         for clock in true
-        # Also under the names that modules have given them: `from time import monotonic as now`.
+        # This includes other names in a module, as in `from time import monotonic as now`.
         if value is true[clock]
     ]
     try:
@@ -50,13 +51,13 @@ def _shifted(clock: Callable[[], Any], in_nanoseconds: bool) -> Callable[[], Any
 
 
 def global_state() -> tuple[Any, Any]:
-    """Return the state of both global generators."""
+    """Return the states of both global generators."""
     return np.random.get_state(), random.getstate()  # noqa: NPY002
 
 
 @contextmanager
 def kept_generators() -> Iterator[None]:
-    """Give the global generators back as they were."""
+    """Restore the global generators after the block."""
     kept = global_state()
     try:
         yield

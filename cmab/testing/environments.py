@@ -14,7 +14,7 @@ from cmab.testing._environment_subject import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
-    # In this order: what comes first names the fault from which those of later checks may follow.
+    # The order matters: an early check names the fault that can cause failures of later checks.
     rounds.check_determinism,
     rounds.check_coins,
     rounds.check_support,
@@ -44,10 +44,10 @@ def check_environment(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that an environment's feedback has the means and rewards that it claims.
+    """Check that the feedback of an environment has the means and rewards that the environment declares.
 
-    All checks run, and one error lists all faults. Outcomes of one round may depend on each other, and need
-    not vary: nothing promises otherwise. Single pulls must be independent.
+    All checks run, and one error lists all faults. The outcomes of one round may be dependent or constant.
+    Single pulls must be independent.
 
     Parameters
     ----------
@@ -56,33 +56,35 @@ def check_environment(
     super_arms : iterable of array_like
         Some feasible super arms.
     draws : int
-        Rounds played with each; many more where a mean looks doubtful.
+        The number of rounds for each super arm. If a mean looks wrong, the check plays many more.
     seconds : float
-        Longest time, roughly, of what is tried beyond that.
+        The approximate time limit for the trials beyond these rounds.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
+        fault.
     rng : int
-        Seed.
+        The seed.
 
     Returns
     -------
     Report
-        Of each check, what it tried and which faults it would have seen.
+        A report that describes the trials of each check and the faults that they would detect.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first: ``determinism``, ``coins``, ``support``, ``outcomes``,
-        ``triggers`` (against the oracle's `triggered_arms`, and `Environment.triggering_probabilities` where
-        it says something), ``rewards``, ``optimum``, ``rounds`` (`in_round` changes its environment, or gives
-        one round twice and not the same, or one that no run takes), ``optima`` (one is not that of its
-        round), ``played rounds`` (what is seen in a round has not its means), ``pulls``, ``squares``,
-        ``independence`` (of pulls),
-        ``stationarity`` (a round depends on those before it), ``clock``, ``global randomness`` or
-        ``pickling``. All statistical comparisons together fail with probability below 1e-6 where the claims
-        are true.
+        If a check fails. The error lists all faults and starts with the name of the first one:
+        ``determinism`` (the same generator state gives different feedback), ``coins`` (an arm has two
+        outcomes in one round), ``support``, ``outcomes`` (their means), ``triggers`` (compared with
+        `triggered_arms` of the oracle, and with `Environment.triggering_probabilities` if they are declared),
+        ``rewards``, ``optimum``, ``rounds`` (`in_round` changes the environment, returns different results
+        for one round, or returns an invalid environment), ``optima`` (the optimum of a round), ``played
+        rounds`` (the feedback of a round does not have its means), ``pulls``, ``squares``, ``independence``
+        (of pulls), ``stationarity`` (a round depends on earlier rounds), ``clock``, ``global randomness`` or
+        ``pickling``. If the declarations are true, all statistical tests together fail with probability below
+        1e-6.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` has a name that is not a check, or an empty reason.
 
     Examples
     --------

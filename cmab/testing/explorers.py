@@ -37,46 +37,49 @@ def check_explorer(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that an explorer stops, answers in the right form, errs rarely, and can be saved and resumed.
+    """Check that an explorer stops, returns valid answers, errs rarely, and can be saved and resumed.
 
-    All checks run, and one error lists all faults. Errors are counted until they speak for `delta` or against
-    it (a sequential test against 1.5 `delta`), and again with the arms in other places.
+    All checks run, and one error lists all faults. A sequential test compares the error rate with `delta`: it
+    counts errors until they are evidence for `delta` or for ``1.5 * delta``. Another check permutes the arms.
 
     Parameters
     ----------
     explorer : Explorer
-        The explorer to check; one with a `goal` if its errors are to be counted.
+        The explorer to check. Its errors are counted only if it has a `goal`.
     environment : Environment
-        Arms with gaps that it can find within `max_samples`.
+        An environment whose gaps are large enough for the explorer to stop within `max_samples` samples.
     delta : float, optional
-        Error probability that it promises; errors are not counted if left out.
+        The error probability that the explorer guarantees. If omitted, errors are not counted.
     replications : int
-        Fewest runs for the error rate, unless they take four times as long as `seconds`.
+        The smallest number of runs for the error rate, unless they take four times as long as `seconds`.
     max_samples : int
-        Most samples of a run; reaching it counts as an error.
+        The largest number of samples of a run. A run that reaches it counts as an error.
     seconds : float
-        Longest time of all checks together, roughly, beyond those runs: the report says which error rate
-        would have been seen.
+        The approximate time limit of all checks together, apart from these runs. The report has the error
+        rate that would be detected.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
+        fault.
     rng : int
-        Seed.
+        The seed.
 
     Returns
     -------
     Report
-        Of each check, what it tried and which faults it would have seen.
+        A report that describes the trials of each check and the faults that they would detect.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first: ``form`` (of what is selected or recommended),
-        ``determinism``, ``state`` (`select`, `is_done` or `recommend` changes it), ``resuming``, ``memory``
-        (outside the state), ``clock``, ``global randomness``, ``budget`` (more outcomes than its `budget`),
-        ``errors`` (more than `delta` allows) or ``places`` (it errs, or answers the same, when the arms have
-        changed places). A sound explorer fails with probability below 1e-6.
+        If a check fails. The error lists all faults and starts with the name of the first one: ``form`` (of
+        selected or recommended arms), ``determinism`` (the same seed gives a different run), ``state``
+        (`select`, `is_done` or `recommend` changes it), ``resuming`` (a session that was saved and loaded
+        continues differently), ``memory`` (the explorer remembers data outside the state), ``clock`` (the
+        requests depend on the time), ``global randomness`` (a global generator is used), ``budget`` (more
+        outcomes than its `budget`), ``errors`` (more than `delta` allows), or ``places`` (wrong answers if
+        the arms are permuted). A correct explorer fails with probability below 1e-6.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` has a name that is not a check, or an empty reason.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One way to check a thing of any kind: an oracle, a policy, an explorer or an environment."""
+"""Functions that check an oracle, a policy, an explorer or an environment."""
 
 from __future__ import annotations
 
@@ -13,36 +13,39 @@ from cmab.testing.oracles import ORACLES
 from cmab.testing.policies import POLICIES
 from cmab.validation import shown
 
-_KINDS = (ORACLES, ENVIRONMENTS, EXPLORERS, POLICIES)  # an explorer is a policy, too
+_KINDS = (ORACLES, ENVIRONMENTS, EXPLORERS, POLICIES)  # an explorer is a policy as well, so it comes first
 
 
 def check(
     thing: Any, *arguments: Any, expected_failures: Mapping[str, str] | None = None, **settings: Any
 ) -> Report:
-    """Check an oracle, a policy, an explorer or an environment: all checks run, one error lists all faults.
+    """Check an oracle, a policy, an explorer or an environment.
+
+    All checks run, and one error lists all faults.
 
     Parameters
     ----------
     thing : Oracle, Policy, Explorer or Environment
-        What to check.
+        The object to check.
     *arguments, **settings
-        Those of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`.
+        The arguments of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
+        fault.
 
     Returns
     -------
     Report
-        Of each check, what it tried.
+        A report that describes the trials of each check.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first.
+        If a check fails. The error lists all faults and starts with the name of the first one.
     TypeError
-        If `thing` is of no such kind.
+        If `thing` is not an object of these classes.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` has a name that is not a check, or an empty reason.
 
     Examples
     --------
@@ -61,14 +64,14 @@ def checks(
     expected_failures: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> list[Check]:
-    """Return the checks of `check` one by one, for `parametrize_with_checks`.
+    """Return the list of checks that `check` runs, for `parametrize_with_checks`.
 
     Parameters
     ----------
     thing, *arguments, expected_failures, **settings
-        As for `check`.
+        As in `check`.
     name : str, optional
-        Begins the name of each check; the class's name if left out.
+        The first part of the name of each check. By default, the name of the class.
 
     Returns
     -------

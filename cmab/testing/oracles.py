@@ -49,23 +49,23 @@ _CHECKS: tuple[CheckFunction, ...] = (
     guarantees.check_root,
     within.check_availability,
     surroundings.check_growth,
-    answers.check_hashing,  # the last two may start a process
+    answers.check_hashing,  # this check and the next one may start a process
     surroundings.check_threads,
 )
 
 
 @dataclass(frozen=True)
 class OracleReport(Report):
-    """What the checks tried, and what they saw of an oracle's cost.
+    """A report on the checks of an oracle, with the time and memory of its calls.
 
     Attributes
     ----------
     subject, results
         As in `Report`.
     seconds_per_call : float
-        Median wall-clock seconds of `solve`.
+        The median wall-clock time of `solve` in seconds.
     bytes_per_call : int
-        Largest amount of memory that Python and numpy held during one call.
+        The largest amount of memory in bytes that Python and NumPy allocated during one call.
     exhaustive : bool
         Whether the guarantee was compared with the optimum over all super arms.
 
@@ -95,7 +95,7 @@ def check_oracle(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> OracleReport:
-    """Check that `oracle` keeps its promises on random, tied and degenerate means.
+    """Check that an oracle keeps its guarantees on random, tied and degenerate means.
 
     All checks run, and one error lists all faults.
 
@@ -104,45 +104,51 @@ def check_oracle(
     oracle : Oracle
         The oracle to check.
     super_arms : iterable of array_like, optional
-        All feasible super arms, for an exhaustive check of ``alpha`` and ``beta``.
+        All feasible super arms. The checks then compare ``alpha`` and ``beta`` with the exact optimum.
     is_feasible : callable, optional
-        Says whether a sorted super arm is feasible; with at most 12 choices the family is enumerated with
-        it. Without either argument the oracle's own `is_feasible` serves if it is overridden, and a larger
-        family is checked against all super arms that the oracle itself returned.
+        A function that returns whether a sorted super arm is feasible. With at most 12 choices, it serves to
+        enumerate the family of super arms. If neither `super_arms` nor `is_feasible` is given, the oracle's
+        own `is_feasible` is used if the oracle overrides it. Answers for larger families are compared with
+        all super arms that the oracle itself returned.
     low, high : float
-        Range of the means that the oracle accepts.
+        The range of the means that the oracle accepts.
     smoothness : Smoothness, optional
-        Bounded smoothness that the reward is said to have; ``oracle.smoothness()`` if left out. Without
-        either, the check looks for jumps only.
+        The bounded smoothness of the reward. By default, ``oracle.smoothness()``. If there is neither, the
+        check only searches for jumps of the reward.
     trials : int
-        Number of random means; each is used with ties and without.
+        The number of random means. Each is used with ties and without ties.
     seconds : float
-        Longest time of all checks together, roughly. Each takes a tenth of it at most, the two that look for
-        rare faults a fifth, and tries fewer problems on a slow oracle: the report says how many.
+        The approximate time limit of all checks together. Each check takes at most a tenth of it; the two
+        checks that search for rare faults take at most a fifth. With a slow oracle, the checks try fewer
+        problems, and the report has their number.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
+        fault.
     rng : int
-        Seed.
+        The seed.
 
     Returns
     -------
     OracleReport
-        Of each check, what it tried and would have noticed; time and memory of a call.
+        A report that describes the trials of each check and the faults that they would detect, and the time
+        and memory of a call.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first: ``declaration``, ``ties``, ``errors``, ``form``,
-        ``feasibility``, ``input``, ``global randomness``, ``determinism``, ``memory``, ``layout`` (strided,
-        read-only or mapped means), ``clock``, ``pickling``, ``buffer`` (answers share memory), ``batch``,
-        ``compiled`` (`kernel` and `solve` differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible
-        set near the answer is better), ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the
-        family differ), ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``root``
-        (`solve_root`), ``availability`` (`solve_within`), ``growth`` (of memory), ``hashing`` (another
-        process has another order of sets) or ``threads`` (which share it). Each goes on with the simplest
-        means found. An oracle that keeps its promise fails with probability below 1e-6.
+        If a check fails. The error lists all faults and starts with the name of the first one:
+        ``declaration``, ``ties``, ``errors``, ``form``, ``feasibility``, ``input``, ``global randomness``,
+        ``determinism``, ``memory``, ``layout`` (strided, read-only or memory-mapped means), ``clock``,
+        ``pickling``, ``buffer`` (answers share memory), ``batch``, ``compiled`` (`kernel` and `solve`
+        differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible set near the answer is better),
+        ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the family differ),
+        ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``root`` (`solve_root`),
+        ``availability`` (`solve_within`), ``growth`` (of memory), ``hashing`` (a process with another order
+        of sets gives different answers) or ``threads`` (which share the oracle). The message of each fault
+        has the simplest means that show it. An oracle that keeps its guarantees fails with probability below
+        1e-6.
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` has a name that is not a check, or an empty reason.
 
     Examples
     --------
@@ -160,7 +166,7 @@ def check_oracle(
 
 def _report(name: str, results: tuple[CheckResult, ...], subject: Subject) -> OracleReport:
     seconds = []
-    # Time and memory apart: tracing memory makes calls slow.
+    # Time and memory are measured separately, because tracing memory makes calls slow.
     for means in subject.timed(subject.problems, 0.05):
         started = time.perf_counter()
         subject.solve(means)

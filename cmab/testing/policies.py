@@ -14,7 +14,7 @@ from cmab.testing._policy_subject import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
-    # In this order: what comes first names the fault from which those of later checks may follow.
+    # The order matters: an early check names the fault that can cause failures of later checks.
     runs.check_determinism,
     runs.check_feasibility,
     runs.check_state,
@@ -44,45 +44,50 @@ def check_policy(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that a policy learns, keeps state and parameters apart, and can be saved and resumed.
+    """Check that a policy learns, keeps its state separate from its parameters, and can be saved and resumed.
 
-    All checks run, and one error lists all faults. Whether it learns is tried in worlds made up for the
-    purpose, with outcomes at the ends of the environment's support (0 and 1 if that is unbounded).
+    All checks run, and one error lists all faults. The checks of learning use artificial problems with
+    outcomes at the two ends of the environment's support (0 and 1 if the support is unbounded).
 
     Parameters
     ----------
     policy : Policy
         The policy to check.
     environment : Environment
-        Something to play against.
+        The environment to play in.
     rounds : int
-        Rounds to play in a `Session`; other games are longer.
+        The number of rounds in a `Session`. Other games are longer.
     seconds : float
-        Longest time of all checks together, roughly, beyond 150 rounds of each game.
+        The approximate time limit of all checks together. Each game has at least 150 rounds, which can exceed
+        the limit.
     expected_failures : mapping of str to str, optional
-        Names of checks that are known to fail, each with the reason. One that passes is a fault.
+        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
+        fault.
     rng : int
-        Seed.
+        The seed.
 
     Returns
     -------
     Report
-        Of each check, what it tried.
+        A report that describes the trials of each check.
 
     Raises
     ------
     ConformanceError
-        With all faults, the first one's name first: ``determinism`` (the same seed gives another run, or a
-        fresh state remembers an old one), ``feasibility``, ``state`` (`select` changes it), ``resuming`` (a
-        session that was saved and loaded plays another future), ``late feedback`` (feedback told in another
-        order is refused, or teaches less), ``memory`` (outside the state), ``clock``, ``global randomness``,
-        ``feedback`` (written to, or kept), ``empty feedback``, ``availability`` (it chooses what a context
-        says is not available), ``tickets`` (`learn` writes to their super arm or context, or keeps it),
-        ``credit`` (outcomes count for other arms, or not at all), ``learning`` (it plays no better for what
-        it saw), ``exploration`` (some arms are never seen), ``optimism`` (what was seen often is preferred
-        for that) or ``growth`` (of memory).
+        If a check fails. The error lists all faults and starts with the name of the first one:
+        ``determinism`` (the same seed gives a different run, or a new state remembers an old one),
+        ``feasibility`` (a super arm is not feasible), ``state`` (`select` changes it), ``resuming`` (a
+        session that was saved and loaded continues differently), ``late feedback`` (feedback in another order
+        raises an error or is learned less), ``memory`` (the policy remembers data outside the state),
+        ``clock`` (the choice depends on the time), ``global randomness`` (a global generator is used),
+        ``feedback`` (`learn` changes the feedback or keeps its arrays), ``empty feedback`` (a round without
+        outcomes raises an error), ``availability`` (an unavailable entry is chosen), ``tickets`` (`learn`
+        changes the super arm or the context of the ticket, or keeps their arrays), ``credit`` (an outcome
+        does not count for its arm, or counts for another), ``learning`` (play does not improve with
+        feedback), ``exploration`` (some arms are never observed), ``optimism`` (of equal arms, those with
+        more observations are always preferred), or ``growth`` (memory grows in each round).
     ValueError
-        If `expected_failures` names no check, or gives no reason.
+        If `expected_failures` has a name that is not a check, or an empty reason.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def with_clock(make, tick, **attributes):
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_what_changes_while_it_is_played_is_found(clock):
     _, check = with_clock(*CLOCKS[clock])
-    with pytest.raises(AssertionError, match=r"^stationarity: .* once more changed (clock|t) of"):
+    with pytest.raises(AssertionError, match=r"^stationarity: repeated rounds .* changed (clock|t) of"):
         check.run()
 
 
