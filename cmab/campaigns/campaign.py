@@ -58,9 +58,9 @@ class Campaign:
     accept_changes : bool
         If False, raise ``ValueError`` and list the changes if the arms or the parameters of the learner, such
         as `k` or a scale, differ from those in the journal. If True, accept these changes. Statistics are
-        matched by name, so a different order of the same arms is no change. If True, the reports in the
-        journal are also used without a check that the present learner accepts them; this helps if the code of
-        its class has changed.
+        matched by name, so a different order of the same names is always accepted. If True, the reports in
+        the journal are also used without a check that the present learner accepts them; use this if its code
+        has changed.
 
     Raises
     ------

@@ -60,8 +60,7 @@ def check_environment(
     seconds : float
         The approximate time limit for the trials beyond these rounds.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
-        fault.
+        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
     rng : int
         The seed.
 
@@ -73,16 +72,16 @@ def check_environment(
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one:
-        ``determinism`` (the same generator state gives different feedback), ``coins`` (an arm has two
-        outcomes in one round), ``support``, ``outcomes`` (their means), ``triggers`` (compared with
+        If a check fails. The error lists all faults and starts with the name of the first one. The possible
+        faults are ``determinism`` (the same generator state gives different feedback), ``coins`` (an arm has
+        two outcomes in one round), ``support``, ``outcomes`` (their means), ``triggers`` (compared with
         `triggered_arms` of the oracle, and with `Environment.triggering_probabilities` if they are declared),
         ``rewards``, ``optimum``, ``rounds`` (`in_round` changes the environment, returns different results
-        for one round, or returns an invalid environment), ``optima`` (the optimum of a round), ``played
-        rounds`` (the feedback of a round does not have its means), ``pulls``, ``squares``, ``independence``
-        (of pulls), ``stationarity`` (a round depends on earlier rounds), ``clock``, ``global randomness`` or
-        ``pickling``. If the declarations are true, all statistical tests together fail with probability below
-        1e-6.
+        for one round, or returns an invalid environment), ``optima`` (the optimum of a round),
+        ``played rounds`` (the feedback of a round does not have its means), ``pulls``, ``squares``,
+        ``independence`` (of pulls), ``stationarity`` (a round depends on earlier rounds), ``clock``,
+        ``global randomness`` or ``pickling``. If the declarations are true, all statistical tests together
+        fail with probability below 1e-6.
     ValueError
         If `expected_failures` has a name that is not a check, or an empty reason.
 

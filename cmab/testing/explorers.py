@@ -58,8 +58,7 @@ def check_explorer(
         The approximate time limit of all checks together, apart from these runs. The report has the error
         rate that would be detected.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
-        fault.
+        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
     rng : int
         The seed.
 
@@ -71,13 +70,14 @@ def check_explorer(
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one: ``form`` (of
-        selected or recommended arms), ``determinism`` (the same seed gives a different run), ``state``
-        (`select`, `is_done` or `recommend` changes it), ``resuming`` (a session that was saved and loaded
-        continues differently), ``memory`` (the explorer remembers data outside the state), ``clock`` (the
-        requests depend on the time), ``global randomness`` (a global generator is used), ``budget`` (more
-        outcomes than its `budget`), ``errors`` (more than `delta` allows), or ``places`` (wrong answers if
-        the arms are permuted). A correct explorer fails with probability below 1e-6.
+        If a check fails. The error lists all faults and starts with the name of the first one. The possible
+        faults are ``form`` (of selected or recommended arms), ``determinism`` (the same seed gives a
+        different run), ``state`` (`select`, `is_done` or `recommend` changes it), ``resuming`` (a session
+        that was saved and loaded continues differently), ``memory`` (the explorer remembers data outside the
+        state), ``clock`` (the requests depend on the time), ``global randomness`` (a global generator is
+        used), ``budget`` (more outcomes than its `budget`), ``errors`` (more than `delta` allows), or
+        ``places`` (wrong answers if the arms are permuted). A correct explorer fails with probability below
+        1e-6.
     ValueError
         If `expected_failures` has a name that is not a check, or an empty reason.
 

@@ -30,8 +30,7 @@ def check(
     *arguments, **settings
         The arguments of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
-        fault.
+        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
 
     Returns
     -------

@@ -122,8 +122,7 @@ def check_oracle(
         checks that search for rare faults take at most a fifth. With a slow oracle, the checks try fewer
         problems, and the report has their number.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
-        fault.
+        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
     rng : int
         The seed.
 
@@ -136,12 +135,12 @@ def check_oracle(
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one:
-        ``declaration``, ``ties``, ``errors``, ``form``, ``feasibility``, ``input``, ``global randomness``,
-        ``determinism``, ``memory``, ``layout`` (strided, read-only or memory-mapped means), ``clock``,
-        ``pickling``, ``buffer`` (answers share memory), ``batch``, ``compiled`` (`kernel` and `solve`
-        differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible set near the answer is better),
-        ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the family differ),
+        If a check fails. The error lists all faults and starts with the name of the first one. The possible
+        faults are ``declaration``, ``ties``, ``errors``, ``form``, ``feasibility``, ``input``,
+        ``global randomness``, ``determinism``, ``memory``, ``layout`` (strided, read-only or memory-mapped
+        means), ``clock``, ``pickling``, ``buffer`` (answers share memory), ``batch``, ``compiled`` (`kernel`
+        and `solve` differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible set near the answer is
+        better), ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the family differ),
         ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``root`` (`solve_root`),
         ``availability`` (`solve_within`), ``growth`` (of memory), ``hashing`` (a process with another order
         of sets gives different answers) or ``threads`` (which share the oracle). The message of each fault

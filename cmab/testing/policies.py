@@ -61,8 +61,7 @@ def check_policy(
         The approximate time limit of all checks together. Each game has at least 150 rounds, which can exceed
         the limit.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. If such a check passes, this is a
-        fault.
+        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
     rng : int
         The seed.
 
@@ -74,8 +73,8 @@ def check_policy(
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one:
-        ``determinism`` (the same seed gives a different run, or a new state remembers an old one),
+        If a check fails. The error lists all faults and starts with the name of the first one. The possible
+        faults are ``determinism`` (the same seed gives a different run, or a new state remembers an old one),
         ``feasibility`` (a super arm is not feasible), ``state`` (`select` changes it), ``resuming`` (a
         session that was saved and loaded continues differently), ``late feedback`` (feedback in another order
         raises an error or is learned less), ``memory`` (the policy remembers data outside the state),
